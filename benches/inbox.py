@@ -73,7 +73,7 @@ class Screen:
         return (time.monotonic() - began) * 1e6
 
     def settle(self, quiet):
-        """Reads what comes, until nothing does for so many seconds."""
+        """Reads output until there is none for so many seconds."""
         while select.select([self.fd], [], [], quiet)[0]:
             os.read(self.fd, 1 << 16)
 

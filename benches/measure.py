@@ -1,4 +1,4 @@
-"""Building what is measured, and measuring it: by turns, pinned to one CPU, medians with quartiles."""
+"""Builds the measured programs, and measures them: by turns, pinned to one CPU, medians with quartiles."""
 
 import atexit
 import json
@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
 TRIPLE = "x86_64-unknown-linux-musl"
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or PROJECT / "target").resolve()
-# Not under /tmp, which is often memory, and where checkpoints are copied from.
+# Not under /tmp: it is often memory, and checkpoints there are copied into the mailbox.
 ROOM = TARGET / "benches"
 CPU = max(os.sched_getaffinity(0))
 
@@ -76,12 +76,12 @@ class Mailbox:
         return self
 
     def __exit__(self, *_):
-        # Not now: removing many files slows the disk down for minutes.
+        # The folder is removed later, because removing many files slows the disk down for minutes.
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
 
 
 class Times:
-    """Microseconds of one program, one a round."""
+    """The microseconds of one program, one number for each round."""
 
     def __init__(self, values, memory=0):
         self.values, self.memory = values, memory
@@ -103,7 +103,7 @@ def show(number):
 
 
 class Ratio:
-    """Of two programs run by turns: the quartiles of the ratios of neighbours."""
+    """The quartiles of the ratios of neighbouring runs, of two programs that run by turns."""
 
     def __init__(self, ours, base):
         self.low, _, self.high = quartiles([a / b for a, b in zip(ours.values, base.values)])

@@ -1,10 +1,8 @@
 //! Prints what polling sends, for the table of `docs/guide-chains.md`: `tests/run polls`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation ends the program")]
-#[path = "../tests/support/mod.rs"]
-mod support;
 
-use support::claude::polling::{Poll, polls};
+use askbox_testkit::claude::polling::{Poll, polls};
 
 fn main() {
     for fork in ["--fork-session", ""] {

@@ -53,7 +53,7 @@ def answer(table, rounds, with_gnu):
         table.row("2", "ask-answer ID VALUE / C with the same durable writes", Ratio(mine, base), "≤ 1.5", Ratio(mine, base).median <= 1.5)
         table.note(f"C {base}; ask-answer {mine}, {mine.memory} KiB")
         some = max(rounds // 5, 20)
-        # The bash step runs in the mailbox of the C program: it syncs nothing, and its unsynced writes must not slow down ask-answer.
+        # The bash step runs in the mailbox of the C program, because it does not sync, and its unsynced writes must not slow down ask-answer.
         questions(base_m, some, "s")
         seed = (
             f'M="{base_m.root}"; Q="$M/pending/$0.json"; QUESTION=$(jq -r .question "$Q"); CHECKPOINT=$(jq -r .checkpoint "$Q"); '
@@ -84,7 +84,7 @@ def resume(table, rounds):
             f'{name}=$(echo "$CHECKPOINT" | jq -r {field})'
             for name, field in [("USER_CHOICE", ".user_answer"), ("CURRENT_STEP", ".current_step"), ("PROPOSED", ".files.proposed"), ("BACKUP", ".files.backup"), ("ORIGINAL", ".files.original")]
         )
-        # The time of an empty shell is subtracted: the step runs in a shell that exists already.
+        # The time of an empty shell is subtracted, because the real step runs in a shell that exists already.
         shell, seed, mine, alone = alternate(
             m, rounds,
             ["/bin/bash", "-c", ":"],
@@ -116,7 +116,7 @@ def size(table, with_gnu):
 
 
 def hook(table, rounds):
-    """What Claude Code waits for before a tool call and with each prompt of a user's session, where askbox has nothing to say."""
+    """The hook that Claude Code waits for before a tool call and with each prompt of a user's session, without any news to tell."""
     with Mailbox() as m:
         questions(m, 200, checkpoint=False)
         session = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -145,7 +145,7 @@ def crowd(table, rounds):
             worst = min(worst, ratio.median)
             details.append(f"{processes}: {ratio}, {show(processes * each / Times(ours).median * 1e9)} posts/s")
         table.row("5", "1 to 16 posting processes: throughput / C's, the worst", f"{worst:.2f}", "≥ 0.65", worst >= 0.65)
-        table.missed(worst >= 0.65, "with both CPUs busy, the start of the process and the reading of its arguments by clap count in full; the disk no longer hides them")
+        table.missed(worst >= 0.65, "with both CPUs busy, the disk no longer hides the start of the process and clap's reading of the arguments")
         table.note("; ".join(details))
 
 

@@ -19,7 +19,7 @@ class Table:
         print(f"{number:>3}  {what:<72} {value!s:<24} {target:<14} {mark}", flush=True)
 
     def missed(self, met, reason):
-        """Why a figure is missed, where it is."""
+        """Adds the reason, if the target is missed."""
         if not met:
             self.note(f"missed: {reason}")
 
@@ -28,7 +28,7 @@ class Table:
         print(f"       {text}", flush=True)
 
     def add(self, title, other):
-        """What was measured elsewhere; with a title a new section begins."""
+        """Adds the rows of another table. A title begins a new section."""
         self.rows += [(None, None, title, None, None)] * bool(title) + other.rows
 
     def markdown(self):
@@ -66,13 +66,13 @@ class Table:
         return "\n".join([*parts, "</svg>"]) + "\n"
 
     def write(self):
-        """The page, which keeps its section of a million rounds, and the picture."""
+        """Writes the page and the picture. The page keeps its section of a million rounds."""
         million = PAGE.read_text().partition(MILLION)[1:] if PAGE.exists() else ()
         PAGE.write_text("\n".join([HEAD, f"Measured on {machine()}.\n", self.markdown()]) + "".join(["\n", *million] if any(million) else []))
         PAGE.with_suffix(".svg").write_text(self.svg())
 
     def write_million(self, measured_on):
-        """The page's last section, beside what was measured before."""
+        """Writes the page's last section, and keeps the other sections."""
         before = PAGE.read_text().partition(MILLION)[0].rstrip("\n")
         PAGE.write_text(f"{before}\n\n{MILLION}\nMeasured on {measured_on}. {HISTORY}\n\n{COLUMNS}\n{self.markdown()}")
 
@@ -80,16 +80,21 @@ class Table:
 PAGE = PROJECT / "docs" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
 MILLION = "## A million rounds\n"
-HISTORY = """`benches/run history --million` writes this section. The history is written by the script, ten rounds for each workflow, every
-other workflow a child of the one before. Its documents are hard links to a few files, and the folders of its attempts are left out: no step that is measured reads
-them (`askbox doctor` and `askbox gc` without an id do, and take minutes beside a million)."""
+HISTORY = """`benches/run history --million` writes this section. The script writes the history itself: ten rounds for each
+workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
+attempts are left out, because no measured step reads them. (`askbox doctor` and `askbox gc` without an id do read them, and take
+minutes beside a million rounds.)"""
 HEAD = """# Benchmarks
 
-`benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count: the absolute times of one machine drift by a third within
-an hour. Each ratio compares two programs that ran by turns, pinned to one CPU. The page gives the ratio of the medians and,
-in brackets, the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest
-system calls and nothing else. The programs of the main column are the static release build that users install
-(`cargo build --release --target x86_64-unknown-linux-musl`); rows named "gnu build" are those of a plain `cargo build --release`.
+`benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count, because the absolute times of one
+machine drift by a third within an hour.
+
+Each ratio compares two programs that ran by turns, pinned to one CPU. The page gives the ratio of the medians and, in brackets,
+the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest system
+calls, and do nothing else.
+
+The main column measures the static release build that users install
+(`cargo build --release --target x86_64-unknown-linux-musl`). Rows named "gnu build" measure a plain `cargo build --release`.
 
 ![Ratios and their targets](benchmarks.svg)
 """

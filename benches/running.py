@@ -15,7 +15,7 @@ from watching import Listener, Watcher, prepare, settle, started
 def supervisor(table, with_gnu):
     total, own, woken = beside_agent(musl("relaunch"))
     table.row("9", "supervisor's memory beside the agent", f"{total} KiB, of it anonymous {own}", "≤ 2.5 MiB", total <= 2560)
-    table.missed(total <= 2560, "most of it is program text that was read once; laying the text out by page would help, and is not worth a linker script")
+    table.missed(total <= 2560, "most of it is program text that was read once. A layout of the text by page would help, but is not worth a linker script")
     table.note(f"the supervisor of a silent agent wakes up {woken} times a second")
     if with_gnu:
         total, own, _ = beside_agent(gnu("relaunch"))
@@ -51,7 +51,7 @@ def normalize(table):
 
 
 def events(table):
-    """The agent writes the time into its text; the reader compares it with its own clock."""
+    """The agent writes the time into its text, and the reader compares it with its own clock."""
     with Mailbox() as m:
         prepare(m, 1, 'BENCH_LINES = "200"\n')
         os.rename(m.folder / "staged" / "w0.json", m.root / "answered" / "w0.json")

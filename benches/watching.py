@@ -127,7 +127,7 @@ def start(table, many, with_gnu):
                     is_cold = True
                 except OSError:
                     is_cold = False
-                # The programs themselves are read once before: only the mailbox is cold.
+                # The programs themselves are read once before, so that only the mailbox is cold.
                 out(c("scan"), m.folder), subprocess.run([musl("relaunch"), "--version"], capture_output=True)
                 if which:
                     scans += alternate(m, 1, [c("scan"), m.root / "pending", m.root / "closed"])[0].values

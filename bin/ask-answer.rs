@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use askbox::surface::args::ask_answer_args::AskAnswer;
-use askbox::surface::{ask_answer, program};
+use askbox_cli::args::ask_answer_args::AskAnswer;
+use askbox_cli::{ask_answer, program};
 
 fn main() -> ExitCode {
     program::main_with(AskAnswer::answer_alone, ask_answer::run)

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use askbox::surface::{ask_post, program};
+use askbox_cli::{ask_post, program};
 
 fn main() -> ExitCode {
     program::main(ask_post::run)

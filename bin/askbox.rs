@@ -5,12 +5,12 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use askbox::error::Result;
-use askbox::surface::args::askbox_args::{Askbox, Command, NotifyCommand};
-use askbox::surface::askbox::teaching::agents;
-use askbox::surface::askbox::views::{count, history_view, tree_view};
-use askbox::surface::askbox::{complete, demo, doctor, gc, hook, inbox, init, keygen, machines, notify, setup};
-use askbox::surface::program::{self, Context};
+use askbox::commands::args::{Askbox, Command};
+use askbox::commands::{agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, schema, setup, tree};
+use askbox_cli::args::askbox_args::NotifyCommand;
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::error::Result;
+use askbox_peers::machines;
 
 fn main() -> ExitCode {
     // The demo launches this program as its agent, with the arguments of `claude`.
@@ -25,28 +25,27 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
     match args.command {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args, context),
-        Command::Tree(args) => tree_view::run(&args, context),
-        Command::History(args) => history_view::run(&args),
-        Command::Inbox(args) => inbox::open(&args, context),
+        Command::Tree(args) => tree::run(&args, context),
+        Command::History(args) => history::run(&args),
+        Command::Inbox(args) => askbox_inbox::open(&args, context),
         Command::Gc(args) => gc::run(&args, context),
         Command::Setup(args) => setup::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
-        Command::AskAnswer { words } => machines::run(&words, context, inbox::open),
+        Command::AskAnswer { words } => machines::run(&words, context, askbox_inbox::open),
         Command::Count(args) => count::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },
         Command::Hook(args) => hook::run(&args, context),
         #[cfg(feature = "mcp")]
-        Command::Mcp(args) => askbox::surface::askbox::mcp::run(args, context),
+        Command::Mcp(args) => askbox_mcp::run(args, context),
         #[cfg(feature = "sync")]
-        Command::Sync(args) => askbox::surface::askbox::sync::run(&args, context),
+        Command::Sync(args) => askbox::commands::sync::run(&args, context),
         #[cfg(feature = "web")]
-        Command::Web(args) => askbox::surface::askbox::web::run(&args, context),
-        #[cfg(feature = "schema")]
-        Command::Schema { dir } => askbox::surface::askbox::schema::write(&dir),
+        Command::Web(args) => askbox_web::run(&args, context),
+        Command::Schema { dir } => schema::write(&dir),
     }
 }

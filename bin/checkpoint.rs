@@ -1,10 +1,10 @@
-//! `checkpoint`: saves and reads the state that a fresh process resumes from.
+//! `checkpoint`: saves the state of a workflow and reads it back, so that a fresh process can resume from it.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use std::process::ExitCode;
 
-use askbox::surface::{checkpoint, program};
+use askbox_cli::{checkpoint, program};
 
 fn main() -> ExitCode {
     program::main(|args, _| checkpoint::run(args))

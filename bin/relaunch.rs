@@ -4,19 +4,17 @@
 
 use std::process::ExitCode;
 
-use askbox::error::{Error, Result};
-use askbox::id::{RoundId, WorkflowId};
-use askbox::mailbox::Mailbox;
-use askbox::run::process::launch;
-use askbox::run::process::programs;
-use askbox::run::recovery;
-use askbox::surface::args::relaunch_args::{Args, Command};
-use askbox::surface::program::{self, Context};
-use askbox::surface::relaunch::logs::{self, As};
-use askbox::surface::relaunch::spawn_resume::{self, Spawn};
-use askbox::surface::relaunch::status::{all, follow, queue_state, table};
-use askbox::surface::relaunch::stop_run::{self, Flags};
-use askbox::surface::relaunch::{approve, hold_queue, refusals, run_now, supervise, take_prompt, wait, watch};
+use askbox_cli::args::relaunch_args::{Args, Command};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_run::process::{launch, programs};
+use askbox_run::recovery;
+use askbox_watch::relaunch::logs::{self, As};
+use askbox_watch::relaunch::spawn_resume::{self, Spawn};
+use askbox_watch::relaunch::stop_run::{self, Flags};
+use askbox_watch::relaunch::{approve, hold_queue, refusals, run_now, status, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -55,11 +53,11 @@ fn run(args: Args, context: &Context) -> Result<u8> {
     };
     match command {
         Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, context, poll.as_deref(), json),
-        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| all::show(&mailbox, context, json)),
-        Command::Status { summary: true, .. } => queue_state::show_summary(&open()?, context, json),
-        Command::Status { id, follow: true, .. } => follow::follow(&open()?, context, optional_id(id)?.as_ref(), json),
-        Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| table::show(&mailbox, context, None, json)),
-        Command::Status { id, .. } => table::show(&open()?, context, optional_id(id)?.as_ref(), json),
+        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show_all(&mailbox, context, json)),
+        Command::Status { summary: true, .. } => status::show_summary(&open()?, context, json),
+        Command::Status { id, follow: true, .. } => status::follow(&open()?, context, optional_id(id)?.as_ref(), json),
+        Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show(&mailbox, context, None, json)),
+        Command::Status { id, .. } => status::show(&open()?, context, optional_id(id)?.as_ref(), json),
         Command::Logs { id: workflow, follow } => {
             let how = if json { As::Json } else { As::Words };
             of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, 0, how))

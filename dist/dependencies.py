@@ -1,4 +1,4 @@
-"""What the programs are made of, by `cargo metadata`: the licences that must go along, and the bill of materials."""
+"""The parts of the programs, by `cargo metadata`: the licences that must go along, and the bill of materials."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def root_package(metadata):
 
 
 def linked(metadata):
-    """The dependencies without those of tests and of build scripts: each package, and the ids of what it uses."""
+    """The dependencies, without the ones for tests and build scripts: each package, and the ids of the packages that it uses."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     uses, open_ids = {}, [metadata["resolve"]["root"]]
     while open_ids:
@@ -59,9 +59,9 @@ def linked(metadata):
 def licences(metadata):
     """Each licence text once, below the names of the packages that come with it."""
     packages, _ = linked(metadata)
-    own = root_package(metadata)["id"]
+    own = metadata["workspace_members"]
     names_of_text, text_of_words, without_text, lines = defaultdict(list), {}, [], []
-    for package in (package for package in packages if package["id"] != own):
+    for package in (package for package in packages if package["id"] not in own):
         label = f"{package['name']} {package['version']}"
         if not package["license"]:
             raise SystemExit(f"error: {label} names no licence in its Cargo.toml\nhint: see whether .ci/deny.toml makes an exception for it")

@@ -7,11 +7,11 @@
 #   QUESTION_POSTED:docs-42
 #
 # The twin of `ask-post` and `checkpoint save` for containers without them: the same files, receipts and exit statuses
-# (0 done, 1 failed, 2 usage, 3 no such checkpoint, 4 conflict, 5 invalid). Needs awk, cat, cp, date, find, grep, id, ln,
-# mkdir, mv, rm, sed, sort, sync, touch, tr and wc, as busybox and every distribution have them.
+# (0 done, 1 failed, 2 usage, 3 no such checkpoint, 4 conflict, 5 invalid). It needs awk, cat, cp, date, find, grep, id, ln,
+# mkdir, mv, rm, sed, sort, sync, touch, tr and wc. Busybox and every distribution have them.
 #
-# What it cannot do: it takes no lock, so save the checkpoint before you post, not while somebody answers; a pending question
-# in another layout than that of askbox counts as another question.
+# Two limits: It takes no lock, so save the checkpoint before you post, not while somebody answers. And a pending question in
+# another layout than the layout of askbox counts as another question.
 set -u
 umask 077
 LC_ALL=C
@@ -39,8 +39,10 @@ die() {
   exit "$1"
 }
 
-# One program, two jobs. job=text: standard input (with one newline at its end) as a JSON string. job=checkpoint: a JSON
-# object as the complete checkpoint of workflow `id`, or the reason why it is none, and status 5.
+# One program with two jobs. `job=text` prints standard input (with one newline at its end) as a JSON string. `job=checkpoint`
+# writes a JSON object as the complete checkpoint of workflow `id`. If the object cannot be a checkpoint, it prints why and ends
+# with status 5.
+#
 # shellcheck disable=SC2016 # awk's own
 json_awk='
 function bad(why) { print why; failed = 5; exit 5 }
@@ -58,7 +60,7 @@ function escaped(s,  out, c) {
   }
   return out s
 }
-# The length of the string token that `s` begins with. Looks at it in pieces: some awks copy a string at every turn.
+# The length of the string token at the start of `s`. Looks at it in pieces, because some awks copy a string at every turn.
 function string_length(s,  n, c, rest, all) {
   n = 1; all = length(s)
   while (n < all) {
@@ -131,7 +133,7 @@ function token_of(s,  c) {
   }
   if (match(s, /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) || match(s, /^(true|false|null)/)) size = RLENGTH
   else size = 1
-  # 01, 1.x and truex are two tokens in a row, which nothing allows.
+  # 01, 1.x and truex are two tokens in a row. The grammar never allows that.
   return substr(s, 1, size)
 }
 function take(token,  c) {
@@ -194,7 +196,7 @@ END {
   if (close(target)) exit 1
 }'
 
-# A text as a JSON string; fails where it is no UTF-8.
+# Prints a text as a JSON string. Fails if it is not UTF-8.
 json() {
   printf '%s\n' "$1" | awk -v job=text "$json_awk"
 }
@@ -212,7 +214,7 @@ check_id() {
   [ "${#1}" -le 128 ] || die 5 "$2: is ${#1} bytes long" "$rule"
 }
 
-# Sets $id from the argument or the environment, if there is one.
+# Sets $id from the argument or the environment, if one of them has it.
 choose_id() {
   id=$1
   if [ "$id_given" = yes ]; then
@@ -226,7 +228,7 @@ choose_id() {
   fi
 }
 
-# A UUIDv7, where the system has random numbers to read; else nothing, and the round's id is derived from the question.
+# Prints a UUIDv7, if the system has random numbers to read. Otherwise prints nothing; the round's id is then derived from the question.
 new_uuid() {
   random=
   read -r random </proc/sys/kernel/random/uuid || return 0
@@ -242,12 +244,12 @@ absolute() {
   esac
 }
 
-# A folder of ours, no link, where nobody else may write.
+# Checks that a folder is ours, is not a link, and is not writable for other users.
 trusted() {
   [ ! -L "$1" ] && [ -n "$(find "$1" -prune -type d -user "$(id -u)" ! -perm -0020 ! -perm -0002 2>/dev/null)" ]
 }
 
-# Sets $box, made where it is missing.
+# Sets $box, and creates the mailbox if it is missing.
 open_mailbox() {
   if [ -z "$box" ]; then
     box=${ASKBOX_DIR:-${HOME:-}}
@@ -268,7 +270,7 @@ open_mailbox() {
   done
 }
 
-# A new, empty file beside its final place, under a name that every reader passes over. Sets $temporary.
+# Creates an empty file beside its final place, under a name that every reader ignores. Sets $temporary.
 new_temporary() {
   n=0
   until temporary=$1/.tmpask$$.$n && (set -C && : >"$temporary") 2>/dev/null; do
@@ -280,7 +282,7 @@ new_temporary() {
   done
 }
 
-# Onto the disk: one file or folder where `sync` can do that, else everything.
+# Syncs one file or folder to the disk if `sync` can do that, otherwise everything.
 durable() {
   sync "$1" 2>/dev/null || sync
 }
@@ -289,7 +291,7 @@ failed_to_write() {
   die 1 "cannot write in $1" "nothing was changed; free some space on that filesystem and repeat the command"
 }
 
-# The end of the program where a file is no checkpoint of workflow $id. check_checkpoint FILE
+# Ends the program if a file is not a checkpoint of workflow $id. check_checkpoint FILE
 check_checkpoint() {
   [ -e "$1" ] || [ -L "$1" ] || die 3 "there is no checkpoint at $1" "save it first: ask.sh save $id < FILE"
   if [ -L "$1" ] || [ ! -f "$1" ]; then
@@ -298,7 +300,7 @@ check_checkpoint() {
   parse "$1" "$1" /dev/null
 }
 
-# parse FILE ITS-NAME TARGET: writes the checkpoint in a file as it is to be saved, or ends with status 5.
+# parse FILE ITS-NAME TARGET: writes the checkpoint of a file to TARGET in the form to be saved, or ends with status 5.
 parse() {
   fix='write one complete JSON object; check it with: jq . FILE'
   size=$(wc -c <"$1")
@@ -323,7 +325,8 @@ save() {
   printf '%s\n' "$box/checkpoints/$id.json"
 }
 
-# What dies at a reboot, or with the container, is copied; its time tells whether it holds an answer to this question.
+# Copies a checkpoint that a reboot or the end of the container would remove. The time of the copy stays the same: it tells
+# whether the checkpoint holds an answer to this question.
 keep_checkpoint() {
   case $checkpoint in
     /tmp/* | /var/tmp/* | /dev/shm/* | "${TMPDIR:-/tmp}"/*) ;;
@@ -345,7 +348,7 @@ replace() {
   fi
 }
 
-# The lines that make a question the same question.
+# Prints the lines that must be equal for two questions to be the same.
 content() {
   grep -E '^  "(question|type|options|questions|checkpoint|context)": ' "$1" | sed 's/,$//' | sort
 }
@@ -355,7 +358,7 @@ no_utf8() {
   die 2 "invalid UTF-8 was detected in one or more arguments" "write it in UTF-8"
 }
 
-# field NAME TEXT: one more field of the document, where there is a text.
+# field NAME TEXT: adds a field to the document, unless the text is empty.
 field() {
   [ -n "$2" ] || return 0
   value=$(json "$2") || no_utf8
@@ -416,7 +419,7 @@ post() {
   fi
   target=$box/pending/$id.json
   for attempt in 1 2 3; do
-    # `ln` never replaces; into a folder it would link.
+    # `ln` never replaces a file. But if the target is a folder, it would put the link into that folder.
     if [ ! -d "$target" ] && ln "$temporary" "$target" 2>/dev/null; then
       durable "$box/pending" || {
         rm -f "$target"
@@ -428,7 +431,7 @@ post() {
       return
     fi
     if [ ! -e "$target" ] && [ ! -L "$target" ]; then
-      # Answered and gone just now, or a filesystem without links.
+      # The question was answered and moved just now, or the filesystem has no links.
       [ "$attempt" != 3 ] || failed_to_write "$box/pending"
       continue
     fi

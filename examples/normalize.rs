@@ -1,5 +1,5 @@
-//! Measures reading and normalizing an agent's stream beside a bare `serde_json` parse of the same bytes: one line a round,
-//! nanoseconds of each. `benches/run` makes a ratio of them.
+//! Measures how long reading and normalizing an agent's stream takes, beside a bare `serde_json` parse of the same bytes. Prints one
+//! line a round, with the nanoseconds of each. `benches/run` makes a ratio of them.
 
 use std::fs;
 use std::hint::black_box;
@@ -31,14 +31,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What lies in a folder, sorted.
+/// The paths in a folder, sorted.
 fn paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }
 
-/// As the supervisor does it, but for the disk: lines, signals, events as JSON BoundedLines.
+/// Does the work of the supervisor without the disk: lines, signals, events as JSON lines.
 fn normalize(stream: &[u8]) -> std::io::Result<u128> {
     let begin = Instant::now();
     let mut lines = BoundedLines::new(stream);

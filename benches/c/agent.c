@@ -1,5 +1,6 @@
-/* The agent of the watcher's benchmark: tells a FIFO when its main() began, answers in stream-json, goes.
-   Environment: BENCH_FIFO; BENCH_HOLD: waits so many milliseconds; BENCH_LINES: writes so many numbered lines before the result. */
+/* The agent of the watcher's benchmark: tells a FIFO when its main() began, answers in stream-json, and ends.
+   Environment: BENCH_FIFO is the FIFO. With BENCH_HOLD it waits so many milliseconds. With BENCH_LINES it writes so many numbered
+   lines before the result. */
 #include "common.h"
 
 static void say(const char *line) {
@@ -23,7 +24,7 @@ int main(int argc, char **argv) {
         say(line);
     }
     if (wait) {
-        /* As the real one: it says something before its result. */
+        /* Like the real agent, it writes some text before its result. */
         snprintf(line, sizeof line, "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Done.\"}]},\"session_id\":\"%s\"}\n", session);
         say(line);
         usleep(atoi(wait) * 1000);

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
         char text[16];
         sprintf(text, "%d", round + offset);
         for (int turn = 0; turn < count; turn++) {
-            /* Every other round backwards: nobody always comes behind the same neighbour. */
+            /* Every other round runs backwards, so that no program always comes behind the same neighbour. */
             int which = round % 2 ? count - 1 - turn : turn;
             long memory;
             int status;

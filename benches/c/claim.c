@@ -1,5 +1,7 @@
-/* claim MAILBOX AGENT: the watcher in C: the same reads, writes, fsyncs and spawns from an answer to its agent, nothing else.
-   claim MAILBOX AGENT NAME: the supervisor that it starts. claim exec AGENT: dies with its parent, becomes the agent. */
+/* claim MAILBOX AGENT: the watcher in C. It does the same reads, writes, fsyncs and spawns from an answer to its agent, and nothing
+   else.
+   claim MAILBOX AGENT NAME: the supervisor that the watcher starts.
+   claim exec AGENT: dies with its parent, and becomes the agent. */
 #include "common.h"
 
 static char self[4096];
@@ -71,7 +73,7 @@ int main(int argc, char **argv) {
         int lock = hold("locks/00");
         snprintf(path, sizeof path, "answered/%s.json", name);
         size_t size = take(path, bytes, sizeof bytes);
-        /* runs/NAME/q, its lock, the claim durable, the attempt whole; durable that is before the agent is told anything. */
+        /* Writes runs/NAME/q, its lock, the claim (durable) and the attempt. The attempt is made durable before the agent gets input. */
         snprintf(to, sizeof to, "runs/%s", name);
         mkdir(to, 0700);
         snprintf(room, sizeof room, "runs/%s/q", name);

@@ -1,4 +1,4 @@
-/* What the baselines share: the durable steps, spelled in the fewest system calls. */
+/* The durable steps that the baselines share, in the fewest system calls. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -38,8 +38,8 @@ static inline void sync_folder(const char *folder) {
     close(fd);
 }
 
-/* A new name, or with `replace` the name of the file before; either way write, fsync, rename, fsync of the folder. */
-/* Its data is on the disk; whether its name is, the caller says. */
+/* put: writes a file under a new name, or with `replace` under an existing one: write, fsync, rename, fsync of the folder. */
+/* put_ahead: the data is on the disk afterwards. The caller makes the name durable. */
 static inline void put_ahead(const char *folder, const char *name, const void *bytes, size_t size, int replace) {
     char temporary[4096], path[4096];
     snprintf(temporary, sizeof temporary, "%s/.tmp%d", folder, getpid());

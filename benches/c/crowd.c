@@ -1,4 +1,5 @@
-/* crowd PROCESSES EACH NAME PROGRAM ARG...: so many at once, each runs the program so often; prints the nanoseconds of all.
+/* crowd PROCESSES EACH NAME PROGRAM ARG...: starts PROCESSES processes at once. Each runs the program EACH times. Prints the
+   nanoseconds of all.
    `{}` in an argument is a number that never repeats. */
 #include "common.h"
 

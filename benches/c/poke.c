@@ -1,5 +1,5 @@
-/* poke FIFO FIRST COUNT PAUSE_MS FROM TO: moves FROM/wFIRST.json and those that follow to TO one by one and prints the nanoseconds
-   from each rename to the main() of the agent that it starts. */
+/* poke FIFO FIRST COUNT PAUSE_MS FROM TO: moves COUNT files, from FROM/wFIRST.json on, to TO one by one. Prints the nanoseconds from each
+   rename to the main() of the agent that is started for it. */
 #include "common.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-// Starts a program of askbox from the package of this machine's processor. Where Node.js can (22.15 and later), the program takes the place
-// of this process. Elsewhere this process waits, passes signals on, and ends as the program ends.
+// Starts a program of askbox from the package of this machine's processor. With Node.js 22.15 and later, the program takes the place of
+// this process. With older versions this process waits, passes signals on, and ends as the program ends.
 "use strict";
 
 module.exports = function launch(program) {

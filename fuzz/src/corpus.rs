@@ -1,4 +1,4 @@
-//! The inputs that a run begins with.
+//! The first inputs of a run.
 
 use std::path::{Path, PathBuf};
 

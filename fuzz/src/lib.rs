@@ -1,14 +1,14 @@
-//! Fuzzing of every parser: bytes from anybody go in, and what comes out is checked.
+//! Fuzzing of every parser: arbitrary bytes go in, and the output is checked.
 //!
-//! A target is a plain function of bytes. It panics where a promise is broken: not only where the parser crashes, but also where a
-//! document that is read, written and read again is another one, where an unknown field is lost, where a bound does not hold, or where
-//! text for people holds characters that control a terminal.
+//! A target is a plain function of bytes. It panics if a promise is broken, not only if the parser crashes. For example, a document
+//! must not change when it is read, written and read again. Unknown fields must not be lost. Bounds must hold. And text for people must
+//! not hold characters that control a terminal.
 //!
 //! The same targets run in two ways:
-//! - in the test suite (`tests/fuzz`): every input of the corpus, and a fixed number of mutations of each, always the same;
-//! - as long as one likes, with `fuzz/run`: guided by coverage with libFuzzer, or without a C++ compiler by the same mutations.
+//! - The test suite (`tests/fuzz`) runs every input of the corpus, and a fixed number of mutations of each, always the same.
+//! - `fuzz/run` runs for any length of time. It is guided by coverage with libFuzzer, or uses the same mutations without a C++ compiler.
 //!
-//! `corpus/TARGET/` holds the inputs that a run begins with. An input that has found something stays there as `found-…`.
+//! `corpus/TARGET/` holds the first inputs of a run. An input that has found something stays there as `found-…`.
 //!
 //! | file | idea |
 //! |---|---|

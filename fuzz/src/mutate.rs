@@ -66,7 +66,7 @@ const PIECES: &[&[u8]] = &[
 pub struct Random(u64);
 
 impl Random {
-    /// Begins with a seed.
+    /// Starts the generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -79,16 +79,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; 0 for 0.
+    /// Returns a number below `bound`, and 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { usize::try_from(self.next() % bound as u64).unwrap_or(0) }
     }
 }
 
-/// The longest input that is made from a shorter one.
+/// The greatest length of an input that a mutation made longer.
 const LONGEST: usize = 64 << 10;
 
-/// The input with one to eight changes; `other` is another input of the same target, of which pieces are taken.
+/// Returns the input with one to eight changes. Some take pieces from `other`, another input of the same target.
 pub fn mutated(input: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..=random.below(8) {

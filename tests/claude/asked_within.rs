@@ -5,7 +5,7 @@ use crate::support::claude::bash;
 use serde_json::json;
 
 #[test]
-fn a_forged_parent_and_session_fork_nothing_and_a_question_of_the_run_itself_does() {
+fn a_forged_parent_and_session_fork_nothing() {
     let mut world = ClaudeWorld::new();
     world.make_mailbox();
     world.keep_watching();

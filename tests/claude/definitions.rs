@@ -1,5 +1,5 @@
-//! `askbox agents list` finds the agents that the real `claude` finds, with the same descriptions and models: in a folder of well-formed
-//! files, and in every folder of a tree with nested projects, a home and a linked worktree.
+//! `askbox agents list` finds the agents that the real `claude` finds, with the same descriptions and models. This holds in a folder of
+//! well-formed files, and in every folder of a tree with nested projects, a home and a linked worktree.
 
 use crate::support::claude::live::FLAGS;
 use crate::support::claude::live::Live;
@@ -55,7 +55,7 @@ fn write(path: &Path, content: &[u8]) {
     std::fs::write(path, content).unwrap();
 }
 
-/// What `claude` says it knows in a folder, by its list with descriptions and by the names of the event `init`.
+/// The agents that `claude` knows in a folder, by its list with descriptions and by the names in the event `init`.
 fn known(world: &ClaudeWorld, dir: &Path) -> (Agents, Vec<String>) {
     let mut command = world.claude();
     command.args(FLAGS).current_dir(dir);
@@ -76,7 +76,7 @@ fn agents(list: &Value) -> Agents {
     entries.map(|a| (text(&a["name"]).unwrap(), (text(&a["description"]).unwrap(), text(&a["model"])))).collect()
 }
 
-/// What we find there.
+/// The agents that askbox finds there.
 fn listed(world: &ClaudeWorld, dir: &Path) -> Agents {
     let outcome = output(world.command("askbox").args(["agents", "list", "--json"]).current_dir(dir));
     let list: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {outcome:?}"));
@@ -109,7 +109,7 @@ fn assert_agreed(world: &ClaudeWorld, dir: &Path, built_in: &Agents) -> Agents {
 }
 
 #[test]
-fn of_a_folder_with_well_formed_files_askbox_lists_what_claude_knows() {
+fn askbox_lists_the_agents_that_claude_knows() {
     let world = ClaudeWorld::without_askbox();
     let built_in = built_in(&world);
     assert!(built_in.contains_key("general-purpose"));

@@ -1,5 +1,5 @@
-//! What askbox relies on in `claude`, pinned against the real binary: when a newer version behaves otherwise,
-//! these tests say which assumption broke. The other tests may then fail for that reason only.
+//! The facts about `claude` that askbox relies on, pinned against the real binary: if a newer version behaves differently, these tests say
+//! which assumption broke. The other tests may then fail for that reason only.
 
 use crate::support::claude::api::Api;
 use crate::support::claude::live::{FLAGS, Live, kind};
@@ -22,7 +22,7 @@ const ONE_TURN: [&str; 6] = [
     "command_lifecycle/completed",
 ];
 
-/// What the events are. News that single versions have for their user are left out.
+/// The types of the events. News that single versions have for their user are left out.
 fn kinds(events: &[Value]) -> Vec<String> {
     events.iter().map(kind).filter(|kind| kind != "system/informational").collect()
 }
@@ -56,7 +56,7 @@ fn a_session_id_chosen_by_us_is_used_and_its_transcript_remains() {
 }
 
 #[test]
-fn a_message_with_a_uuid_of_its_own_is_acknowledged_under_that_uuid() {
+fn a_message_with_its_own_uuid_is_acknowledged_under_it() {
     let world = ClaudeWorld::without_askbox();
     let message = uuid();
     let args = ["--session-id", &uuid()];
@@ -68,7 +68,7 @@ fn a_message_with_a_uuid_of_its_own_is_acknowledged_under_that_uuid() {
 }
 
 #[test]
-fn a_resumed_session_drops_a_message_it_has_answered_and_runs_the_next_one() {
+fn a_resumed_session_drops_a_message_it_has_answered() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let (session, message) = (uuid(), uuid());
@@ -93,7 +93,7 @@ fn a_resumed_session_drops_a_message_it_has_answered_and_runs_the_next_one() {
 }
 
 #[test]
-fn a_message_followed_by_a_tool_call_is_dropped_even_if_its_turn_was_killed() {
+fn a_message_before_a_tool_call_is_dropped_after_a_kill() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let (session, message) = (uuid(), uuid());
@@ -113,7 +113,7 @@ fn a_message_followed_by_a_tool_call_is_dropped_even_if_its_turn_was_killed() {
 }
 
 #[test]
-fn a_message_killed_before_any_output_is_run_when_it_is_sent_again() {
+fn a_message_killed_before_any_output_is_run_again() {
     needs_claude!(TranscriptBeforeOutput);
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
@@ -153,7 +153,7 @@ fn a_fork_does_not_know_the_uuids_of_its_parent() {
 }
 
 #[test]
-fn a_fork_keeps_the_context_and_leaves_the_original_byte_for_byte() {
+fn a_fork_keeps_the_context_and_leaves_the_original() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let (session, fork) = (uuid(), uuid());
@@ -172,7 +172,7 @@ fn a_fork_keeps_the_context_and_leaves_the_original_byte_for_byte() {
 }
 
 #[test]
-fn an_allowed_tool_runs_and_another_is_refused_without_a_permission_host() {
+fn an_allowed_tool_runs_and_another_is_refused_without_a_host() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     world.add_script("ask-post", "echo QUESTION_POSTED:$2");
@@ -184,14 +184,14 @@ fn an_allowed_tool_runs_and_another_is_refused_without_a_permission_host() {
     assert_eq!(results[0], "QUESTION_POSTED:w1");
     assert!(results[1].contains("needs approval") || results[1].contains("was blocked"), "{results:?}");
     assert!(!world.work().join("made").exists());
-    // A refusal is no failure of the run: only this list tells.
+    // A run with a refused call does not fail: only this list tells.
     assert_eq!(result["is_error"], false);
     let denied = &result["permission_denials"];
     assert_eq!(denied[0]["tool_input"]["command"], "touch made");
 }
 
 #[test]
-fn a_permission_host_is_asked_for_what_is_not_allowed_and_its_word_counts() {
+fn a_permission_host_is_asked_for_what_is_not_allowed() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     world.add_script("ask-post", "echo QUESTION_POSTED:$2");
@@ -224,7 +224,7 @@ fn a_permission_host_is_asked_for_what_is_not_allowed_and_its_word_counts() {
 }
 
 #[test]
-fn the_built_in_question_reaches_the_permission_host_and_takes_its_answer() {
+fn the_built_in_question_reaches_the_permission_host() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     world.prompt(r#"@@[{"text":"plain"}]"#, &[]).ok();
@@ -292,7 +292,7 @@ fn an_agent_dies_with_its_parent_and_its_tools_die_too() {
 }
 
 #[test]
-fn a_hook_after_a_batch_of_tools_ends_the_turn_and_the_next_message_runs() {
+fn a_hook_after_a_batch_of_tools_ends_the_turn() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let stop = r#"echo '{"continue":false,"stopReason":"asked to stop"}'"#;

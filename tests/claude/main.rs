@@ -1,8 +1,7 @@
 //! With the real `claude` behind a scripted API. `tests/run` fetches it and names it in `ASKBOX_TEST_CLAUDE`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod approvals;
 mod asked_within;

@@ -1,4 +1,4 @@
-//! What an agent gets of what it names, and what it does not: seen in what the API received.
+//! An agent gets some of the files that it names, and not others. The API's requests show which.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
@@ -22,7 +22,7 @@ fn tool_results(world: &ClaudeWorld) -> Vec<String> {
 }
 
 #[test]
-fn a_question_cannot_open_a_file_to_its_agent_by_calling_it_its_checkpoint() {
+fn a_question_opens_no_file_by_calling_it_its_checkpoint() {
     let mut world = ClaudeWorld::new();
     world.configure("[approvals]\nask_stopped = false\n");
     world.make_mailbox();
@@ -47,7 +47,7 @@ fn a_question_cannot_open_a_file_to_its_agent_by_calling_it_its_checkpoint() {
 }
 
 #[test]
-fn a_checkpoint_that_its_agent_replaces_by_a_link_opens_no_other_file() {
+fn a_checkpoint_replaced_by_a_link_opens_no_other_file() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(replace:*)']\n[approvals]\nask_stopped = false\n");
     let (secret, own) = (secret(&world), world.path("elsewhere/own.json"));
@@ -64,7 +64,7 @@ fn a_checkpoint_that_its_agent_replaces_by_a_link_opens_no_other_file() {
 }
 
 #[test]
-fn a_rule_for_a_command_of_askbox_does_not_cover_a_call_that_sets_variables() {
+fn a_rule_for_a_command_does_not_cover_set_variables() {
     let mut world = ClaudeWorld::new();
     world.configure(
         "[runner.claude]\nallowed_tools = ['Bash(relaunch spawn:*)', 'Bash(relaunch resume:*)']\n[approvals]\nask_stopped = false\n",

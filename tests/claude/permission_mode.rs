@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::ClaudeWorld;
 
 #[test]
-fn a_run_passes_its_permission_mode_and_an_empty_one_leaves_it_to_the_users_settings() {
+fn a_run_passes_its_permission_mode_or_leaves_it_to_the_user() {
     let mut world = ClaudeWorld::new();
     let settings = json!({"permissions": {"defaultMode": "acceptEdits"}});
     std::fs::create_dir_all(world.claude_config()).expect("the folder");

@@ -28,7 +28,7 @@ fn the_plugin_and_the_marketplace_are_valid() {
 }
 
 #[test]
-fn news_reach_the_model_once_and_a_turn_without_news_adds_nothing() {
+fn news_reach_the_model_once_and_other_turns_add_nothing() {
     let world = ClaudeWorld::new();
     world.ask("w", &["Which database?"]);
     let (session, plugin) = (uuid(), plugin());
@@ -48,7 +48,7 @@ fn news_reach_the_model_once_and_a_turn_without_news_adds_nothing() {
     assert_eq!(third.matches("askbox: since you last looked").count(), 1, "only that of the turn before: {third}");
 }
 
-/// What the model is told last in a session whose subagent posts a question.
+/// The model's newest message in a session whose subagent posts a question.
 fn told_after_a_subagent_asked(in_background: bool) -> String {
     let world = ClaudeWorld::new();
     world.make_mailbox();
@@ -63,7 +63,7 @@ fn told_after_a_subagent_asked(in_background: bool) -> String {
 }
 
 #[test]
-fn a_question_that_a_subagent_posts_is_told_once_when_the_subagent_has_ended() {
+fn a_subagents_posted_question_is_told_once_at_its_end() {
     for in_background in [false, true] {
         let said = told_after_a_subagent_asked(in_background);
         assert_eq!(said.matches("sub: \"Which colour?\"").count(), 1, "in the background: {in_background}: {said}");
@@ -72,7 +72,7 @@ fn a_question_that_a_subagent_posts_is_told_once_when_the_subagent_has_ended() {
 }
 
 #[test]
-fn the_session_passes_on_what_its_user_says_by_a_command_that_needs_no_permission() {
+fn the_session_passes_on_its_users_answer_unasked() {
     let world = ClaudeWorld::new();
     world.ask("w", &["Which database?"]);
     let steps = json!([bash("ask-answer list"), bash("ask-answer w pg --note 'as ever'"), {"text": "done"}]);
@@ -84,7 +84,7 @@ fn the_session_passes_on_what_its_user_says_by_a_command_that_needs_no_permissio
 
 /// The definitions of the server's tools come into a session only when its model looks for them.
 #[test]
-fn without_a_question_the_plugin_costs_a_session_less_than_600_tokens() {
+fn without_a_question_the_plugin_costs_under_600_tokens() {
     let world = ClaudeWorld::new();
     world.make_mailbox();
     let request = |steps: &str, args: &[&str]| {

@@ -1,5 +1,5 @@
-//! The plugin as a person gets it: from the marketplace of the repository, by `askbox setup`, or by `--plugin-dir`; and the whole way of a
-//! subagent's question through a session in a terminal.
+//! The plugin as a person gets it: from the marketplace of the repository, by `askbox setup`, or by `--plugin-dir`. Then the whole way of
+//! a subagent's question through a session in a terminal.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/plugin");
 
 #[test]
-fn the_marketplace_of_the_repository_installs_the_plugin_and_setup_then_leaves_it_alone() {
+fn the_marketplace_installs_the_plugin_and_setup_leaves_it() {
     let world = ClaudeWorld::new();
     for args in [&["plugin", "marketplace", "add", ROOT][..], &["plugin", "install", "askbox@askbox"], &["plugin", "list"]] {
         let outcome = output(world.claude().args(args)).ok();
@@ -29,7 +29,7 @@ fn shown(world: &ClaudeWorld) -> Value {
 }
 
 #[test]
-fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_and_no_step_asks_for_permission() {
+fn a_subagents_question_goes_through_a_terminal_unasked() {
     let mut world = ClaudeWorld::used_before();
     world.keep_watching_from_the_start();
     // Its rules are those that `askbox setup` writes beside the plugin.
@@ -39,7 +39,7 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     world.api.on("Sub work.", json!([save, post, {"delay_ms": 3000, "text": "QUESTION_POSTED:sub"}]));
     world.api.on("User chose: blue", json!([{"text": "painted"}]));
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
-    // The agent works in the background; its end wakes the session. What AskUserQuestion is to be called with is known only then.
+    // The agent works in the background, and its end wakes the session. The input for AskUserQuestion is known only then.
     let started = json!({"tool": "Agent", "input": input});
     world.api.on("Do it all.", json!([started, {"text": "It works."}, bash("ask-answer list"), {"text": "There is a question."}]));
     let program = world.claude_program().display().to_string();
@@ -62,7 +62,7 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
     terminal.see("❯ 1.");
     terminal.press(&["Down"]);
     terminal.see("❯ 2.");
-    // Again only while the very same menu stands there: a busy terminal may lose a key.
+    // Presses the key again only while the same menu is on the screen: a busy terminal may lose a key.
     let mut looks = 0..;
     until("the choice is taken", || {
         let stands = terminal.screen().contains("Enter to select");
@@ -71,7 +71,7 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
         }
         !stands
     });
-    // The agent passes nothing on: the hook has done it, and says so.
+    // The agent does not pass the answer on: the hook has done it, and says so.
     terminal.see("It is handed on.");
     let told = world.api.turns().iter().rev().find(|turn| turn.model_text().contains("Do it all.")).expect("a turn").model_text();
     assert!(told.contains("askbox: this answer of your user was handed on. sub: answered: blue"), "{told}");
@@ -91,10 +91,10 @@ fn a_subagents_question_reaches_the_user_of_a_terminal_and_its_answer_an_agent_a
 }
 
 #[test]
-fn sixteen_turns_without_news_are_told_nothing_and_the_seventeenth_is_told_of_the_first_question() {
+fn sixteen_turns_without_news_are_told_nothing() {
     let world = ClaudeWorld::new();
     world.make_mailbox();
-    // What was there before the session is no news of its turns.
+    // Questions from before the session are not news of its turns.
     world.ask("old", &["An old question?"]);
     let mut live = Live::start(&world, &["--plugin-dir", PLUGIN]);
     let mut say = |text: &str| {

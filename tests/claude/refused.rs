@@ -1,4 +1,4 @@
-//! What a run was refused is said, with the line of the configuration that permits it.
+//! A run says which calls were refused, with the line of the configuration that permits them.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
 #[test]
-fn a_run_whose_calls_were_refused_says_how_many_and_which_line_permits_them() {
+fn a_run_with_refused_calls_says_which_line_permits_them() {
     let mut world = ClaudeWorld::new();
     world.configure("[approvals]\nask_stopped = false\n");
     world.keep_watching_from_the_start();

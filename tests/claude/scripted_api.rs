@@ -7,7 +7,7 @@ use crate::support::{ClaudeWorld, LIMIT};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[test]
 fn a_script_that_has_ended_repeats_the_newest_tool_result() {
@@ -25,14 +25,14 @@ fn parallel_tools_come_in_one_message_and_both_results_go_back() {
     assert_eq!(world.prompt_stream(prompt, &[]).ok().result()["result"], "both");
     let turns = api.turns();
     assert_eq!(turns.len(), 2);
-    // They come in the order in which the tools ended.
+    // The results come in the order in which the tools ended.
     let mut results = turns[1].tool_results();
     results.sort();
     assert_eq!(results, ["a", "b"]);
 }
 
 #[test]
-fn a_registered_marker_beats_a_script_quoted_in_the_same_message() {
+fn a_registered_marker_beats_a_quoted_script() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     api.on("Resume workflow w1", json!([{"text": "registered"}]));
@@ -46,7 +46,7 @@ fn a_registered_marker_beats_a_script_quoted_in_the_same_message() {
 }
 
 #[test]
-fn errors_and_cuts_come_as_often_as_told_and_then_the_script_goes_on() {
+fn errors_and_cuts_come_as_often_as_told() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
     let prompt = r#"@@[{"status":529,"times":1},{"status":429,"retry_after":0},{"cut":true},{"text":"through"}]"#;
@@ -87,7 +87,7 @@ fn a_stall_lasts_until_the_turn_is_interrupted() {
 }
 
 #[test]
-fn what_the_api_does_not_know_is_not_found_and_its_end_breaks_open_connections() {
+fn an_unknown_path_of_the_api_is_not_found() {
     let api = Api::start();
     let address = api.url().replace("http://", "");
     let mut stream = TcpStream::connect(&address).expect("a connection");
@@ -110,5 +110,5 @@ fn what_the_api_does_not_know_is_not_found_and_its_end_breaks_open_connections()
     drop(api);
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).expect("the end");
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < LIMIT / 2);
 }

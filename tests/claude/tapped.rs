@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::support::claude::bash;
-use crate::support::tools::needs;
+use crate::support::needs;
 use crate::support::{ClaudeWorld, Server, World, output, until};
 
 #[test]
-fn a_tap_on_a_button_of_the_phone_reaches_the_agent_as_the_persons_answer() {
+fn a_tap_on_the_phone_reaches_the_agent_as_the_persons_answer() {
     needs!("python3", "curl");
     let place = World::new();
     let server = Server::start(&place, "ntfy.py", &[]);
@@ -25,7 +25,7 @@ fn a_tap_on_a_button_of_the_phone_reaches_the_agent_as_the_persons_answer() {
     let card = shows("docs asks");
     let keep = &card["actions"][1];
     assert_eq!((&keep["label"], &keep["method"]), (&json!("keep"), &json!("POST")), "{card:#}");
-    // What the phone does when the button is pressed.
+    // The request that the phone sends when the button is pressed.
     let (to, body) = (keep["url"].as_str().expect("a URL"), keep["body"].as_str().expect("a body"));
     assert_eq!(output(world.any_command("curl").args(["-sS", "--fail", "--data-raw", body, to])).code(), 0);
     assert_eq!(world.wait_state("docs", "delivered")["result"], "both are kept");

@@ -34,7 +34,7 @@ fn waiting() -> (ClaudeWorld, String) {
 }
 
 #[test]
-fn a_call_that_is_deferred_again_is_known_by_its_stop_reason_only_and_costs_no_request() {
+fn a_call_deferred_again_is_known_by_its_stop_reason() {
     let (world, session) = waiting();
     for _ in 0..2 {
         let mut live = Live::start(&world, &["--resume", &session, "--settings", &hook(&"defer".into())]);
@@ -46,7 +46,7 @@ fn a_call_that_is_deferred_again_is_known_by_its_stop_reason_only_and_costs_no_r
 }
 
 #[test]
-fn a_message_to_a_session_whose_call_is_deferred_again_destroys_the_question() {
+fn a_message_to_a_call_deferred_again_destroys_the_question() {
     let (world, session) = waiting();
     let mut live = Live::start(&world, &["--resume", &session, "--settings", &hook(&"defer".into())]);
     live.say(&uuid(), r#"go on @@[{"text":"gone on"}]"#);
@@ -57,7 +57,7 @@ fn a_message_to_a_session_whose_call_is_deferred_again_destroys_the_question() {
 }
 
 #[test]
-fn a_deferred_call_that_is_made_again_without_its_hook_is_used_up_by_an_error() {
+fn a_deferred_call_made_again_without_its_hook_is_used_up() {
     let (world, session) = waiting();
     let mut live = Live::start(&world, &["--resume", &session]);
     live.close();
@@ -68,7 +68,7 @@ fn a_deferred_call_that_is_made_again_without_its_hook_is_used_up_by_an_error() 
 }
 
 #[test]
-fn a_call_that_was_refused_with_the_end_of_its_turn_needs_a_message_to_be_made_again() {
+fn a_call_refused_with_its_turn_needs_a_message() {
     let world = ClaudeWorld::without_askbox();
     let session = uuid();
     let mut live = Live::start(&world, &["--session-id", &session]);
@@ -106,7 +106,7 @@ fn says(event: &str, decision: &Value) -> String {
 }
 
 #[test]
-fn a_deferred_call_whose_session_goes_on_without_a_permission_host_is_kept_and_the_run_fails() {
+fn a_deferred_call_without_a_permission_host_is_kept() {
     let (world, session) = waiting();
     let outcome = world.prompt_stream("", &["--resume", &session, "--settings", &hook(&"defer".into())]);
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
@@ -118,7 +118,7 @@ fn a_deferred_call_whose_session_goes_on_without_a_permission_host_is_kept_and_t
 }
 
 #[test]
-fn an_empty_allow_uses_the_question_up_and_the_model_reads_an_error() {
+fn an_empty_allow_uses_the_question_up_with_an_error() {
     for (input, told) in [(json!({}), "failed schema validation"), (Value::Null, "losed")] {
         let (world, session) = waiting();
         let mut decision = json!({"permissionDecision": "allow"});
@@ -155,7 +155,7 @@ fn of_two_deferred_calls_in_one_message_only_one_waits() {
 }
 
 #[test]
-fn a_subagent_whose_call_is_deferred_ends_at_once_without_a_word() {
+fn a_subagent_whose_call_is_deferred_ends_without_a_word() {
     let world = ClaudeWorld::without_askbox();
     world.api.on("Sub work.", json!([bash("touch made"), {"text": "never said"}]));
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose", "run_in_background": false});
@@ -174,7 +174,7 @@ fn a_subagent_whose_call_is_deferred_ends_at_once_without_a_word() {
 #[test]
 fn a_hook_that_takes_too_long_lets_the_call_go_on_to_the_rules() {
     let world = ClaudeWorld::without_askbox();
-    // It would refuse the call if it were waited for.
+    // The hook would refuse the call if `claude` waited for it.
     let refuses = says("PreToolUse", &json!({"permissionDecision": "deny", "permissionDecisionReason": "no"}));
     let settings = hook_of("PreToolUse", "Bash", &format!("sleep 600; {refuses}"), 1);
     let mut live = Live::start(&world, &["--settings", &settings, "--allowedTools=Bash(touch:*)"]);

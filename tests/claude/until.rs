@@ -6,7 +6,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
 #[test]
-fn an_agent_that_waits_for_a_file_is_started_again_when_it_is_there_and_is_told_that_no_person_decided() {
+fn an_agent_that_waits_for_a_file_is_started_when_it_is_there() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.user_session(&json!([bash("ask-post -w build --until-file out.txt --timeout 1h"), {"text": "QUESTION_POSTED:build"}]));

@@ -58,7 +58,7 @@ impl Case {
         text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:.200}"))).collect()
     }
 
-    /// Waits for the agent at a step; returns its supervisor's largest size so far, in KiB, and lets it go on.
+    /// Waits for the agent at a step. Returns its supervisor's largest size so far, in KiB, and lets the agent go on.
     #[track_caller]
     fn size_at(&self, step: &str) -> u64 {
         let [_, supervisor] = self.world.held(step);
@@ -80,14 +80,14 @@ fn an_exit_status_of_zero_is_no_receipt() {
 }
 
 #[test]
-fn an_agent_that_hangs_after_its_result_has_delivered_and_is_ended() {
+fn an_agent_that_hangs_after_its_result_has_delivered() {
     let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
     case.ends("delivered");
     assert_eq!(case.world.logged("start "), 1);
 }
 
 #[test]
-fn an_agent_that_hangs_after_its_result_and_ignores_sigterm_is_killed() {
+fn an_agent_that_hangs_and_ignores_sigterm_is_killed() {
     let case = Case::new("trap '' INT TERM\nresult done\nwhile :; do sleep 1; done", "", "");
     case.ends("delivered");
     let notes: Vec<_> = case.events(1).into_iter().filter(|e| e["type"] == "note").map(|e| e["text"].to_string()).collect();
@@ -95,16 +95,16 @@ fn an_agent_that_hangs_after_its_result_and_ignores_sigterm_is_killed() {
 }
 
 #[test]
-fn a_silent_agent_that_ignores_every_signal_is_stopped_at_its_limit_and_parked() {
+fn a_silent_agent_that_ignores_signals_is_parked_at_its_limit() {
     let started = Instant::now();
     let case = Case::new("trap '' INT TERM\nwhile :; do sleep 1; done", "", "silence = \"1s\"\ngrace = \"200ms\"");
     case.ends("interrupted");
     assert!(case.events(1).iter().any(|e| e["type"] == "interrupted"), "{:#?}", case.events(1));
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 #[test]
-fn a_grandchild_that_holds_the_output_open_holds_nothing_up_and_does_not_stay() {
+fn a_grandchild_that_holds_the_output_open_holds_nothing_up() {
     let case = Case::new("setsid sleep 1000 &\nwork", "", "");
     case.ends("delivered");
     assert_eq!(case.world.logged("start "), 1);
@@ -117,7 +117,7 @@ fn an_agent_that_closes_its_output_and_stays_is_ended() {
 }
 
 #[test]
-fn an_agent_that_dies_in_the_middle_of_a_line_is_retried_in_the_same_session() {
+fn an_agent_that_dies_within_a_line_is_retried_in_its_session() {
     let case =
         Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
     case.ends("delivered");
@@ -137,7 +137,7 @@ fn invalid_utf8_is_replaced_and_the_rest_of_the_line_is_kept() {
 }
 
 #[test]
-fn two_hundred_megabytes_on_one_line_do_not_make_the_supervisor_large() {
+fn a_line_of_two_hundred_megabytes_keeps_the_supervisor_small() {
     let line = "printf '{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"'\n\
                 head -c 200000000 /dev/zero | tr '\\0' x\nprintf '\"}]}}\\n'";
     let garbage = "head -c 50000000 /dev/zero | tr '\\0' y\necho";
@@ -152,7 +152,7 @@ fn two_hundred_megabytes_on_one_line_do_not_make_the_supervisor_large() {
 }
 
 #[test]
-fn a_hundred_thousand_events_at_once_are_all_recorded_in_order_by_a_small_supervisor() {
+fn a_hundred_thousand_events_at_once_are_recorded_in_order() {
     let flood = "awk 'BEGIN { for (i = 0; i < 100000; i++) print \"{\\\"type\\\":\\\"assistant\\\",\\\"message\\\":{\\\"content\\\":\
                  [{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" i \"\\\"}]}}\" }'";
     let case = Case::paused(&format!("{flood}\nwork"), "", "", Some("before_result"));
@@ -171,7 +171,7 @@ fn a_hundred_thousand_events_at_once_are_all_recorded_in_order_by_a_small_superv
 }
 
 #[test]
-fn large_events_that_come_faster_than_they_are_recorded_are_held_back() {
+fn large_events_faster_than_the_record_are_held_back() {
     // 400 MB of texts that are each kept whole: a queue of them would show.
     let flood = "text=$(head -c 60000 /dev/zero | tr '\\0' z)\nawk -v t=\"$text\" 'BEGIN { for (i = 0; i < 7000; i++) print \"{\\\"type\\\":\
                  \\\"assistant\\\",\\\"message\\\":{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" t \"\\\"}]}}\" }'";
@@ -199,7 +199,7 @@ fn a_grandchild_that_holds_standard_error_open_holds_nothing_up() {
     let started = Instant::now();
     let case = Case::new("exec >&-\nsetsid sleep 1000 2>&2 &\necho 'out of walnuts' >&2\nexit 3", "attempts = 1", "");
     case.ends("parked");
-    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn the_last_lines_on_standard_error_are_the_reason_of_a_failure() {
 }
 
 #[test]
-fn what_its_tools_leave_behind_and_ends_meanwhile_does_not_stay_a_zombie() {
+fn what_tools_leave_behind_does_not_stay_a_zombie() {
     // A subshell that ends at once makes an orphan of what it started.
     let orphans = "for n in 1 2 3; do (sh -c 'echo $$ >>\"$AGENT_DIR/orphans\"; exec sleep 0.1' &); done\nwork";
     let case = Case::paused(orphans, "", "", Some("before_result"));
@@ -242,7 +242,7 @@ fn unread() -> (World, Running) {
 }
 
 #[test]
-fn a_large_message_waits_for_an_agent_that_reads_late_and_comes_whole() {
+fn a_large_message_comes_whole_to_an_agent_that_reads_late() {
     let (world, mut run) = unread();
     world.let_go("spawned");
     assert!(run.0.wait().expect("its status").success());
@@ -271,7 +271,7 @@ i=0
 while :; do i=$((i+1)); call $i; sleep 0.05; done"#;
 
 #[test]
-fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_has_and_goes_on_once_that_is_raised() {
+fn an_agent_that_ignores_its_limit_of_turns_is_parked() {
     let case = Case::new(UNSTOPPABLE, "attempts = 2", "turns = 5\ngrace = \"200ms\"");
     case.ends("parked");
     let status: Value = serde_json::from_str(&case.world.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
@@ -293,7 +293,7 @@ fn an_agent_that_ignores_its_limit_of_turns_is_stopped_and_parked_with_what_it_h
 }
 
 #[test]
-fn an_agent_that_passes_its_budget_and_fails_is_parked_before_another_launch() {
+fn an_agent_over_budget_that_fails_is_parked() {
     let spend = r#"[ -e "$AGENT_DIR/well" ] && { work; finish; }
 say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_reason\":\"odd\",\"session_id\":\"$session\",\"result\":\"x\",\"model_usage_since_last_result\":{\"m\":{\"costUSD\":3}}}""#;
     let case = Case::new(spend, "", "run_cost = 1");
@@ -321,7 +321,7 @@ fn without_pidfds_a_run_is_delivered_all_the_same() {
 }
 
 #[test]
-fn an_answer_too_long_for_a_prompt_lies_in_its_file_also_where_the_claimer_launches_itself() {
+fn an_answer_too_long_for_a_prompt_lies_in_its_file() {
     let world = World::stepping("work");
     world.ok("ask-post", &["-w", "docs", "Tell me everything"]);
     let answer = "0123456789 ".repeat(60 << 10);

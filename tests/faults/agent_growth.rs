@@ -1,5 +1,5 @@
-//! An agent that wants the supervisor's memory or its disk: every collection that an agent can fill has a bound, and what matters is
-//! not lost at any of them: the result, the receipt, the cost, the question, the stop.
+//! An agent that wants the supervisor's memory or its disk. Every collection that an agent can fill has a bound, and no bound loses what
+//! matters: the result, the receipt, the cost, the question, the stop.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ fn notes(events: &[Value]) -> Vec<&str> {
 const REQUEST: &str = r#"{"type":"control_request","request_id":"NUMBER","request":{"subtype":"can_use_tool","tool_name":"Bash","description":"TEXT","input":{}}}"#;
 
 #[test]
-fn forty_thousand_permission_requests_whose_answers_nobody_reads_take_no_memory_and_the_run_is_delivered() {
+fn forty_thousand_permission_requests_take_no_memory() {
     let body = format!("{}step full\nresult done\nlog \"done $ASKBOX_RUN\"", repeated(40_000, &REQUEST.replace("TEXT", "x")));
     let (world, mut run, peak) = at_its_fullest(&body);
     eprintln!("40,000 unanswered requests: the supervisor took {peak} KiB at most");
@@ -67,7 +67,7 @@ fn forty_thousand_permission_requests_whose_answers_nobody_reads_take_no_memory_
 }
 
 #[test]
-fn requests_with_ids_of_sixty_kilobytes_take_no_memory_and_the_run_can_be_stopped() {
+fn requests_with_ids_of_sixty_kilobytes_take_no_memory() {
     let body =
         format!("trap '' INT TERM\n{}step full\nwhile :; do sleep 0.1; done", repeated(2000, &REQUEST.replace("NUMBER", "TEXT NUMBER")));
     let (world, mut run, peak) = at_its_fullest(&body);
@@ -93,7 +93,7 @@ fn tool_calls_that_never_end_with_long_ids_take_no_memory() {
 }
 
 #[test]
-fn a_run_that_fills_its_events_keeps_its_result_its_question_its_cost_and_one_line_that_says_so() {
+fn a_run_that_fills_its_events_keeps_its_result_and_cost() {
     let text = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"NUMBER TEXT"}]}}"#;
     let ask = "ask-post -w docs 'Which one?' -o a=A >/dev/null\n\
                say '{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"asked\"}]}}'\n";
@@ -116,7 +116,7 @@ fn a_run_that_fills_its_events_keeps_its_result_its_question_its_cost_and_one_li
 }
 
 #[test]
-fn results_without_end_are_booked_to_the_last_dollar_in_a_bounded_number_of_lines() {
+fn results_without_end_are_booked_to_the_last_dollar() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"odd","result":"x","model_usage_since_last_result":{"m":{"costUSD":0.5}}}"#;
     let world = World::stepping(&format!("{}exit 1", repeated(5000, result)));
     world.configure("attempts = 1\n");

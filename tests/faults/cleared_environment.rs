@@ -1,5 +1,5 @@
-//! A tool that clears its environment and leaves its session and its parents is a process of the run all the same: its supervisor adopts
-//! it, and ends it with the run. What belongs to somebody else stays.
+//! A tool that clears its environment and leaves its session and its parents is still a process of the run: its supervisor adopts it, and
+//! ends it with the run. Processes of somebody else stay.
 
 use crate::support::process::is_alive;
 use crate::support::{Signal, World, output, signal, until};
@@ -8,7 +8,7 @@ use crate::support::{Signal, World, output, signal, until};
 const ORPHAN: &str = r#"(env -i /bin/sh -c 'exec setsid /bin/sh -c "(trap \"\" TERM; while :; do sleep 1; done) & echo \$! >$0.new; mv $0.new $0"' "$AGENT_DIR/orphan")
 "#;
 
-/// Killed when it is dropped: it has no environment by which the world would find it.
+/// Killed when it is dropped: it has no environment that would let the world find it.
 struct Orphan(i32);
 
 impl Orphan {
@@ -58,7 +58,7 @@ fn a_tool_without_environment_does_not_outlive_a_stopped_run() {
 }
 
 #[test]
-fn a_tool_without_environment_does_not_outlive_its_killed_agent_and_the_next_attempt_begins_after_it() {
+fn a_tool_without_environment_does_not_outlive_its_agent() {
     let world = world();
     let _watcher = world.watch();
     let [agent, _] = world.held("tool");
@@ -72,7 +72,7 @@ fn a_tool_without_environment_does_not_outlive_its_killed_agent_and_the_next_att
 }
 
 #[test]
-fn what_a_shell_had_started_before_it_became_the_supervisor_stays() {
+fn what_a_shell_started_before_it_became_supervisor_stays() {
     let world = World::stepping(&format!("{ORPHAN}work"));
     world.ask_and_answer("docs");
     let script = "env -i sleep 100 </dev/null >/dev/null 2>&1 & echo $! >stranger; exec relaunch docs";

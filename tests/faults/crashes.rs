@@ -1,5 +1,5 @@
 //! Promises 2 and 3 when processes die: the watcher, the supervisor, the agent and every pair of them are killed at each step
-//! of a run. What is seen is the table in `docs/reliability.md`; `ASKBOX_WRITE_DOCS=1` writes it anew.
+//! of a run. The table in `crashes.md` beside this file holds what is seen. `ASKBOX_WRITE_DOCS=1` writes it anew.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -123,7 +123,7 @@ const fn moment(who: &'static str, words: &'static str, call: &'static str, path
     Moment { who, words, call, path, n }
 }
 
-/// The system call by which the C library of this build opens a file.
+/// The system call that the C library of this build uses to open a file.
 const OPEN: &str = if cfg!(target_env = "musl") { "open" } else { "openat" };
 
 const RECORD: &str = "runs/docs/{round}/1/run.json";
@@ -197,7 +197,7 @@ enum Case {
 }
 
 #[test]
-fn any_processes_killed_at_any_step_each_answer_is_delivered_once_as_the_documentation_says() {
+fn an_answer_is_delivered_once_with_any_process_killed() {
     needs!("strace");
     let cases: Vec<(usize, Case)> = BEFORE
         .iter()
@@ -218,19 +218,24 @@ fn any_processes_killed_at_any_step_each_answer_is_delivered_once_as_the_documen
     rows.sort();
     let table: String = rows.iter().map(|(_, [who, when, launches, what])| format!("| {who} | {when} | {launches} | {what} |\n")).collect();
     let table = format!("| killed | when | launches | what happens |\n|---|---|---|---|\n{table}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
-    let text = std::fs::read_to_string(&path).expect("docs/reliability.md");
-    let (head, rest) = text.split_once("<!-- crashes -->\n").expect("a mark before the table");
-    let (old, tail) = rest.split_once("<!-- end -->").expect("a mark behind the table");
+    is_the_table_of("tests/faults/crashes.md", &table);
+}
+
+/// Compares a table with the one that this page ends with, or writes it there.
+pub fn is_the_table_of(page: &str, table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = std::fs::read_to_string(&path).expect(page);
+    let (head, _) = text.split_once("\n| ").expect("the begin of the table");
+    let written = format!("{head}\n{table}");
     if std::env::var_os("ASKBOX_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}<!-- crashes -->\n{table}<!-- end -->{tail}")).expect("write");
+        std::fs::write(&path, written).expect("write");
     } else {
-        assert_eq!(old, table, "docs/reliability.md says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
+        assert_eq!(text, written, "{page} says otherwise; ASKBOX_WRITE_DOCS=1 writes it anew");
     }
 }
 
 #[test]
-fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_again_and_only_then_told() {
+fn an_agent_is_told_nothing_before_its_supervisor_may() {
     needs!("strace");
     for moment in &LAUNCHED {
         let [who, when, launches, what] = at_moment(moment);
@@ -245,7 +250,7 @@ fn an_agent_whose_supervisor_dies_before_it_may_be_told_anything_is_launched_aga
 
 /// The move out of `answered/` is synced in `running/` alone.
 #[test]
-fn an_answered_copy_that_a_power_cut_brings_back_is_not_run_again() {
+fn an_answered_copy_that_a_power_cut_brings_back_is_not_run() {
     let world = answered();
     let answered = world.in_mailbox("answered/docs.json");
     let copy = std::fs::read(&answered).expect("answered");
@@ -285,7 +290,7 @@ fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
 
 /// The agent is launched before the round's own lock is there.
 #[test]
-fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
+fn a_round_being_claimed_is_not_one_whose_claimer_died() {
     needs!("strace");
     let world = answered();
     let slow = strace(&["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=4000000:when=1", "-o", "/dev/null"]);
@@ -302,7 +307,7 @@ fn a_round_that_is_being_claimed_is_not_taken_for_one_whose_claimer_died() {
 
 /// An answer waits for its own name alone.
 #[test]
-fn a_question_that_a_power_cut_brings_back_is_asked_no_more_and_a_younger_copy_is_not_lost() {
+fn a_question_that_a_power_cut_brings_back_is_not_asked() {
     let world = World::stepping(AGENT);
     world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
     let pending = world.in_mailbox("pending/docs.json");

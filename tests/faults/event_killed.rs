@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{World, in_parallel, needs, strace, until};
 
-/// What changes the mailbox, or decides who may.
+/// The system calls that change the mailbox, or decide who may.
 const CALLS: [&str; 9] = ["openat2", "write", "fsync", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "flock"];
 
 /// A checkpoint, and a wait for a file that has come by now.
@@ -17,7 +17,7 @@ fn waits() -> World {
     world
 }
 
-/// The event has answered once: the round, the checkpoint and the agent say so.
+/// Checks in the round, the checkpoint and the agent's log that the event has answered once.
 #[track_caller]
 fn answered_once(world: &World, when: &str) {
     let round = &world.closed("docs", "delivered", 1)[0];
@@ -49,7 +49,7 @@ fn points(trace: &str) -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn a_watcher_killed_while_an_event_answers_leaves_it_to_the_next_one_which_answers_once() {
+fn a_watcher_killed_during_an_event_leaves_one_answer() {
     needs!("strace");
     let (world, set) = (waits(), format!("trace={}", CALLS.join(",")));
     let trace = world.path("trace");

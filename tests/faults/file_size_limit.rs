@@ -7,7 +7,7 @@ use crate::support::{World, needs};
 const LONG: usize = 5000;
 
 #[test]
-fn a_write_past_the_limit_on_file_sizes_is_told_and_changes_nothing() {
+fn a_write_past_the_limit_on_file_sizes_changes_nothing() {
     let long = "x".repeat(LONG);
     let commands = [
         format!("ask-post -w new {long}"),
@@ -34,7 +34,7 @@ fn a_write_past_the_limit_on_file_sizes_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn a_supervisor_whose_log_passes_the_limit_delivers_all_the_same() {
+fn a_supervisor_whose_log_passes_the_limit_delivers() {
     needs!("awk");
     let chatter = "awk 'BEGIN { for (i = 0; i < 3000; i++) print \"{\\\"type\\\":\\\"assistant\\\",\\\"message\\\":{\\\"content\\\":\
                    [{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"\" i \"\\\"}]}}\" }'\nwork";

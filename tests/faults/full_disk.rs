@@ -1,5 +1,5 @@
-//! Promise 4 when the disk refuses: each system call of each program that changes anything fails once, with each of three
-//! errors. The program says so, what was there is there to the byte, and the same command succeeds afterwards.
+//! Promise 4 when the disk refuses. Each system call of each program that changes anything fails once, with each of three errors. The
+//! program says so, every earlier file is there to the byte, and the same command succeeds afterwards.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -265,7 +265,7 @@ fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
     let world = answered();
     let round = world.round("docs");
     let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
-    // The record is made when the agent starts, and replaced at the end. From there on the disk is full, four times.
+    // The record is made when the agent starts, and replaced at the end. The disk is full from then on, four times.
     let before = strace(&["-qq", "-P", "run.json", "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
     let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
     let before: Vec<String> = before.into_iter().chain(inject).collect();

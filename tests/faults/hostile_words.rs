@@ -8,7 +8,8 @@ const HOSTILE: &str = r"h\u001b[35;45m\u009b35m\u202e\u2066\u0007\r\nFORGED line
 /// The same as it is.
 const RAW: &str = "h\u{1b}[35;45m\u{9b}35m\u{202e}\u{2066}\u{7}\r\nFORGED line";
 
-/// What the agent prints: `HH` stands for the words. Every message that is understood, with the words in each of its strings.
+/// The output of the agent: `HH` stands for the words. It contains every message that is understood, with the words in each of its
+/// strings.
 const STREAM: &str = r#"
 {"type":"system","subtype":"init","session_id":"SESSION","model":"HH","claude_code_version":"HH","permissionMode":"HH","cwd":"HH"}
 {"type":"system","subtype":"init","session_id":"HH","model":"HH","claude_code_version":"HH","permissionMode":"HH","cwd":"HH"}
@@ -138,7 +139,7 @@ fn what_a_hostile_agent_writes_never_reaches_a_terminal_raw() {
 }
 
 #[test]
-fn a_run_in_the_foreground_of_a_terminal_shows_no_control_character_of_the_agent() {
+fn a_foreground_run_shows_no_control_character_of_the_agent() {
     needs!("python3");
     for last in [DELIVERED, FAILED, ""] {
         let world = World::stepping(&agent(last));

@@ -1,5 +1,5 @@
-//! Promises 1, 2 and 4 under SIGKILL: every program is killed right before each of its system calls that changes or opens
-//! anything, one after the other. Whoever comes next, as a user would, must find nothing lost, doubled or torn.
+//! Promises 1, 2 and 4 under SIGKILL. Every program is killed right before each of its system calls that changes or opens anything, one
+//! after the other. The next program that a user would run must find nothing lost, doubled or torn.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,15 +37,15 @@ struct Point {
 }
 
 impl Point {
-    /// Whether the call changes something. How many files a program opens depends on how many processes the machine has, where the
-    /// program looks for those of a run.
+    /// True if the call changes something. Calls that open a file are left out: a program that looks for the processes of a run opens more
+    /// files on a machine with more processes.
     fn changes(&self) -> bool {
         !self.call.starts_with("open")
     }
 }
 
-/// Every point of a program that runs in a place made by `setup`. A program that waits for another one looks more often while the machine is
-/// busy: of several runs, the one with the fewest calls has those that each run comes to.
+/// Every point of a program that runs in a place made by `setup`. A program that waits for another one looks more often while the machine
+/// is busy. So of several runs, the one with the fewest calls is taken: every run comes to these calls.
 fn points(setup: &dyn Fn() -> World, program: &str, args: &[&str]) -> Vec<Point> {
     (0..3).map(|_| points_of_one_run(&setup(), program, args)).min_by_key(Vec::len).expect("three runs")
 }
@@ -158,7 +158,7 @@ fn a_killed_answer_counts_or_not_and_never_twice() {
 }
 
 #[test]
-fn a_killed_undo_takes_the_answer_back_or_not_and_no_half_of_it_reaches_an_agent() {
+fn a_killed_undo_takes_the_whole_answer_back_or_none_of_it() {
     needs!("strace");
     let setup = || {
         let world = World::stepping("work");
@@ -186,7 +186,7 @@ fn a_killed_undo_takes_the_answer_back_or_not_and_no_half_of_it_reaches_an_agent
 }
 
 #[test]
-fn an_undo_killed_at_any_point_is_completed_by_the_watcher_or_never_happened() {
+fn an_undo_killed_anywhere_is_completed_or_never_happened() {
     needs!("strace");
     let setup = || {
         let world = World::stepping("work");
@@ -229,7 +229,7 @@ fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
 
 /// The asker waits for a file itself, without a watcher, and answers with it.
 #[test]
-fn a_killed_wait_for_a_file_is_posted_or_not_and_its_event_answers_once() {
+fn a_killed_wait_for_a_file_is_posted_or_not() {
     needs!("strace");
     let setup = || {
         let world = World::stepping("work");
@@ -259,7 +259,7 @@ fn answered() -> World {
 }
 
 #[test]
-fn a_run_killed_from_claim_to_close_is_finished_by_the_next_watcher() {
+fn a_run_killed_from_claim_to_close_is_finished_later() {
     needs!("strace");
     at_every_point(&answered, "relaunch", &["docs"], |world, when, _| {
         let watcher = world.start_watcher();
@@ -283,7 +283,7 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
 /// Three rounds of one workflow that goes on, and all of another one: `gc` keeps nothing that is over.
 #[cfg(feature = "askbox")]
 #[test]
-fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
+fn a_killed_gc_leaves_nothing_half_visible() {
     needs!("strace");
     let setup = || {
         let world = answered();
@@ -309,7 +309,7 @@ fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
         world.ok("ask-post", &["-w", "lives", "Next?"]);
         world
     };
-    // What a limit counts: what was carried over, and the runs that were not.
+    // A limit counts what was carried over, and the runs that were not.
     let spent = |world: &World| {
         let record = world.json(world.in_mailbox("workflows/lives.json"));
         let counted: Vec<&str> = record["pruned"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -337,7 +337,7 @@ fn a_killed_gc_leaves_nothing_half_visible_and_the_next_one_completes_it() {
         world.ok("askbox", &["gc", "--keep", "0s"]);
         for folder in ["closed", "runs", "workflows", "checkpoints"] {
             let mut left: Vec<_> = std::fs::read_dir(m.join(folder)).expect("a folder").flatten().map(|e| e.file_name()).collect();
-            // What the killed one was writing is the watcher's to sweep, an hour later.
+            // The watcher sweeps the file that the killed program was writing, an hour later.
             left.retain(|name| !name.to_str().is_some_and(askbox::disk::is_temporary_name));
             assert!(left.is_empty(), "{when}: {folder}/ still holds {left:?}");
         }

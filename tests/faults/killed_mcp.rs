@@ -1,5 +1,5 @@
-//! `askbox mcp` is killed right before each call with which it tells an answer to a session. The session's next server tells it, and no agent
-//! is started with it.
+//! `askbox mcp` is killed right before each of the calls that tell an answer to a session. The session's next server tells it, and no
+//! agent is started with it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::support::{Running, World, in_parallel, needs, strace};
 
 const CALLS: [&str; 8] = ["renameat2", "linkat", "fsync", "fdatasync", "unlinkat", "mkdirat", "flock", "write"];
 
-/// What the server behind `before` replies to this request, unless it dies before that.
+/// The reply of the server behind `before` to this request, unless the server dies first.
 fn reply(world: &World, before: &[String], method: &str, params: &Value) -> Option<Value> {
     let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let begin = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "1"}});
@@ -31,7 +31,7 @@ fn reply(world: &World, before: &[String], method: &str, params: &Value) -> Opti
     reply
 }
 
-/// A world in which the session asked, with its task; the question is answered.
+/// A world with an answered question, which the session asked with its task.
 fn answered() -> (World, Value) {
     let world = World::new().with_scripted_agent();
     let arguments = json!({"question": "Which?", "workflow_id": "w"});
@@ -41,7 +41,7 @@ fn answered() -> (World, Value) {
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_tells_an_answer_loses_nothing_and_starts_no_agent() {
+fn a_server_killed_while_it_tells_an_answer_loses_nothing() {
     needs!("strace");
     in_parallel(2, &CALLS, |call| {
         for n in 1.. {

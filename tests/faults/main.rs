@@ -1,8 +1,7 @@
 //! Processes are killed, disks are full, system calls fail and agents misbehave: no answer is lost and no agent is launched twice.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod agent_faults;
 mod agent_growth;

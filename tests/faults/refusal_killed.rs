@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{World, in_parallel, needs, strace, until};
 
-/// What changes the mailbox, or decides who may.
+/// The system calls that change the mailbox, or decide who may.
 const CALLS: [&str; 9] = ["openat2", "write", "fsync", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "flock"];
 
 /// A question with a checkpoint and a date, and a forged answer to it, whose value has reached the checkpoint too.
@@ -61,7 +61,7 @@ fn points(trace: &str) -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn a_watcher_killed_while_it_refuses_an_answer_leaves_it_to_the_next_one_and_nothing_is_lost() {
+fn a_watcher_killed_while_it_refuses_leaves_it_to_the_next() {
     needs!("strace");
     let (world, set) = (forged(), format!("trace={}", CALLS.join(",")));
     let trace = world.path("trace");

@@ -1,9 +1,9 @@
-//! The system refuses a process, a thread or a descriptor (EAGAIN, EMFILE, ENFILE, ENOMEM). Programs wait or say so; none of them
-//! aborts, and no round is parked for what waiting mends.
+//! The system refuses a process, a thread or a descriptor (EAGAIN, EMFILE, ENFILE, ENOMEM). Programs wait or say so. No program aborts,
+//! and no round is parked for a shortage that waiting mends.
 
 use crate::support::{World, in_parallel, needs, output, strace, until};
 
-/// What the system refuses: the `n`th call of a program's main thread.
+/// The system refuses the `n`th call of a program's main thread.
 struct Refused {
     call: &'static str,
     error: &'static str,
@@ -32,7 +32,7 @@ fn every_call(setup: impl Fn() -> World) -> Vec<Refused> {
 }
 
 #[test]
-fn a_run_that_gets_no_process_thread_or_descriptor_is_tried_again_and_never_parked() {
+fn a_run_short_of_a_resource_is_tried_again_and_not_parked() {
     needs!("strace");
     let setup = || {
         let world = World::stepping("work");
@@ -58,7 +58,7 @@ fn a_run_that_gets_no_process_thread_or_descriptor_is_tried_again_and_never_park
 }
 
 #[test]
-fn a_round_without_a_process_for_its_agent_waits_as_a_shortage_and_counts_no_attempt() {
+fn a_round_without_a_process_waits_and_counts_no_attempt() {
     needs!("strace");
     let world = World::stepping("work");
     world.configure("attempts = 1");
@@ -93,7 +93,8 @@ fn a_watcher_that_is_refused_any_one_thread_or_process_goes_on() {
         });
         let log = watcher.log();
         assert!(!log.contains("panicked"), "number {}: {log}", refused.n);
-        // It cannot start without the threads for Unix signals and for file events: it says so, and a service manager starts it again.
+        // The watcher cannot start without the threads for Unix signals and for file events. It says so, and a service manager starts it
+        // again.
         assert!(!ended || watcher.process.wait().code() == Some(1) && log.contains("cannot start a thread"), "number {}: {log}", refused.n);
         assert!(!ended || refused.n <= 3, "number {}: {log}", refused.n);
         assert_eq!(world.logged("violation"), 0, "{:#?}", world.log());

@@ -2,10 +2,10 @@
 //! end, and each says which process it is.
 
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::Duration;
 
 use crate::support::process::is_alive;
-use crate::support::{Running, Signal, World, in_parallel, needs, signal, until};
+use crate::support::{Running, Signal, World, in_parallel, needs, quickly, signal, until};
 
 /// A run whose agent is in a tool call and whose supervisor is stopped by SIGSTOP; the supervisor's pid.
 fn with_stopped_supervisor() -> (World, crate::support::Watcher, i32) {
@@ -33,7 +33,7 @@ fn a_stopped_supervisor_is_continued_when_its_run_is_to_stop() {
 }
 
 #[test]
-fn a_stopped_supervisor_that_is_killed_leaves_a_run_that_can_be_stopped_and_nothing_is_launched_again() {
+fn a_killed_stopped_supervisor_leaves_a_run_to_be_stopped() {
     let (world, _watcher, supervisor) = with_stopped_supervisor();
     let mut stop = world.command("relaunch");
     let mut stop = Running(stop.args(["stop", "docs", "--grace", "1h"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -75,7 +75,7 @@ const LOOKS: [&str; 8] = [
 ];
 
 #[test]
-fn every_command_ends_when_a_stopped_process_holds_its_lock_for_ever_and_names_that_process() {
+fn every_command_ends_when_a_stopped_process_holds_its_lock() {
     needs!("flock");
     let world = World::new();
     world.make_mailbox();
@@ -92,17 +92,15 @@ fn every_command_ends_when_a_stopped_process_holds_its_lock_for_ever_and_names_t
     until("the locks are held", || world.path("held").exists() && stat_of(holder.pid()).contains("(sleep)"));
     signal(holder.pid(), Signal::STOP);
     for look in LOOKS {
-        let started = Instant::now();
-        let out = world.shell(look);
+        let less_than_a_lock_is_waited_for = Duration::from_secs(15);
+        let out = quickly(look, less_than_a_lock_is_waited_for, || world.shell(look));
         assert!(out.status.success() || look == "askbox doctor", "{look}: {out:?}");
-        assert!(started.elapsed().as_secs() < 15, "{look} waited for a lock");
     }
     in_parallel(COMMANDS.len(), &COMMANDS, |command| {
-        let started = Instant::now();
+        // It ends: a shell that does not is a failure.
         let out = world.shell(command);
         let named = out.stderr.contains(&format!("by process {} (sleep), which a signal has stopped", holder.pid()));
         assert!(out.code() == 1 && named || command == &"relaunch stop docs" && out.code() == 4, "{command}: {out:?}");
-        assert!(started.elapsed().as_secs() < 60, "{command} took {:?}", started.elapsed());
     });
     signal(holder.pid(), Signal::CONT);
     holder.kill();

@@ -3,7 +3,7 @@
 use crate::support::World;
 
 #[test]
-fn supervisors_that_end_at_once_are_started_later_and_later_and_the_answer_is_delivered_once_they_can_work() {
+fn supervisors_that_end_at_once_are_started_ever_later() {
     let world = World::new().with_scripted_agent();
     world.make_mailbox();
     let watcher = world.watch();

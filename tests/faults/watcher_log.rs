@@ -23,7 +23,7 @@ fn watch(world: &World, stderr: impl Into<Stdio>) -> Running {
 }
 
 #[test]
-fn a_watcher_whose_log_nobody_reads_launches_answers_and_says_later_how_many_lines_are_lost() {
+fn a_watcher_whose_log_nobody_reads_launches_answers() {
     let world = World::new().with_scripted_agent();
     world.make_mailbox();
     let (mut reader, writer) = full_pipe();

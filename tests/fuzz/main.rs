@@ -56,19 +56,19 @@ macro_rules! targets {
 targets! {
     question: a_question_of_any_bytes_is_refused_or_keeps_every_field;
     answer: an_accepted_answer_is_in_its_normal_form;
-    checkpoint: a_checkpoint_keeps_every_field_and_sets_only_variables_of_ours;
+    checkpoint: a_checkpoint_keeps_every_field_and_sets_only_our_variables;
     records: a_record_of_any_bytes_is_refused_or_read_back_the_same;
-    configuration: a_configuration_of_any_bytes_is_refused_in_one_line_or_means_one_thing;
+    configuration: a_configuration_of_any_bytes_is_refused_or_means_one_thing;
     agent_file: an_agent_file_of_any_bytes_is_refused_or_read_in_bounds;
-    stream: a_stream_says_the_same_in_any_pieces_and_its_events_can_be_shown;
+    stream: a_stream_says_the_same_in_any_pieces_and_can_be_shown;
     transcript: a_transcript_says_the_same_in_any_pieces;
     text: text_of_any_characters_is_shown_and_quoted_safely;
     names: an_accepted_id_date_or_duration_is_written_as_it_was_read;
-    approval: a_question_shows_one_tool_call_and_a_rule_names_a_command_wherever_it_stands;
+    approval: a_question_shows_one_tool_call_and_a_rule_names_a_command;
     reply: a_reply_counts_only_if_a_button_says_so;
-    browser: what_a_browser_sends_signs_nobody_else_in_and_an_answer_is_in_its_normal_form;
-    elicited: an_answer_to_a_server_is_what_its_form_asks_for_and_nothing_else;
-    peer: a_line_of_another_machine_is_read_back_the_same_and_its_question_is_of_its_round;
-    settings: rules_come_into_settings_of_any_shape_and_go_again_and_nothing_else_changes;
-    keys: a_key_is_written_as_it_was_read_and_signs_only_what_it_signed;
+    browser: what_a_browser_sends_signs_nobody_else_in;
+    elicited: an_answer_to_a_server_is_what_its_form_asks_for;
+    peer: a_line_of_another_machine_is_read_back_the_same;
+    settings: rules_come_into_settings_of_any_shape_and_go_again;
+    keys: a_key_is_written_as_it_was_read_and_signs_what_it_signed;
 }

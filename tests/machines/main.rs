@@ -2,8 +2,7 @@
 //! themselves, on a socket in a temporary folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod inbox;
 #[cfg(feature = "sync")]

@@ -22,7 +22,7 @@ fn line(world: &World, workflow: &str, event: &str) -> Value {
     found[0].clone()
 }
 
-/// The name of an answer, made as docs/protocol.md §14 says.
+/// The name of an answer, made as docs/protocol.md says ("What was shown").
 fn answer_hash(question: &Value, outcome: &str, value: &Value, note: &Value) -> Value {
     let of: Uuid = question.as_str().unwrap().parse().unwrap();
     Uuid::new_v5(&of, json!([outcome, value, note]).to_string().as_bytes()).to_string().into()
@@ -37,7 +37,7 @@ fn no_line_holds_a_text(world: &World) {
 }
 
 #[test]
-fn a_line_of_the_audit_trail_leads_to_question_and_answer_and_holds_the_text_of_neither() {
+fn a_line_of_the_audit_leads_to_the_texts_and_holds_none() {
     let world = World::at_home();
     let _watcher = world.watch();
     let ask = ["-o", "a=HUSH A", "-o", "HUSH-b", "--context", "HUSH context"];
@@ -68,7 +68,7 @@ fn a_line_of_the_audit_trail_leads_to_question_and_answer_and_holds_the_text_of_
 }
 
 #[test]
-fn a_file_made_by_hand_that_cannot_be_used_is_named_in_the_audit_trail_and_not_quoted() {
+fn an_unusable_file_by_hand_is_named_in_the_audit() {
     let world = World::at_home();
     let _watcher = world.watch();
     let question = json!({"workflow_id": "wrong", "question": "HUSH?", "options": "HUSH or not"}).to_string();
@@ -91,7 +91,7 @@ fn a_file_made_by_hand_that_cannot_be_used_is_named_in_the_audit_trail_and_not_q
 }
 
 #[test]
-fn an_agent_that_fails_with_the_answer_in_its_mouth_is_not_quoted_in_the_audit_trail() {
+fn an_agent_that_fails_with_the_answer_is_not_quoted() {
     let world = World::stepping("echo 'cannot do HUSH' >&2; exit 3");
     world.configure("attempts = 2");
     world.ok("ask-post", &["-w", "w", "Merge?"]);

@@ -14,7 +14,7 @@ fn brought_back(world: &World) {
 }
 
 #[test]
-fn the_next_answer_needs_no_watcher_where_a_power_cut_brought_the_delivered_one_back() {
+fn an_answer_after_a_power_cut_needs_no_watcher() {
     let world = World::new();
     brought_back(&world);
     assert_eq!(world.sh("ask-answer w b"), "w: answered: b");
@@ -26,7 +26,7 @@ fn the_next_answer_needs_no_watcher_where_a_power_cut_brought_the_delivered_one_
 }
 
 #[test]
-fn an_answer_that_waits_for_its_run_still_keeps_the_next_one_waiting() {
+fn an_answer_that_waits_for_its_run_keeps_the_next_waiting() {
     let world = World::new();
     world.sh("ask-post First? -w w && ask-answer w one && ask-post Second? -w w");
     let first = fs::read(world.path("m/answered/w.json")).unwrap();
@@ -37,7 +37,7 @@ fn an_answer_that_waits_for_its_run_still_keeps_the_next_one_waiting() {
 }
 
 #[test]
-fn another_answer_under_the_id_of_a_delivered_round_goes_to_quarantine_and_is_not_run() {
+fn another_answer_under_a_delivered_rounds_id_is_not_run() {
     let world = World::new();
     brought_back(&world);
     let answered = world.path("m/answered/w.json");

@@ -21,7 +21,7 @@ fn ask_by_hand(world: &World, id: &str, checkpoint: &PathBuf) {
 }
 
 #[test]
-fn a_file_that_does_not_say_whose_checkpoint_it_is_is_neither_copied_nor_allowed_and_the_question_says_so() {
+fn a_file_that_names_no_workflow_is_no_checkpoint() {
     let world = World::at_home();
     let secret = secret(&world);
     let watcher = world.watch();
@@ -43,7 +43,7 @@ fn a_file_that_does_not_say_whose_checkpoint_it_is_is_neither_copied_nor_allowed
 }
 
 #[test]
-fn ask_post_refuses_such_a_file_without_a_word_of_its_content_and_says_what_to_write_into_it() {
+fn ask_post_refuses_such_a_file_without_quoting_it() {
     let world = World::at_home();
     let path = secret(&world);
     for content in [fs::read_to_string(&path).unwrap(), r#"{"workflow_id": ["sk-secret"]}"#.into(), r#""sk-secret""#.into()] {
@@ -61,7 +61,7 @@ fn ask_post_refuses_such_a_file_without_a_word_of_its_content_and_says_what_to_w
 }
 
 #[test]
-fn an_answer_in_a_file_that_does_not_say_whose_checkpoint_it_is_is_none_and_the_audit_says_why() {
+fn an_answer_in_a_file_that_names_no_workflow_is_none() {
     let world = World::at_home();
     let secret = secret(&world);
     let watcher = world.watch();

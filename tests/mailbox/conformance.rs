@@ -10,7 +10,7 @@ use crate::support::tools::find;
 use crate::support::{Outcome, Running, World, available, feed, needs, output};
 use serde_json::{Value, json};
 
-/// Who posts and saves.
+/// The programs that post and save.
 enum Client {
     /// Our programs.
     Programs,
@@ -182,7 +182,7 @@ fn of_many_posts_for_one_workflow_at_the_same_time_one_wins() {
 }
 
 #[test]
-fn an_id_that_could_leave_the_mailbox_is_refused_by_the_programs_and_by_the_script() {
+fn an_id_that_could_leave_the_mailbox_is_refused_by_all() {
     for_each(|client, world| {
         let long = "a".repeat(129);
         for id in ["", ".", "..", "a..b", "../x", "/etc/passwd", "a/b", "_x", ".x", "a b", "ä", "a\n", "a\tb", "*", "a'b", &long] {
@@ -230,7 +230,7 @@ fn each_kind_of_invalid_call_has_its_exit_status() {
 }
 
 #[test]
-fn a_nasty_text_survives_to_the_byte_and_its_question_can_be_answered() {
+fn a_nasty_text_survives_to_the_byte_and_can_be_answered() {
     for_each(|client, world| {
         for (n, text) in nasty().iter().enumerate() {
             let id = format!("nasty{n}");
@@ -325,7 +325,7 @@ fn an_invalid_checkpoint_is_refused_and_the_old_one_stays() {
 }
 
 #[test]
-fn a_question_carries_its_checkpoint_and_gets_its_answer_into_it() {
+fn a_question_carries_its_checkpoint_and_the_answer_gets_in() {
     for_each(|client, world| {
         exits(client, &client.save(world, &["own"], br#"{"current_step": "one"}"#), 0);
         exits(client, &client.post(world, &["-w", "own", "Q?"]), 0);
@@ -349,7 +349,7 @@ fn a_question_carries_its_checkpoint_and_gets_its_answer_into_it() {
 }
 
 #[test]
-fn the_mailbox_is_found_alike_and_one_that_others_may_write_is_refused() {
+fn all_find_the_same_mailbox_and_refuse_an_open_one() {
     for_each(|client, world| {
         let at = world.path("named/deep");
         exits(client, &client.post(world, &["-w", "w", "Q?", "--mailbox", at.to_str().unwrap()]), 0);

@@ -50,7 +50,7 @@ fn mended(world: &World, name: &str, content: &str) {
 }
 
 #[test]
-fn an_answered_round_that_cannot_be_read_is_parked_visibly_and_retried_after_it_is_mended() {
+fn an_unreadable_answered_round_is_parked_and_retried() {
     let world = World::at_home();
     world.ask_and_answer("w");
     let content = fs::read_to_string(world.in_mailbox("answered/w.json")).unwrap();
@@ -63,7 +63,7 @@ fn an_answered_round_that_cannot_be_read_is_parked_visibly_and_retried_after_it_
 }
 
 #[test]
-fn a_claimed_round_that_cannot_be_read_is_parked_visibly_and_retried_after_it_is_mended() {
+fn an_unreadable_claimed_round_is_parked_and_retried() {
     let world = World::at_home();
     world.ask_and_answer("w");
     let name = format!("w.{}.json", world.round("w"));
@@ -78,7 +78,7 @@ fn a_claimed_round_that_cannot_be_read_is_parked_visibly_and_retried_after_it_is
 }
 
 #[test]
-fn a_copy_of_a_round_that_is_over_is_quarantined_without_parking_its_workflow() {
+fn a_copy_of_a_round_that_is_over_is_quarantined() {
     let world = World::at_home();
     let _watcher = world.watch();
     world.ask_and_answer("w");

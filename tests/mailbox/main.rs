@@ -1,8 +1,7 @@
-//! What lies in the mailbox: who writes it, who reads it, in which order it reaches the disk, and what is removed from it.
+//! The files of the mailbox: who writes them, who reads them, in which order they reach the disk, and which are removed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod audit_texts;
 mod brought_back;
@@ -25,5 +24,6 @@ mod strangers_files;
 mod threads;
 mod time;
 mod undo;
+mod vectors;
 mod who_decides;
 mod write_order;

@@ -2,7 +2,7 @@
 
 use crate::support::{World, files};
 
-/// Makes a document one of version 2, in which a known field has another type.
+/// Makes a document one of version 2, with another type for a known field.
 fn is_newer(world: &World, below: &str) {
     let mut document = world.document(below);
     document["schema_version"] = 2.into();
@@ -12,7 +12,7 @@ fn is_newer(world: &World, below: &str) {
 }
 
 #[test]
-fn a_question_of_a_newer_version_is_refused_by_name_and_left_in_its_folder_whatever_is_done() {
+fn a_question_of_a_newer_version_is_refused_and_left() {
     let world = World::at_home();
     for workflow in ["pending", "answered", "running", "parked", "closed"] {
         world.sh(&format!("ask-post -w {workflow} 'Which?' -o a=A --timeout 1s --default a"));
@@ -74,7 +74,7 @@ fn a_question_of_a_newer_version_is_refused_by_name_and_left_in_its_folder_whate
 }
 
 #[test]
-fn other_documents_of_a_newer_version_keep_their_number_and_their_fields() {
+fn documents_of_a_newer_version_keep_number_and_fields() {
     let world = World::new();
     world.sh("checkpoint save w --step one; sed -i 's/\"schema_version\": 1/\"schema_version\": 2, \"later\": {\"kept\": 1.50}/' m/checkpoints/w.json");
     world.sh("checkpoint set w current_step two");

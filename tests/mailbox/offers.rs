@@ -35,7 +35,7 @@ fn asked(more: &[&str]) -> World {
 }
 
 #[test]
-fn an_offer_that_comes_again_gets_the_same_verdict_wherever_the_round_is_by_then() {
+fn an_offer_that_comes_again_gets_the_same_verdict() {
     let world = asked(&[]);
     let offer = offer(&world, "merge");
     assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
@@ -70,7 +70,7 @@ fn who_comes_second_is_told_who_won() {
 }
 
 #[test]
-fn an_answer_that_was_taken_back_stays_so_when_its_offer_comes_again() {
+fn an_undone_answer_stays_undone_when_its_offer_comes_again() {
     let world = asked(&[]);
     let offer = offer(&world, "merge");
     assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
@@ -97,7 +97,7 @@ fn an_offer_counts_only_for_the_text_that_was_shown() {
 fn an_offer_counts_only_for_all_that_was_shown() {
     let world = asked(&["--context", "Both say the same."]);
     let question = read_question::pending(&open(&world), &w()).unwrap().typed;
-    let shown = askbox::mailbox::documents::fields::shown_hash::Shown::of(&question).unwrap();
+    let shown = askbox::mailbox::documents::fields::shown_hash::Shown::of_question(&question).unwrap();
     let offer = Offer { shown: Some(shown), ..offer(&world, "merge") };
     // The hash of the text does not tell.
     world.edit_pending("w", "Both say the same.", "One is the law.");
@@ -107,7 +107,7 @@ fn an_offer_counts_only_for_all_that_was_shown() {
 }
 
 #[test]
-fn an_offer_that_does_not_fit_is_invalid_and_one_that_comes_late_is_kept_once() {
+fn an_unfit_offer_is_invalid_and_a_late_one_is_kept_once() {
     let world = asked(&["--timeout", "1h"]);
     let verdict = apply(&world, &offer(&world, "merg"));
     assert_eq!(verdict.decided, Decided::Invalid);
@@ -128,14 +128,14 @@ fn an_offer_that_does_not_fit_is_invalid_and_one_that_comes_late_is_kept_once() 
 }
 
 #[test]
-fn of_many_answers_at_once_from_here_and_elsewhere_one_counts_and_all_others_hear_so() {
+fn of_many_answers_from_here_and_elsewhere_one_counts() {
     for n in 0..20 {
         let world = asked(&[]);
         let offers: Vec<_> = (0..4).map(|_| offer(&world, "merge")).collect();
         let (world, round) = (&world, offers[0].round());
         let local = || {
             let bob = Caller::person("bob", "ask-answer").unwrap();
-            accept::answer(&open(world), &w(), Decision::of(&bob, Some(round.question)), bob.value(AnswerValue::Text("drop".into())))
+            accept::answer(&open(world), &w(), Decision::by(&bob, Some(round.question)), bob.value(AnswerValue::Text("drop".into())))
                 .is_ok()
         };
         let (verdicts, local) = std::thread::scope(|scope| {

@@ -13,7 +13,7 @@ fn parsed(text: &str) -> serde_json::Value {
 }
 
 #[test]
-fn an_answer_for_a_round_that_is_not_the_last_one_is_not_kept_with_the_last_one() {
+fn an_answer_for_an_earlier_round_is_not_kept_with_the_last() {
     let world = World::new();
     let first = parsed(&world.sh("ask-post First? -w w --json"))["question_id"].as_str().unwrap().to_owned();
     world.sh("ask-answer cancel w");
@@ -27,7 +27,7 @@ fn an_answer_for_a_round_that_is_not_the_last_one_is_not_kept_with_the_last_one(
 }
 
 #[test]
-fn the_same_question_made_by_hand_again_is_another_round_while_the_first_answer_waits() {
+fn the_same_question_made_by_hand_again_is_another_round() {
     let world = World::new();
     world.sh("ask-post -w other Hello?");
     let question = r#"{"workflow_id": "w", "question": "Again?"}"#;
@@ -49,7 +49,7 @@ fn the_same_question_made_by_hand_again_is_another_round_while_the_first_answer_
 }
 
 #[test]
-fn a_second_answer_does_not_undo_an_answer_that_was_made_by_hand_in_the_checkpoint() {
+fn a_second_answer_does_not_undo_one_made_by_hand() {
     let world = World::new();
     world.sh("ask-post -w other Hello?");
     let moved = world.path("m/answered/w.json");

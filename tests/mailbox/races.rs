@@ -1,4 +1,4 @@
-//! Many commands at once on the same workflow. A document that moves between a look and the next step is a conflict, or is gone: each
+//! Many commands at once on the same workflow. A document that moves between a look and the next step is a conflict, or is gone. Each
 //! command says that in words, with status 4 or 3, and never passes on the system's "No such file or directory".
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{World, feed, in_parallel, needs, strace};
 
-/// What the racers do, each again and again. `--keep 0s` removes a round as soon as it is closed.
+/// The commands of the racers, each again and again. `--keep 0s` removes a round as soon as it is closed.
 const RACERS: [&str; 20] = [
     "ask-post Which? -w w -o a=A",
     "ask-post Where? -w w -o a=B --supersede",
@@ -31,13 +31,13 @@ const RACERS: [&str; 20] = [
     "askbox gc --keep 0s",
 ];
 
-/// How long the race lasts: short in the suite; `ASKBOX_TEST_RACE=60` for a minute.
+/// The length of the race: short in the suite. `ASKBOX_TEST_RACE=60` makes it a minute.
 fn length() -> Duration {
     Duration::from_secs(std::env::var("ASKBOX_TEST_RACE").ok().and_then(|s| s.parse().ok()).unwrap_or(4))
 }
 
 #[test]
-fn commands_that_race_on_one_workflow_end_with_words_and_a_documented_status() {
+fn commands_that_race_end_with_a_documented_status() {
     let mut world = World::new();
     world.set_env(&[("EDITOR", "echo a >")]);
     world.make_mailbox();
@@ -79,7 +79,7 @@ const STEPS: [&str; 14] = [
 ];
 
 #[test]
-fn a_document_that_is_gone_when_it_is_opened_or_moved_is_told_in_words_at_every_step() {
+fn a_document_gone_at_any_step_is_told_in_words() {
     needs!("strace");
     let set_up = || {
         let world = World::new();
@@ -99,7 +99,7 @@ fn a_document_that_is_gone_when_it_is_opened_or_moved_is_told_in_words_at_every_
         traced(&world, &["-qq", "-f", "-e", "trace=openat2,renameat2", "-o", trace.to_str().unwrap()], command);
         let trace = std::fs::read_to_string(trace).unwrap();
         for call in ["openat2", "renameat2"] {
-            // What is created is not missing. A lock is no document.
+            // A path that is created is not missing. A lock is not a document.
             let is_document = |line: &str| line.contains(".json\"") && !line.contains("O_CREAT");
             let calls = trace.lines().filter(|line| line.contains(&format!("{call}(")));
             for n in calls.enumerate().filter(|(_, line)| is_document(line)).map(|(n, _)| n + 1) {

@@ -32,7 +32,7 @@ fn withdrawn(world: &World, id: &str) {
 }
 
 #[test]
-fn an_answer_of_four_mebibytes_of_control_characters_reaches_the_agent() {
+fn an_answer_of_four_mebibytes_of_controls_reaches_the_agent() {
     let world = World::at_home();
     let _watcher = world.watch();
     world.ok("ask-post", &["-w", "big", "Which?"]);
@@ -48,7 +48,7 @@ fn an_answer_of_four_mebibytes_of_control_characters_reaches_the_agent() {
 }
 
 #[test]
-fn late_answers_are_kept_up_to_their_bound_and_then_refused_with_their_round_still_readable() {
+fn late_answers_are_kept_up_to_their_bound() {
     let world = World::new();
     withdrawn(&world, "late");
     let answer = "a".repeat(4_000_000);
@@ -76,7 +76,7 @@ fn at_most_thirty_two_late_answers_of_a_round_are_kept() {
 }
 
 #[test]
-fn a_late_answer_that_nests_too_deeply_is_refused_and_leaves_its_round_readable() {
+fn a_late_answer_that_nests_too_deeply_is_refused() {
     let world = World::new();
     world.ok("ask-post", &["-w", "deep", "Which?"]);
     world.ok("ask-answer", &["cancel", "deep"]);
@@ -89,7 +89,7 @@ fn a_late_answer_that_nests_too_deeply_is_refused_and_leaves_its_round_readable(
 }
 
 #[test]
-fn a_checkpoint_that_is_saved_can_be_read_and_changed_whatever_its_size() {
+fn a_saved_checkpoint_can_be_read_and_changed_at_any_size() {
     let world = World::new();
     world.make_mailbox();
     for bytes in [16 * MIB - 200, 16 * MIB] {
@@ -161,7 +161,7 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
     };
     read_question::pending(mailbox, &workflow).unwrap();
     let ann = Caller::person("ann", "ask-answer").unwrap();
-    accept::answer(mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text(answer.into()))).unwrap();
+    accept::answer(mailbox, &workflow, Decision::by(&ann, None), ann.value(AnswerValue::Text(answer.into()))).unwrap();
     read_question::document(&mailbox.document(Folder::Answered, &workflow)).unwrap();
     match claim::for_main_agent(mailbox, &workflow, &Policy::default()).unwrap() {
         ClaimAttempt::Claimed(claim) => claim.delivered(mailbox, "test").unwrap(),
@@ -173,7 +173,7 @@ fn goes_through(mailbox: &Mailbox, document: QuestionDocument, answer: &str) -> 
 }
 
 #[test]
-fn what_is_posted_stays_readable_up_to_its_end_whatever_its_bytes_and_size() {
+fn what_is_posted_stays_readable_up_to_its_end() {
     let (_folder, mailbox) = mailbox();
     let limit = usize::try_from(MAX_QUESTION).unwrap();
     let mut posted = Vec::new();
@@ -195,7 +195,7 @@ fn what_is_posted_stays_readable_up_to_its_end_whatever_its_bytes_and_size() {
 }
 
 #[test]
-fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_likes() {
+fn the_answer_to_the_largest_question_is_undone_many_times() {
     let (_folder, mailbox) = mailbox();
     let limit = usize::try_from(MAX_QUESTION).unwrap();
     // As another program may put it into pending/: in one line, which grows when it is written a field a line.
@@ -206,7 +206,7 @@ fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_li
     fs::write(mailbox.document(Folder::Pending, &workflow), text).unwrap();
     let ann = Caller::person("a".repeat(5000), "ask-answer").unwrap();
     for _ in 0..25 {
-        accept::answer(&mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text("a".into()))).unwrap();
+        accept::answer(&mailbox, &workflow, Decision::by(&ann, None), ann.value(AnswerValue::Text("a".into()))).unwrap();
         undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
         read_question::pending(&mailbox, &workflow).unwrap();
     }
@@ -215,7 +215,7 @@ fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_li
     assert!((MAX_QUESTION..MAX_QUESTION + (64 << 10)).contains(&length), "{length}");
     // As it lay when a program died behind the commit point: the next answer completes it.
     fs::rename(&path, mailbox.document(Folder::Answered, &workflow)).unwrap();
-    accept::answer(&mailbox, &workflow, Decision::of(&ann, None), ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB)))).unwrap();
+    accept::answer(&mailbox, &workflow, Decision::by(&ann, None), ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB)))).unwrap();
     undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
     // And its end finds room.
     let lock = mailbox.lock(&workflow).unwrap();
@@ -227,7 +227,7 @@ fn the_answer_to_a_question_of_the_largest_size_is_taken_back_as_often_as_one_li
 }
 
 #[test]
-fn a_question_of_the_largest_size_that_is_withdrawn_is_closed_even_if_the_program_dies_before_the_move() {
+fn the_largest_question_is_closed_by_a_killed_withdrawal() {
     let (_folder, mailbox) = mailbox();
     let (workflow, limit) = ("w".parse().unwrap(), usize::try_from(MAX_QUESTION).unwrap());
     // Made by hand: one line, of exactly the largest size.

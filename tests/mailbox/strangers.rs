@@ -36,7 +36,7 @@ const ANSWER: &str = include_str!("../fixtures/seed/answer.sh");
 const RESUME: &str = include_str!("../fixtures/seed/resume.sh");
 
 #[test]
-fn the_first_sketchs_snippets_run_verbatim_and_launch_the_agent_once() {
+fn the_first_sketchs_snippets_run_and_launch_the_agent_once() {
     let world = World::at_home();
     let id = world.id("workflow");
     let checkpoint = Litter(format!("/tmp/workflow_{id}_checkpoint.json").into());
@@ -79,7 +79,7 @@ fn the_first_sketchs_snippets_work_before_a_watcher_starts() {
 }
 
 #[test]
-fn a_question_made_by_jq_and_mv_is_asked_and_answered_with_our_tools() {
+fn a_question_made_by_jq_and_mv_is_asked_and_answered() {
     needs!("jq");
     let world = World::at_home();
     let watcher = world.watch();
@@ -91,7 +91,7 @@ fn a_question_made_by_jq_and_mv_is_asked_and_answered_with_our_tools() {
 }
 
 #[test]
-fn a_question_moved_before_its_checkpoint_got_the_answer_waits_for_it() {
+fn a_question_moved_before_its_answer_waits_for_it() {
     needs!("jq");
     let world = World::at_home();
     let _watcher = world.watch();
@@ -102,13 +102,13 @@ fn a_question_moved_before_its_checkpoint_got_the_answer_waits_for_it() {
     world.bash("mv ~/.claude/questions/pending/early.json ~/.claude/questions/answered/ && jq '.user_answer = \"a\"' cp.json > cp.tmp && mv cp.tmp cp.json");
     assert!(world.told("early", 1).contains("User chose: a"));
     world.closed("early", "delivered", 1);
-    // And now the checkpoint says to which question.
+    // Now the checkpoint also says which question it answers.
     let round = world.closed("early", "delivered", 1).remove(0);
     assert_eq!(world.json(&checkpoint)["user_answer_to"], round["question_id"]);
 }
 
 #[test]
-fn a_question_moved_without_an_answer_comes_back_and_a_stale_answer_is_never_taken() {
+fn a_question_moved_without_an_answer_comes_back() {
     let world = World::at_home();
     let _watcher = world.watch();
     let checkpoint = world.path("cp.json");
@@ -124,7 +124,7 @@ fn a_question_moved_without_an_answer_comes_back_and_a_stale_answer_is_never_tak
 }
 
 #[test]
-fn an_answer_that_our_tools_noted_for_an_earlier_round_is_not_taken_for_the_next() {
+fn an_answer_noted_for_an_earlier_round_is_not_for_the_next() {
     needs!("jq");
     let world = World::at_home();
     let _watcher = world.watch();
@@ -147,7 +147,7 @@ fn an_answer_that_our_tools_noted_for_an_earlier_round_is_not_taken_for_the_next
 }
 
 #[test]
-fn an_answer_written_into_the_moved_file_counts_and_reaches_the_checkpoint() {
+fn an_answer_written_into_the_moved_file_counts() {
     needs!("jq");
     let world = World::at_home();
     let _watcher = world.watch();
@@ -197,7 +197,7 @@ fn a_copy_instead_of_a_move_is_one_answer() {
     world.closed("copied", "delivered", 1);
     world.vanishes("pending/copied.json");
     assert_eq!(world.launches_of("copied").len(), 1);
-    // A bare copy answers nothing and takes nothing away.
+    // A copy without an answer changes nothing and takes nothing away.
     cat(&world, "pending/bare.json", &question("bare", "Which?"));
     world.bash("cd ~/.claude/questions && cp pending/bare.json answered/bare.json");
     assert!(world.reason("bare.json").contains("pending/ still holds the question"));
@@ -210,7 +210,7 @@ fn the_same_hand_written_question_asked_twice_is_two_rounds() {
     needs!("jq");
     let world = World::at_home();
     let _watcher = world.watch();
-    // The agent asks the very same again in its first run.
+    // The agent asks the same question again in its first run.
     world.agent_does("again", "[ \"$n\" -gt 1 ] || cat > \"$HOME/.claude/questions/pending/again.json\" < \"$AGENT_DIR/again.json\"");
     let text = question("again", "Once more?");
     fs::write(world.agent("again.json"), &text).unwrap();
@@ -231,7 +231,7 @@ fn the_same_hand_written_question_asked_twice_is_two_rounds() {
 }
 
 #[test]
-fn the_same_question_asked_again_before_the_answer_was_taken_up_is_not_lost() {
+fn a_question_asked_again_before_the_answer_is_not_lost() {
     needs!("jq");
     let world = World::at_home();
     let text = question("early", "Once more?");
@@ -250,7 +250,7 @@ fn the_same_question_asked_again_before_the_answer_was_taken_up_is_not_lost() {
 }
 
 #[test]
-fn a_question_written_over_the_one_that_is_being_answered_is_not_lost() {
+fn a_question_written_over_the_answered_one_is_not_lost() {
     use askbox::mailbox::Mailbox;
 
     let world = World::at_home();
@@ -281,7 +281,7 @@ fn a_question_written_over_the_one_that_is_being_answered_is_not_lost() {
 }
 
 #[test]
-fn a_checkpoint_in_tmp_is_kept_at_intake_and_serves_when_the_original_is_gone() {
+fn a_checkpoint_in_tmp_is_kept_at_intake() {
     let world = World::at_home();
     let watcher = world.watch();
     let id = world.id("kept");
@@ -305,7 +305,7 @@ fn a_checkpoint_in_tmp_is_kept_at_intake_and_serves_when_the_original_is_gone() 
 }
 
 #[test]
-fn another_workflows_checkpoint_and_a_torn_one_are_left_alone_and_the_answer_is_kept() {
+fn a_foreign_and_a_torn_checkpoint_are_left_alone() {
     let world = World::at_home();
     let watcher = world.watch();
     let not_used = "not used, it does not say that it is this workflow's checkpoint";
@@ -347,7 +347,7 @@ fn two_watchers_launch_once() {
 }
 
 #[test]
-fn an_answer_through_our_tools_counts_although_a_hand_moved_the_question() {
+fn an_answer_through_our_tools_counts_after_a_move_by_hand() {
     let world = World::at_home();
     cat(&world, "pending/moved.json", &question("moved", "Which?"));
     world.bash("mv ~/.claude/questions/pending/moved.json ~/.claude/questions/answered/");

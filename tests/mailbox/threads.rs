@@ -1,9 +1,9 @@
-//! A person asks back: the agent is told so, asks again, and both questions show as one thread.
+//! A person asks back: the agent is told, asks again, and both questions show as one thread.
 
 use crate::support::World;
 
 #[test]
-fn an_agent_that_is_asked_back_replies_by_asking_again_and_the_thread_shows_as_one() {
+fn an_agent_that_is_asked_back_replies_in_one_thread() {
     let world = World::at_home();
     world.agent_does(
         "w",
@@ -27,7 +27,7 @@ fn an_agent_that_is_asked_back_replies_by_asking_again_and_the_thread_shows_as_o
 }
 
 #[test]
-fn an_older_program_reads_a_question_of_the_person_as_a_refusal_with_their_words() {
+fn an_older_program_reads_a_counter_question_as_a_refusal() {
     let world = World::at_home();
     world.ok("ask-post", &["-w", "w", "Merge?", "-o", "a=A"]);
     world.ok("ask-answer", &["ask-back", "w", "Which section?"]);

@@ -6,7 +6,7 @@ use crate::support::{World, until};
 use serde_json::json;
 
 #[test]
-fn a_question_nobody_answers_stays_open_and_the_human_is_told_once() {
+fn a_question_nobody_answers_stays_open_and_is_told_once() {
     let world = World::at_home();
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "kept", "Q?", "--timeout", "1s"]);
@@ -24,7 +24,7 @@ fn a_question_nobody_answers_stays_open_and_the_human_is_told_once() {
 }
 
 #[test]
-fn the_askers_default_applies_and_is_recorded_as_such_and_a_late_answer_is_kept_but_not_run() {
+fn the_askers_default_applies_and_is_recorded_as_such() {
     let world = World::at_home();
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "silent", "Deploy?", "-o", "yes", "-o", "no", "--timeout", "1s", "--default", "no"]);
@@ -50,7 +50,7 @@ fn a_cancelled_expiry_closes_the_round_and_launches_nothing() {
     world.vanishes("pending/gone.json");
     assert_eq!(world.run("ask-answer", &["gone", "yes"]).status.code(), Some(4));
     assert!(world.ok("ask-answer", &["show", "gone"]).contains("late: answered"));
-    // What comes after it is served: so the late answer was not waiting behind it.
+    // The next answer is served, so the late answer was not waiting behind it.
     world.ok("ask-post", &["-w", "next", "Q?"]);
     world.ok("ask-answer", &["next", "go"]);
     world.closed("next", "delivered", 1);
@@ -124,7 +124,7 @@ fn a_superseded_question_is_closed_and_never_expires() {
 }
 
 #[test]
-fn a_refusal_reaches_the_agent_and_a_withdrawal_launches_nothing() {
+fn a_refusal_reaches_the_agent_and_a_withdrawal_starts_none() {
     let world = World::at_home();
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "back", "Q?"]);
@@ -169,7 +169,7 @@ fn the_audit_trail_rotates_at_its_limit_and_loses_nothing() {
         }
     });
     let read = |name: &str| fs::read_to_string(world.in_mailbox(name)).unwrap();
-    // All of them may have been written before the file was rotated: then there is no new one yet.
+    // All of them may have been written before the file was rotated. Then the new file does not exist yet.
     let now = fs::read_to_string(world.in_mailbox("audit.jsonl")).unwrap_or_default();
     let (one, two) = (read("audit.jsonl.1"), read("audit.jsonl.2"));
     assert_eq!(two, "older\n");
@@ -181,7 +181,7 @@ fn the_audit_trail_rotates_at_its_limit_and_loses_nothing() {
 }
 
 #[test]
-fn a_mailbox_that_comes_later_and_goes_and_comes_back_is_watched() {
+fn a_mailbox_that_comes_goes_and_comes_back_is_watched() {
     let world = World::without_mailbox();
     let watcher = world.start_watcher();
     watcher.says("waiting for the mailbox");
@@ -223,7 +223,7 @@ fn polling_every_second_replaces_file_events() {
 }
 
 #[test]
-fn a_watcher_ends_cleanly_while_a_run_goes_on_and_the_next_one_finds_it() {
+fn a_watcher_ends_cleanly_while_a_run_goes_on() {
     let world = World::at_home();
     let watcher = world.watch();
     world.agent_does("long", "until [ -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done");
@@ -249,7 +249,7 @@ fn a_watcher_ends_cleanly_while_a_run_goes_on_and_the_next_one_finds_it() {
 }
 
 #[test]
-fn a_question_that_came_while_nobody_watched_is_told_of_once_by_the_next_watcher() {
+fn a_question_that_came_unwatched_is_told_of_once() {
     let world = World::at_home();
     world.ok("ask-post", &["-w", "first", "Q?"]);
     let watcher = world.watch();

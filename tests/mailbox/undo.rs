@@ -1,4 +1,4 @@
-//! An answer is taken back as long as nothing has taken it; otherwise the person is told why not.
+//! An answer can be taken back until something has taken it. After that, the person is told why not.
 
 use crate::support::{World, until};
 
@@ -17,7 +17,7 @@ fn refused(world: &World, words: &str) {
 }
 
 #[test]
-fn an_answer_that_is_taken_back_leaves_the_question_as_it_was_and_another_answer_counts() {
+fn an_undone_answer_leaves_the_question_as_it_was() {
     let world = World::at_home();
     answered(&world, &["--timeout", "2h"]);
     let round = world.round("w");
@@ -54,7 +54,7 @@ fn what_cannot_be_taken_back_is_said() {
 }
 
 #[test]
-fn an_answer_is_taken_back_after_the_questions_time_too_and_nothing_decides_in_the_persons_place() {
+fn an_answer_is_taken_back_after_the_questions_time_too() {
     let world = World::at_home();
     answered(&world, &["--timeout", "1s", "--default", "b"]);
     until("its time is over", || over(&world));
@@ -100,7 +100,7 @@ fn half_done(world: &World) -> String {
 }
 
 #[test]
-fn an_undo_that_was_interrupted_is_shown_as_what_it_is_and_completed_by_the_next_one() {
+fn an_interrupted_undo_is_shown_and_completed_by_the_next() {
     let world = World::at_home();
     let round = half_done(&world);
     assert!(world.ok("ask-answer", &["show", "w"]).contains("its answer was being taken back; to complete that: ask-answer undo w"));
@@ -111,7 +111,7 @@ fn an_undo_that_was_interrupted_is_shown_as_what_it_is_and_completed_by_the_next
 }
 
 #[test]
-fn the_same_question_posted_after_an_interrupted_undo_is_the_one_that_waits() {
+fn the_question_posted_after_an_interrupted_undo_waits() {
     let world = World::at_home();
     let round = half_done(&world);
     let posted = world.run("ask-post", &["--json", "-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]).ok().json();

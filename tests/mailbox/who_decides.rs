@@ -1,5 +1,5 @@
-//! Who may decide what, through which surface: every cell of the table in `docs/architecture.md` is tried on a mailbox.
-//! `SNAPSHOTS=overwrite` writes the table anew.
+//! Which callers may decide which questions, through which surface. Every cell of the table in `docs/architecture.md` is tried on a
+//! mailbox. `SNAPSHOTS=overwrite` writes the table anew.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const END: &str = "<!-- The table of who decides: end -->\n";
 struct Surface {
     name: &'static str,
     through: fn(Below) -> Through,
-    /// Whether the way is that of an offer from another machine.
+    /// True for an offer from another machine.
     is_offer: bool,
 }
 
@@ -43,7 +43,7 @@ fn question(matter: Matter) -> (Value, &'static str) {
     }
 }
 
-/// What came of a decision, and the answer as it lies in the mailbox.
+/// The outcome of a decision, and the answer as it lies in the mailbox.
 fn decide(surface: &Surface, below: Below, matter: Matter) -> Result<Value, String> {
     let folder = tempfile::tempdir().unwrap();
     let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
@@ -63,7 +63,7 @@ fn decide(surface: &Surface, below: Below, matter: Matter) -> Result<Value, Stri
         }
     } else {
         let caller = Caller::new("ann", "test", (surface.through)(below), below).unwrap().signing(Some(signer));
-        let decision = Decision::of(&caller, On::question(&round, &asked).unwrap());
+        let decision = Decision::by(&caller, On::question(&round, &asked).unwrap());
         accept::answer(&mailbox, &workflow, decision, caller.value(value)).map_err(|e| e.to_string())?;
     }
     let answered: Value = serde_json::from_slice(&std::fs::read(folder.path().join("m/answered/w.json")).unwrap()).unwrap();

@@ -102,7 +102,7 @@ fn assert_ordered(calls: &[Call]) {
                 assert!(!is_document(path), "{path} is written under its final name: {calls:#?}");
             }
             Call::Moved(from, to, _) if is_document(to) => {
-                // What a temporary name held was written before; what had a final name was synced when it got it.
+                // A file with a temporary name was written before. A file with a final name was synced when it got that name.
                 if let Some(written) = calls[..at].iter().rposition(|c| matches!(c, Call::Written(p) if p == from)) {
                     assert!(synced_between(from, written, at), "{to} appears before its data is on the disk: {calls:#?}");
                 }
@@ -112,7 +112,7 @@ fn assert_ordered(calls: &[Call]) {
                     |c: &Call| matches!(c, Call::Printed(_) | Call::Told | Call::Left(_)) || (!is_record && matches!(c, Call::Spawned));
                 let told = at + calls[at..].iter().position(tells).expect("the program ends");
                 let moved_on = calls[at + 1..told].iter().any(|c| matches!(c, Call::Moved(from, ..) if from == to));
-                // The round's own document says so as well.
+                // The round's own document also says so.
                 let closed = |c: &Call| matches!(c, Call::Moved(_, to, _) if to.contains("/closed/"));
                 let is_over = is_record && calls[at..told].iter().any(closed);
                 assert!(
@@ -173,7 +173,7 @@ fn the_first_post_makes_the_mailbox_durable_too() {
 }
 
 #[test]
-fn a_mailbox_that_somebody_else_is_just_making_is_synced_before_a_post_in_it_is_acknowledged() {
+fn a_mailbox_being_made_is_synced_before_a_posts_receipt() {
     needs!("strace");
     let world = World::stepping("work");
     world.make_mailbox();
@@ -190,7 +190,7 @@ fn a_mailbox_that_somebody_else_is_just_making_is_synced_before_a_post_in_it_is_
 }
 
 #[test]
-fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_question_goes() {
+fn an_answer_is_in_the_checkpoint_before_it_counts() {
     needs!("strace");
     let world = World::stepping("work");
     world.ok("checkpoint", &["save", "docs", "--step", "review"]);
@@ -211,7 +211,7 @@ fn an_answer_is_in_the_checkpoint_before_it_counts_and_counts_before_the_questio
 }
 
 #[test]
-fn an_answered_question_leaves_pending_in_one_step_on_every_filesystem() {
+fn an_answered_question_leaves_pending_in_one_step() {
     needs!("strace");
     let world = World::stepping("work");
     world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
@@ -236,7 +236,7 @@ fn a_checkpoint_is_replaced_whole() {
 }
 
 #[test]
-fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is_told_anything() {
+fn the_claim_is_durable_before_the_agent_is_spawned() {
     needs!("strace");
     let world = World::stepping("work");
     for workflow in ["first", "docs"] {
@@ -263,7 +263,7 @@ fn the_claim_is_durable_before_the_agent_is_spawned_and_its_session_before_it_is
         let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
         assert!(calls[spawned..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
     }
-    // Nothing but what has to be is waited for: neither before the launch nor behind the result.
+    // Only what has to be is waited for, both before the launch and after the result.
     let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
     assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
 }

@@ -1,5 +1,5 @@
-//! `askbox agents`: which agents it lists, and what it says about files that cannot be read.
-//! The snapshots in `snapshots/agent_files` are whole outputs; after a wanted change: `SNAPSHOTS=overwrite cargo test --test programs agent_files::`.
+//! `askbox agents`: the agents that it lists, and its words about files that cannot be read. The snapshots in `snapshots/agent_files` are
+//! whole outputs. After a wanted change: `SNAPSHOTS=overwrite cargo test --test programs agent_files::`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -27,7 +27,7 @@ fn agent(world: &World, name: &str, content: impl AsRef<[u8]>) {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named_with_its_line_and_the_other_agents_stay_usable() {
+fn an_unreadable_agent_file_is_named_with_its_line() {
     let mut world = project();
     agent(&world, "no-description", "---\nname: no-description\n\nmodel: haiku\n---\nbody\n");
     agent(&world, "empty", "---\nname:\ndescription: d\n---\nbody\n");
@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_read_is_named_with_its_line_and_the_other_agents_stay_u
 }
 
 #[test]
-fn among_agents_of_one_name_the_later_file_the_nearer_folder_and_the_project_win() {
+fn among_agents_of_one_name_the_nearer_and_later_file_wins() {
     let mut world = project();
     let named = |name: &str, d: &str| format!("---\nname: {name}\ndescription: {d}\n---\nbody\n");
     agent(&world, "a", named("twice", "the earlier"));
@@ -98,7 +98,7 @@ fn show_prints_every_field_of_an_agent() {
 }
 
 #[test]
-fn hostile_files_print_nothing_that_a_terminal_would_obey_and_long_descriptions_are_cut() {
+fn hostile_agent_files_print_nothing_that_a_terminal_obeys() {
     let mut world = project();
     agent(&world, "escapes", "---\nname: escapes\ndescription: \"a \\e[31mred\\u202e \\a\"\n---\n\u{1b}]0;title\u{7}\n");
     agent(&world, "key", "---\nname: key\ndescription: d\n\"\\e[31mx\\n\": 1\n---\nbody\n");
@@ -139,7 +139,7 @@ fn the_task_tool_is_described_as_the_api_takes_it() {
 }
 
 #[test]
-fn agents_called_with_arguments_that_make_no_sense_says_how_to_call_it() {
+fn agents_with_senseless_arguments_says_how_to_call_it() {
     let mut world = project();
     for script in
         ["askbox agents", "askbox agents find", "askbox agents show", "askbox agents list all", "askbox agents list --dir nowhere"]

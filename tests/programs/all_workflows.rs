@@ -10,14 +10,14 @@ fn ids(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn every_known_workflow_has_one_line_and_the_newest_stands_first() {
+fn every_known_workflow_has_one_line_newest_first() {
     let world = World::new().with_scripted_agent();
     for id in ["withdrawn", "delivered", "pending", "quarantined"] {
         world.sh(&format!("ask-post -w {id} 'Merge {id}?' 2>/dev/null"));
     }
     world.sh("ask-answer cancel withdrawn; ask-answer delivered yes; relaunch delivered");
     world.sh("ask-post -w pending-again 'One?' 2>/dev/null; ask-answer cancel pending-again; ask-post -w pending-again 'Two lines?\nYes' 2>/dev/null");
-    // A file that was answered and then damaged, and a workflow of which nothing but its record is left.
+    // A file that was answered and then damaged, and a workflow that has only its record left.
     world.sh("ask-answer quarantined yes; mv m/answered/quarantined.json m/quarantine/; echo '2026-01-01T00:00:00.000Z from answered/: damaged' >m/quarantine/quarantined.json.reason");
     world.sh("mkdir -m 700 -p m/workflows");
     fs::write(world.in_mailbox("workflows/record.json"), r#"{"workflow_id":"record","created":"2026-01-01T00:00:00.000Z"}"#).unwrap();

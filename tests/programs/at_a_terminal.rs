@@ -3,7 +3,7 @@
 use crate::support::{Terminal, World, needs, until};
 
 #[test]
-fn a_part_of_an_id_stands_for_it_at_a_terminal_if_only_one_question_has_it_and_never_in_a_script() {
+fn part_of_an_id_stands_for_it_at_a_terminal_only() {
     needs!("tmux");
     let world = World::new();
     world.sh("for w in docs-42 docs-43 ship; do ask-post How? -w $w -o a=A -o b=B; done");

@@ -1,5 +1,6 @@
-//! Bad input comes to a documented exit status, one line that says what is wrong, one that says what to do, and nothing half
-//! done. The snapshots in `snapshots/bad_input` are whole outputs; after a wanted change: `SNAPSHOTS=overwrite cargo test --test programs bad_input::`.
+//! Bad input comes to a documented exit status, one line that says what is wrong, one that says what to do, and nothing half done. The
+//! snapshots in `snapshots/bad_input` are whole outputs. After a wanted change: `SNAPSHOTS=overwrite cargo test --test programs
+//! bad_input::`.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -7,7 +8,7 @@ use crate::support::{World, needs};
 use snapbox::{assert_data_eq, file};
 
 #[test]
-fn an_id_that_could_leave_the_mailbox_is_refused_by_every_program() {
+fn an_id_that_could_leave_the_mailbox_is_always_refused() {
     let mut world = World::new();
     for id in ["../x", "/etc/passwd", "", ".", "a..b", "a/b", "$(head -c 300 /dev/zero | tr '\\0' a)", "$(printf 'a\\033[31m')"] {
         world.see(&format!("ask-post How? -w \"{id}\""));
@@ -73,7 +74,7 @@ fn files_of_another_user_are_refused() {
 }
 
 #[test]
-fn a_mailbox_that_cannot_be_written_is_a_clear_failure_and_stays_as_it_was() {
+fn a_read_only_mailbox_is_a_clear_failure_and_stays_as_it_was() {
     let mut world = World::new();
     world.sh("ask-post How? -w real && echo '{}' | checkpoint save real");
     std::fs::set_permissions(world.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -108,7 +109,7 @@ fn a_file_that_is_too_large_is_not_read() {
 }
 
 #[test]
-fn json_that_programs_cannot_use_is_refused_with_the_field_named() {
+fn json_that_programs_cannot_use_is_refused_by_field() {
     let mut world = World::new();
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     std::fs::write(world.path("deep.json"), format!(r#"{{"question":"?","x":{}}}"#, deep(100_000))).unwrap();
@@ -168,7 +169,7 @@ fn an_answer_that_does_not_fit_the_question_is_refused() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_resumed_from_is_refused_when_the_question_is_posted() {
+fn an_unusable_checkpoint_is_refused_by_the_post() {
     let mut world = World::new();
     world.sh("echo '{\"workflow_id\":\"other\"}' > other.json; printf '{\"current_step\": \"rev' > torn.json");
     world.see("ask-post How? -w w -c missing.json");
@@ -189,7 +190,7 @@ fn a_checkpoint_that_cannot_be_resumed_from_is_refused_when_the_question_is_post
 }
 
 #[test]
-fn every_program_called_with_arguments_that_make_no_sense_says_how_to_call_it() {
+fn every_program_with_senseless_arguments_says_how_to_call_it() {
     let mut world = World::new();
     for script in [
         "ask-post",

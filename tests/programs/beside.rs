@@ -63,7 +63,7 @@ pub fn opened(world: &World, script: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_and_a_status_open_the_same_files_beside_two_thousand_workflows_as_alone() {
+fn a_tree_opens_the_same_files_beside_two_thousand_workflows() {
     needs!("strace");
     let world = world();
     let scripts =
@@ -77,7 +77,7 @@ fn a_tree_and_a_status_open_the_same_files_beside_two_thousand_workflows_as_alon
 }
 
 #[test]
-fn asking_answering_and_launching_under_a_trees_limits_open_nothing_of_two_thousand_other_workflows() {
+fn tree_limits_open_nothing_of_two_thousand_other_workflows() {
     needs!("strace");
     let world = world();
     strangers(&world, 2_000);
@@ -92,7 +92,7 @@ fn asking_answering_and_launching_under_a_trees_limits_open_nothing_of_two_thous
 }
 
 #[test]
-fn the_children_in_a_mailbox_from_before_their_names_are_found_by_the_first_look_which_makes_the_names() {
+fn the_first_look_makes_the_childrens_names_in_an_old_mailbox() {
     needs!("strace");
     let world = world();
     strangers(&world, 20);
@@ -109,7 +109,7 @@ fn the_children_in_a_mailbox_from_before_their_names_are_found_by_the_first_look
 }
 
 #[test]
-fn a_watcher_makes_the_names_of_the_children_in_a_mailbox_from_before_them() {
+fn a_watcher_makes_the_childrens_names_in_an_old_mailbox() {
     let world = world();
     world.sh("rm -r m/runs/*/children m/locks/children");
     let _watcher = world.watch();
@@ -118,7 +118,7 @@ fn a_watcher_makes_the_names_of_the_children_in_a_mailbox_from_before_them() {
 }
 
 #[test]
-fn a_name_among_the_children_makes_no_child_of_a_workflow_that_says_otherwise() {
+fn a_name_makes_no_child_of_a_workflow_that_says_otherwise() {
     let world = world();
     strangers(&world, 4);
     world.sh("ask-post -w alone 'Alone?'");
@@ -133,7 +133,7 @@ fn a_name_among_the_children_makes_no_child_of_a_workflow_that_says_otherwise() 
 }
 
 #[test]
-fn a_question_that_was_written_by_hand_is_cancelled_with_its_tree() {
+fn a_question_written_by_hand_is_cancelled_with_its_tree() {
     let world = world();
     fs::write(world.in_mailbox("pending/by-hand.json"), r#"{"workflow_id":"by-hand","parent":"child","question":"Which?"}"#).unwrap();
     assert!(world.sh("askbox tree --json | jq -r .workflow_id").lines().any(|id| id == "by-hand"));
@@ -142,7 +142,7 @@ fn a_question_that_was_written_by_hand_is_cancelled_with_its_tree() {
 }
 
 #[test]
-fn pruning_a_child_takes_its_name_away_and_pruning_the_parent_the_folder() {
+fn pruning_a_child_removes_its_name_and_a_parent_the_folder() {
     let world = world();
     world.sh("ask-answer child '1 May' && relaunch resume root && touch -d '10 days ago' m/closed/* m/checkpoints/* 2>/dev/null; true");
     for path in fs::read_dir(world.in_mailbox("closed")).unwrap().flatten().map(|e| e.path()) {

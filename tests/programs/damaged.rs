@@ -18,7 +18,7 @@ fn a_damaged_answer_is_named_and_not_no_question() {
 }
 
 #[test]
-fn a_damaged_answer_is_not_hidden_by_an_older_round_and_one_of_another_workflow_is_no_answer() {
+fn a_damaged_answer_is_not_hidden_by_an_older_round() {
     let world = World::new().with_scripted_agent();
     world.ask_and_answer("w");
     world.sh("relaunch w");
@@ -33,7 +33,7 @@ fn a_damaged_answer_is_not_hidden_by_an_older_round_and_one_of_another_workflow_
 }
 
 #[test]
-fn characters_that_reorder_text_are_shown_in_the_path_that_is_waited_for() {
+fn reordering_characters_are_shown_in_an_awaited_path() {
     let world = World::new();
     world.sh("ask-post -w w --until-file \"/tmp/a$(printf '\\342\\200\\256')bc\" 2>/dev/null");
     for command in ["ask-answer list", "ask-answer show w", "relaunch status", "relaunch status w"] {

@@ -25,7 +25,7 @@ fn holds_in_order(text: &str, pieces: &[&str]) {
 }
 
 #[test]
-fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
+fn the_demo_asks_exits_is_relaunched_and_leaves_nothing() {
     let world = world();
     let ran = world.shell("TMPDIR=$PWD/tmp askbox demo --auto");
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
@@ -63,7 +63,7 @@ fn the_demo_asks_exits_and_is_relaunched_with_the_answer_and_leaves_nothing() {
 }
 
 #[test]
-fn a_kept_demo_is_a_mailbox_that_the_programs_can_read_and_that_was_run_once() {
+fn a_kept_demo_is_a_readable_mailbox_that_was_run_once() {
     let world = world();
     let out = world.sh("TMPDIR=$PWD/tmp askbox demo --auto --keep");
     let root = folders(&world).remove(0);
@@ -76,7 +76,7 @@ fn a_kept_demo_is_a_mailbox_that_the_programs_can_read_and_that_was_run_once() {
 }
 
 #[test]
-fn the_demo_says_which_program_is_missing_or_of_another_version_instead_of_pretending() {
+fn the_demo_says_which_program_is_missing_or_of_another_version() {
     let world = world();
     let programs = world.path("programs");
     std::fs::create_dir(&programs).unwrap();
@@ -142,7 +142,7 @@ fn nothing_is_left(world: &World) {
 }
 
 #[test]
-fn a_demo_that_is_left_at_a_pause_or_at_the_question_leaves_nothing_behind() {
+fn a_demo_left_at_a_pause_or_a_question_leaves_nothing() {
     needs!("tmux");
     for (pause, key, status) in [(1, "q", 0), (1, "C-d", 0), (1, "C-c", 130), (2, "q", 0), (3, "C-c", 130)] {
         let world = world();
@@ -235,7 +235,7 @@ fn a_demo_whose_terminal_is_closed_leaves_nothing_behind() {
 
 /// A shell that stays keeps the signal from the demo, whose reading ends all the same.
 #[test]
-fn a_demo_whose_terminal_is_closed_without_a_signal_leaves_nothing_behind() {
+fn a_demo_whose_terminal_just_closes_leaves_nothing() {
     needs!("tmux");
     let world = world();
     let temporary = format!("TMPDIR={}", world.path("tmp").display());
@@ -265,7 +265,7 @@ fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
 }
 
 #[test]
-fn a_demo_that_is_interrupted_while_its_agent_works_says_nothing_more_and_leaves_nothing() {
+fn a_demo_interrupted_while_its_agent_works_leaves_nothing() {
     needs!("tmux");
     for stage in ["agent     ", "I am a new process"] {
         let world = world();

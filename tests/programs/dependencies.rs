@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 #[test]
 fn every_direct_dependency_is_explained_and_nothing_else() {
     let manifest: toml::Table = include_str!("../../Cargo.toml").parse().unwrap();
-    let of_targets =
-        manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|t| t.values()).filter_map(toml::Value::as_table);
-    let places = of_targets.chain([&manifest]);
-    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    let tables = places.flat_map(|world| kinds.iter().filter_map(|kind| world.get(*kind)?.as_table()));
-    let used: BTreeSet<&str> = tables.flat_map(|t| t.keys()).map(String::as_str).collect();
+    let of_all_crates = manifest["workspace"]["dependencies"].as_table();
+    let of_the_tests = manifest["dev-dependencies"].as_table();
+    let names = of_all_crates.into_iter().chain(of_the_tests).flat_map(|table| table.keys()).map(String::as_str);
+    let used: BTreeSet<&str> = names.filter(|name| !name.starts_with("askbox-")).collect();
     let page = include_str!("../../docs/dependencies.md");
     let tables = page.split("\n## ").skip(1);
     let explained: BTreeSet<&str> =

@@ -1,10 +1,10 @@
-//! What a person at a terminal sees.
+//! The screen of a person at a terminal.
 
 use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 #[test]
-fn a_terminal_that_cannot_move_its_cursor_is_told_how_to_answer_without_the_inbox() {
+fn a_terminal_without_a_cursor_is_told_how_to_answer() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both'");
@@ -45,7 +45,7 @@ fn ask_at_length(world: &World) {
     world.sh("ask-post --file q.json; ask-post Short? -w b");
 }
 
-/// The screen of a narrow terminal in which a command has run, up to the line `left`.
+/// The screen of a narrow terminal after a command has run, up to the line `left`.
 fn screen(world: &World, zone: &str, command: &str) -> String {
     let terminal = Terminal::running(world, (56, 40), &["PS1=$ ", zone], &["sh"]);
     terminal.see("$");
@@ -62,7 +62,7 @@ fn assert_whole_words(screen: &str, text: &str) {
 }
 
 #[test]
-fn a_question_and_a_status_break_between_words_on_a_narrow_terminal_and_nowhere_in_a_pipe() {
+fn words_break_on_a_narrow_terminal_and_never_in_a_pipe() {
     needs!("tmux");
     let world = World::new();
     ask_at_length(&world);
@@ -97,7 +97,7 @@ fn a_row_is_cut_to_the_terminals_width_and_whole_in_a_pipe() {
 }
 
 #[test]
-fn the_rows_of_the_inbox_fit_the_terminal_and_long_questions_and_options_are_shown_whole() {
+fn the_rows_of_the_inbox_fit_and_long_questions_are_whole() {
     needs!("tmux");
     let world = World::new();
     ask_at_length(&world);
@@ -112,7 +112,7 @@ fn the_rows_of_the_inbox_fit_the_terminal_and_long_questions_and_options_are_sho
 }
 
 #[test]
-fn a_person_at_a_terminal_reads_local_times_with_their_zone_and_a_program_reads_utc() {
+fn people_read_local_times_and_programs_read_utc() {
     needs!("tmux");
     let world = World::new();
     ask_at_length(&world);

@@ -1,7 +1,5 @@
-//! `askbox history`: past rounds, each with all that is known of it. The snapshots in `snapshots/history` are whole outputs; after a wanted
-//! change: `SNAPSHOTS=overwrite cargo test --test programs history::`. The output of `--json` is checked against its schema: without the
-//! feature `schema` this file is left out.
-#![cfg(feature = "schema")]
+//! `askbox history`: past rounds, each with all that is known of it. The snapshots in `snapshots/history` are whole outputs. After a
+//! wanted change: `SNAPSHOTS=overwrite cargo test --test programs history::`. The output of `--json` is checked against its schema.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +12,10 @@ use snapbox::{assert_data_eq, file};
 use crate::beside::{opened, strangers};
 use crate::support::{Terminal, World, json_schema, needs, until};
 
-/// What `askbox history --json` says, each line checked against the schema.
+/// The output of `askbox history --json`, each line checked against the schema.
 #[track_caller]
 fn entries(world: &World, arguments: &str) -> Vec<Value> {
-    let (_, schema) = askbox::surface::askbox::schema::all().into_iter().find(|(name, _)| *name == "history").unwrap();
+    let (_, schema) = askbox::commands::schema::all().into_iter().find(|(name, _)| *name == "history").unwrap();
     let lines = world.sh(&format!("askbox history --json {arguments}"));
     let found: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for entry in &found {
@@ -134,7 +132,7 @@ fn every_kind_of_past_round_reads_as_what_happened() {
 }
 
 #[test]
-fn the_newest_rounds_come_first_and_people_are_told_that_there_are_more() {
+fn the_newest_rounds_come_first_and_more_are_announced() {
     let world = World::new();
     world.make_mailbox();
     for (n, id) in ["one", "two", "one", "three"].into_iter().enumerate() {
@@ -169,7 +167,7 @@ fn nothing_past_is_no_error_and_an_unknown_workflow_is() {
 }
 
 #[test]
-fn on_a_terminal_of_eighty_columns_lines_break_between_words_and_times_are_local() {
+fn history_on_eighty_columns_breaks_between_words_in_local_time() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();
@@ -194,14 +192,14 @@ fn on_a_terminal_of_eighty_columns_lines_break_between_words_and_times_are_local
         screen.contains(&format!("\n  answer    {}\n            {}\n            second line\n", "w".repeat(68), "w".repeat(32))),
         "{screen}"
     );
-    // In a pipe nothing is cut or broken, and times are those of the protocol.
+    // In a pipe, text is neither cut nor broken, and times are written as in the protocol.
     let piped = world.sh("askbox history long");
     assert!(piped.contains(&format!("  question  {}\n", long.trim_end())), "{piped}");
     assert!(piped.contains("long  delivered  2026-01-01T01:05:00.000Z"), "{piped}");
 }
 
 #[test]
-fn words_of_strangers_neither_control_the_terminal_nor_read_like_lines_of_ours() {
+fn words_of_strangers_in_a_history_look_like_no_line_of_ours() {
     let world = World::new();
     world.make_mailbox();
     let bad = "Fine\x1b[31m\u{202e}?\nother  delivered  2026-01-01T01:05:00.000Z\n  answer    merge";
@@ -236,7 +234,7 @@ fn a_round_that_cannot_be_read_is_named_and_hides_no_other() {
     assert_eq!(states, [("torn", "unreadable"), ("first", "withdrawn"), ("run", "withdrawn"), ("good", "withdrawn")]);
     assert_eq!(world.path("m").join(all[0]["file"].as_str().unwrap()), file);
     assert!(world.sh("askbox history torn").starts_with("torn  unreadable\n"));
-    // A damaged record of the run hides neither question nor answer.
+    // A damaged record of the run hides neither the question nor the answer.
     let run = &all[2];
     assert_eq!((&run["question"], &run["answer"]["value"]), (&json!("Merge?"), &json!("merge")));
     assert!(
@@ -247,7 +245,7 @@ fn a_round_that_cannot_be_read_is_named_and_hides_no_other() {
 }
 
 #[test]
-fn the_history_of_a_workflow_opens_the_same_files_beside_two_thousand_workflows_as_alone() {
+fn a_workflows_history_opens_no_more_files_beside_two_thousand() {
     needs!("strace");
     let world = World::new().with_scripted_agent();
     world.ask_and_answer("w");
@@ -282,7 +280,7 @@ fn a_history_of_large_rounds_is_shown_in_little_memory() {
 }
 
 #[test]
-fn a_round_that_moves_between_the_look_and_the_reading_is_shown_where_it_went_and_once() {
+fn a_round_that_moves_during_the_reading_is_shown_once() {
     let world = World::new().with_scripted_agent();
     world.ask_and_answer("w");
     let mailbox = Mailbox::open(world.mailbox()).unwrap();

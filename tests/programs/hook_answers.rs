@@ -1,4 +1,4 @@
-//! What the user of a session chose in AskUserQuestion is the answer to the question that was shown: `askbox hook` hands it on.
+//! The choice of a session's user in AskUserQuestion is the answer to the question that was shown: `askbox hook` hands it on.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn event(input: &Value, answers: &Value) -> Value {
         "tool_input": input, "tool_response": response})
 }
 
-/// What the session is told; empty if nothing.
+/// The words that the session is told. Empty if there are none.
 fn told(world: &World, event: &Value) -> String {
     let said = world.run_with("askbox", &["hook"], event.to_string().as_bytes()).ok().stdout;
     match serde_json::from_str::<Value>(&said) {
@@ -28,7 +28,7 @@ fn told(world: &World, event: &Value) -> String {
 }
 
 #[test]
-fn what_the_user_chose_answers_the_question_that_was_shown_and_says_through_what_it_came() {
+fn the_users_choice_answers_the_question_that_was_shown() {
     let world = World::new();
     world.sh("ask-post -w w 'Which database?' -o pg=Postgres -o lite=SQLite 2>/dev/null; ask-post -w other 'Which name?' 2>/dev/null");
     let asked = event(&shown(&world, "w"), &json!({"Which database?": "pg"}));
@@ -53,7 +53,7 @@ fn what_the_user_chose_answers_the_question_that_was_shown_and_says_through_what
 }
 
 #[test]
-fn an_answer_that_does_not_fit_is_not_handed_on_and_the_session_is_told_why() {
+fn an_answer_that_does_not_fit_is_kept_back_and_told() {
     let world = World::new();
     world.sh("ask-post -w w 'What is it?' 2>/dev/null");
     let said = told(&world, &event(&shown(&world, "w"), &json!({"What is it?": "Write an answer"})));
@@ -65,7 +65,7 @@ fn an_answer_that_does_not_fit_is_not_handed_on_and_the_session_is_told_why() {
 }
 
 #[test]
-fn what_was_asked_elsewhere_or_twice_and_what_permits_a_call_is_not_answered_by_the_hook() {
+fn the_hook_answers_nothing_asked_elsewhere_or_twice() {
     let world = World::new();
     world.sh("ask-post -w w 'Which?' -o a=A -o b=B 2>/dev/null");
     let input = shown(&world, "w");

@@ -9,7 +9,7 @@ use crate::support::{World, needs, output};
 const PROGRAMS: [&str; 5] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"];
 
 #[test]
-fn the_configuration_lands_where_the_programs_look_and_is_never_overwritten() {
+fn the_configuration_lands_in_its_place_and_is_not_overwritten() {
     let world = World::new();
     let path = world.sh("askbox init");
     assert_eq!(path, world.path(".config/askbox/config.toml").to_str().unwrap());
@@ -37,13 +37,13 @@ fn force_keeps_every_old_configuration_beside_the_new_one() {
 }
 
 #[test]
-fn the_configuration_goes_to_the_place_that_the_environment_names() {
+fn the_configuration_goes_where_the_environment_says() {
     let world = World::new();
     world.sh("XDG_CONFIG_HOME=$PWD/x askbox init && ASKBOX_CONFIG=$PWD/deep/er/own.toml askbox init");
     assert!(world.path("x/askbox/config.toml").is_file() && world.path("deep/er/own.toml").is_file());
     // The programs read the file that the variable names.
     world.sh("printf '[relaunch]\\nattempts = 0\\n' > bad.toml");
-    assert_eq!(world.shell("ASKBOX_CONFIG=$PWD/bad.toml timeout 5 relaunch watch").code(), 5);
+    assert_eq!(world.shell("ASKBOX_CONFIG=$PWD/bad.toml timeout 60 relaunch watch").code(), 5);
     // An empty variable counts as unset.
     world.sh("ask-post -w w 'Go?' && ASKBOX_CONFIG= relaunch status --summary");
 }
@@ -64,7 +64,7 @@ fn every_program_has_completions_that_its_shell_can_read() {
     assert_eq!(world.shell("askbox init --completions tcsh").code(), 2);
 }
 
-/// What bash offers for a line of words, the last of which is being typed.
+/// The words that bash offers for a line. The last word of the line is being typed.
 fn bash_offers(world: &World, line: &str) -> Vec<String> {
     let script = format!(
         "eval \"$(askbox init --completions bash)\"; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
@@ -75,7 +75,7 @@ fn bash_offers(world: &World, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn completions_offer_the_ids_of_the_questions_that_wait_and_the_keys_of_their_options() {
+fn completions_offer_waiting_ids_and_the_keys_of_their_options() {
     needs!("bash");
     let world = World::new();
     world.sh("ask-post -w docs-42 'Merge?' -o merge='Into one' -o 'keep both'='As it is' && ask-post -w other 'Go?' --type yes_no");
@@ -90,7 +90,7 @@ fn completions_offer_the_ids_of_the_questions_that_wait_and_the_keys_of_their_op
     world.sh("ask-answer other yes");
     assert_eq!(world.sh("askbox complete -- ask-answer undo ''"), "other\tanswered");
     assert_eq!(world.sh("askbox complete -- relaunch ''"), "other\tanswered");
-    // Whatever goes wrong, nothing is offered, and nothing is said.
+    // After any error, completion offers nothing and says nothing.
     for line in ["", "ask-answer", "ask-answer nowhere ''", "ask-answer docs-42 merge ''", "vi ''"] {
         assert_eq!(world.sh(&format!("askbox complete -- {line} 2>&1")), "", "{line}");
     }
@@ -98,7 +98,7 @@ fn completions_offer_the_ids_of_the_questions_that_wait_and_the_keys_of_their_op
 }
 
 #[test]
-fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
+fn every_program_and_command_has_a_man_page_that_renders() {
     needs!("man");
     let world = World::new();
     let pages = world.sh("askbox init --man man/man1");
@@ -118,7 +118,7 @@ fn every_program_and_command_has_a_man_page_that_renders_without_complaint() {
 }
 
 #[test]
-fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate_with_askboxs_programs() {
+fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate() {
     let world = World::new();
     let section = world.sh("askbox init --claude-md");
     for (word, command) in [
@@ -137,7 +137,7 @@ fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate_with_askboxs_pro
 }
 
 #[test]
-fn the_section_for_a_claude_md_has_parts_for_askers_and_for_the_main_agent_and_promises_to_resume_only_runs_of_askbox() {
+fn the_section_for_a_claude_md_has_a_part_for_each_role() {
     let section = World::without_mailbox().sh("askbox init --claude-md");
     let parts: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     assert_eq!(parts.len(), 3, "{parts:#?}");

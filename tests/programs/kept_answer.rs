@@ -11,7 +11,7 @@ fn saved(world: &World) -> Value {
 }
 
 #[test]
-fn an_agent_that_saves_its_state_after_the_answer_keeps_the_answer_until_the_next_one() {
+fn an_agent_that_saves_after_the_answer_keeps_the_answer() {
     let world = World::new();
     world.sh("checkpoint save w --step ask && ask-post Which? -w w -o a=A -o b=B && ask-answer w a && relaunch prompt w");
     let first = saved(&world)["user_answer_to"].clone();
@@ -31,7 +31,7 @@ fn an_agent_that_saves_its_state_after_the_answer_keeps_the_answer_until_the_nex
 }
 
 #[test]
-fn an_answer_that_the_agent_writes_itself_replaces_the_one_that_was_there() {
+fn an_answer_that_the_agent_writes_replaces_the_one_there() {
     let world = World::new();
     world.sh("checkpoint save w --step ask && ask-post Which? -w w && ask-answer w a && relaunch prompt w");
     world.sh("echo '{\"user_answer\": \"mine\"}' | checkpoint save w");
@@ -43,13 +43,13 @@ fn an_answer_that_the_agent_writes_itself_replaces_the_one_that_was_there() {
 }
 
 #[test]
-fn an_answer_by_hand_survives_a_save_and_does_not_become_the_answer_of_a_later_question() {
+fn an_answer_by_hand_survives_a_save_for_its_question_only() {
     let world = World::stepping("work");
     let write = |path: &str, age: u64| {
         let file = std::fs::File::options().write(true).open(world.path(path)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
     };
-    // The answer is older than the question, so it is none: the save must not make it younger.
+    // The answer is older than the question, so it does not count. The save must not make it younger.
     world.sh("echo '{\"user_answer\": \"old\"}' | checkpoint save w");
     write("m/checkpoints/w.json", 60);
     world.sh("ask-post Which? -w w && checkpoint save w --step two");

@@ -1,8 +1,7 @@
-//! What each program prints, accepts and refuses, and the pages and files that are made from the programs.
+//! The words that each program prints, accepts and refuses, and the pages and files that are made from the programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod agent_files;
 mod all_workflows;

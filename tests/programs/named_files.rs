@@ -1,4 +1,5 @@
-//! What a file on the command line may be: a regular file, or a pipe that a program writes into. Nothing else, and no wait without end.
+//! A file on the command line may be a regular file, or a pipe that a program writes into. Anything else is refused, and no wait is
+//! endless.
 
 use crate::support::{Running, World, in_parallel, output, until};
 
@@ -12,7 +13,7 @@ const READERS: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn a_pipe_that_no_program_writes_into_is_refused_and_not_waited_for() {
+fn a_pipe_that_no_program_writes_into_is_refused() {
     in_parallel(READERS.len(), &READERS, |(reader, _)| {
         let world = World::new();
         let out = world.shell(&format!("mkfifo pipe && {}", reader.replace("FILE", "pipe")));
@@ -40,7 +41,7 @@ fn folders_devices_and_sockets_are_refused_in_words() {
 }
 
 #[test]
-fn what_the_shell_substitutes_and_standard_input_are_read_to_their_end() {
+fn substitutions_and_standard_input_are_read_to_their_end() {
     in_parallel(2, &READERS, |(reader, content)| {
         // The last one would launch an agent.
         if reader.starts_with("relaunch") {
@@ -64,7 +65,7 @@ fn what_the_shell_substitutes_and_standard_input_are_read_to_their_end() {
 }
 
 #[test]
-fn a_pipe_whose_writer_is_slow_is_waited_for_and_holds_nobody_else_up() {
+fn a_pipe_with_a_slow_writer_is_waited_for() {
     let world = World::new();
     world.ok("ask-post", &["-w", "w", "Which?"]);
     world.shell("mkfifo pipe");

@@ -22,7 +22,7 @@ fn asks(world: &World, id: &str) {
 }
 
 #[test]
-fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
+fn a_misspelt_option_is_refused_with_the_one_that_was_meant() {
     let world = World::new();
     asks(&world, "w");
     for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
@@ -41,7 +41,7 @@ fn a_misspelt_option_is_refused_with_the_option_that_was_probably_meant() {
 }
 
 #[test]
-fn spaces_and_case_do_not_matter_and_a_description_stands_for_its_key() {
+fn spaces_and_case_do_not_matter_and_a_description_is_its_key() {
     let world = World::new();
     for (n, given) in ["merge", "'  Merge '", "MERGE", "'merge into one'"].iter().enumerate() {
         asks(&world, &format!("w{n}"));
@@ -54,19 +54,19 @@ fn spaces_and_case_do_not_matter_and_a_description_stands_for_its_key() {
 }
 
 #[test]
-fn words_that_are_plainly_no_option_stay_the_persons_own_and_the_agent_is_told_so() {
+fn words_unlike_any_option_stay_the_persons_own() {
     let world = World::new();
     asks(&world, "w");
     let printed: Value = serde_json::from_str(&world.sh("ask-answer w 'neither; ask Bob' --json")).unwrap();
     assert_eq!((&printed["own_words"], &printed["value"]), (&json!(true), &json!("neither; ask Bob")));
     assert!(world.sh("relaunch prompt w").contains("in their own words, not with one of the options: neither; ask Bob\n"));
-    // Where nothing is offered, there is nothing to tell.
+    // A question without options has no near misses to tell.
     world.sh("ask-post Why? -w open && ask-answer open because");
     assert!(world.sh("relaunch prompt open").contains("\nUser chose: because\n"));
 }
 
 #[test]
-fn each_part_of_a_batch_and_each_element_of_a_multi_choice_is_looked_at() {
+fn each_part_of_a_batch_and_each_element_is_looked_at() {
     let world = World::new();
     let batch = json!({"questions": [
         {"id": "db", "question": "Which DB?", "options": ["postgres", "sqlite"]},
@@ -94,7 +94,7 @@ fn each_part_of_a_batch_and_each_element_of_a_multi_choice_is_looked_at() {
 }
 
 #[test]
-fn yes_or_no_takes_nothing_else_and_says_what_was_probably_meant() {
+fn yes_or_no_takes_nothing_else_and_says_what_was_meant() {
     let world = World::new();
     world.sh("ask-post Go? -w w -t yes_no");
     for near in ["Yes!", "yep", "--text yess"] {
@@ -105,7 +105,7 @@ fn yes_or_no_takes_nothing_else_and_says_what_was_probably_meant() {
 }
 
 #[test]
-fn an_empty_answer_is_refused_and_the_command_that_declines_is_named() {
+fn an_empty_answer_is_refused_with_the_command_that_declines() {
     let world = World::new();
     world.sh("ask-post Why? -w w");
     let batch = json!({"questions": [{"id": "why", "question": "Why?"}, {"id": "n", "question": "How many?", "type": "number"}]});
@@ -127,7 +127,7 @@ fn an_empty_answer_is_refused_and_the_command_that_declines_is_named() {
 }
 
 #[test]
-fn an_askers_default_is_read_like_an_answer_and_is_nobodys_own_words() {
+fn an_askers_default_is_read_like_an_answer() {
     let world = World::new();
     world.sh(&format!("ask-post How? -w w {OPTIONS} --timeout 1s --default Keep"));
     let mailbox = Mailbox::open(world.mailbox()).unwrap();
@@ -139,7 +139,7 @@ fn an_askers_default_is_read_like_an_answer_and_is_nobodys_own_words() {
 }
 
 #[test]
-fn a_result_of_ask_user_question_is_checked_against_the_question() {
+fn a_result_of_ask_user_question_is_checked() {
     let world = World::new();
     asks(&world, "w");
     for result in [
@@ -169,7 +169,7 @@ fn moved_by_hand(world: &World, id: &str, answer: Option<&str>) {
 }
 
 #[test]
-fn an_answer_by_hand_is_read_like_any_other_and_a_near_miss_reaches_the_agent_as_own_words() {
+fn an_answer_by_hand_is_read_like_any_other() {
     let world = World::new();
     world.sh("ask-post -w other ?");
     for (id, answer, told) in [
@@ -189,7 +189,7 @@ fn an_answer_by_hand_is_read_like_any_other_and_a_near_miss_reaches_the_agent_as
 }
 
 #[test]
-fn a_place_for_the_answer_that_was_left_empty_by_hand_is_no_answer() {
+fn a_place_left_empty_by_hand_is_no_answer() {
     let world = World::new();
     world.sh("ask-post -w other ?");
     moved_by_hand(&world, "w", Some(""));
@@ -201,7 +201,7 @@ fn a_place_for_the_answer_that_was_left_empty_by_hand_is_no_answer() {
 }
 
 #[test]
-fn whoever_waits_for_an_answer_is_told_that_it_is_none_of_the_options() {
+fn whoever_waits_is_told_that_the_answer_is_no_option() {
     let world = World::new();
     let waits = |world: &World, how: &str| {
         let wait = format!("ask-post How? -w w {OPTIONS} --wait 60s {how}");
@@ -216,7 +216,7 @@ fn whoever_waits_for_an_answer_is_told_that_it_is_none_of_the_options() {
 }
 
 #[test]
-fn the_inbox_asks_what_is_meant_before_own_words_that_are_close_to_an_option_are_sent() {
+fn the_inbox_asks_back_before_it_sends_near_words() {
     needs!("tmux");
     let world = World::new();
     asks(&world, "w");

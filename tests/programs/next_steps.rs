@@ -1,4 +1,4 @@
-//! What a person is told to do next can be done, and nothing that waits is hidden.
+//! Every next step that a person is told can be taken, and everything that waits is shown.
 
 use std::process::Stdio;
 
@@ -20,7 +20,7 @@ fn running(world: &World, id: &str) -> Running {
 }
 
 #[test]
-fn logs_that_are_followed_begin_with_the_run_of_the_answer_that_was_just_given() {
+fn followed_logs_begin_with_the_run_of_the_newest_answer() {
     let world = scripted();
     world.agent_does("rc1", "echo the first result");
     world.ask_and_answer("rc1");
@@ -39,7 +39,7 @@ fn logs_that_are_followed_begin_with_the_run_of_the_answer_that_was_just_given()
 }
 
 #[test]
-fn logs_that_are_followed_wait_for_a_watcher_to_take_the_first_answer() {
+fn followed_logs_wait_for_a_watcher_to_take_the_answer() {
     let world = scripted();
     world.make_mailbox();
     let _watcher = world.watch();
@@ -65,7 +65,7 @@ fn a_dropped_round_has_nothing_to_do() {
 }
 
 #[test]
-fn a_retry_of_a_live_run_leads_to_its_log_and_not_to_a_second_run() {
+fn a_retry_of_a_live_run_leads_to_its_log() {
     let world = scripted();
     let mut run = running(&world, "rc1");
     let words = world.refused(4, "relaunch retry rc1");
@@ -75,7 +75,7 @@ fn a_retry_of_a_live_run_leads_to_its_log_and_not_to_a_second_run() {
 }
 
 #[test]
-fn an_answer_that_no_run_has_taken_is_not_hidden_by_the_next_question() {
+fn an_untaken_answer_is_not_hidden_by_the_next_question() {
     let world = scripted();
     world.sh("ask-post 'Merge them?' -w tw && ask-answer tw yes && ask-post 'And then?' -w tw");
     for status in ["relaunch status tw", "relaunch status"] {
@@ -90,7 +90,7 @@ fn an_answer_that_no_run_has_taken_is_not_hidden_by_the_next_question() {
 }
 
 #[test]
-fn commands_say_at_once_that_a_workflow_is_unknown_and_which_was_probably_meant() {
+fn commands_say_at_once_that_a_workflow_is_unknown() {
     let world = scripted();
     world.ask_and_answer("docs-42");
     for command in ["logs", "logs -f", "events", "stop", "retry", "drop"] {
@@ -142,7 +142,7 @@ fn a_home_that_is_no_absolute_path_is_no_place_for_a_mailbox() {
 }
 
 #[test]
-fn a_workflow_in_another_state_is_a_conflict_and_an_unknown_one_is_not_found() {
+fn another_state_is_a_conflict_and_an_unknown_id_not_found() {
     let world = scripted();
     world.agent_does("w", "echo done");
     world.ok("ask-post", &["-w", "w", "Merge?"]);

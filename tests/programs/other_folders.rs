@@ -1,11 +1,12 @@
-//! A folder that is no mailbox is named as the mailbox by mistake: it stays as it is, and nobody is told to change its mode or owner.
+//! A folder that is not a mailbox is named as the mailbox by mistake. It stays as it is, and people are not told to change its mode or
+//! owner.
 
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::World;
 
 #[test]
-fn the_mode_of_a_folder_that_is_no_mailbox_is_neither_changed_nor_to_be_changed() {
+fn a_folder_that_is_no_mailbox_keeps_its_mode() {
     let world = World::without_mailbox();
     // Like /tmp, like /var/local, and like a folder that is shared by mistake.
     for mode in [0o1777, 0o2775, 0o777] {

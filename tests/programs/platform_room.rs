@@ -1,10 +1,10 @@
-//! What only one operating system has stands in `src/platform`.
+//! Only `crates/mailbox/src/platform` uses what only one operating system has.
 
 use std::path::Path;
 
 use crate::support::files;
 
-/// Words by which a file uses what another system does not have, or asks which system it runs on.
+/// Words that show that a file uses what another system does not have, or asks which system it runs on.
 const OF_ONE_SYSTEM: [&str; 13] = [
     "procfs",
     "/proc/",
@@ -23,10 +23,11 @@ const OF_ONE_SYSTEM: [&str; 13] = [
 
 fn sources() -> impl Iterator<Item = (String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = files(&root.join("src"))
+    let is_source = |path: &Path| path.extension().is_some_and(|e| e == "rs") && !path.starts_with(root.join("crates/testkit"));
+    let all = ["src", "bin", "crates"]
         .into_iter()
-        .chain(files(&root.join("bin")))
-        .filter(|(path, _)| std::path::Path::new(path).extension().is_some_and(|e| e == "rs"));
+        .flat_map(|folder| files(&root.join(folder)))
+        .filter(move |(path, _)| is_source(Path::new(path)));
     all.map(move |(path, text)| (path.strip_prefix(root).unwrap().display().to_string(), String::from_utf8(text).unwrap()))
 }
 
@@ -38,39 +39,44 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn only_the_platform_room_uses_what_one_operating_system_has() {
-    let outside = sources().filter(|(path, _)| !path.starts_with("src/platform/"));
+    let outside = sources().filter(|(path, _)| !path.starts_with("crates/mailbox/src/platform/"));
     for (path, text) in outside {
         for line in code(&text) {
             let word = OF_ONE_SYSTEM.iter().find(|word| line.contains(*word));
             assert!(word.is_none(), "{path}: {line}");
         }
     }
-    let inside = sources().filter(|(path, _)| path.starts_with("src/platform/linux")).map(|(_, text)| text).collect::<String>();
+    let inside =
+        sources().filter(|(path, _)| path.starts_with("crates/mailbox/src/platform/linux")).map(|(_, text)| text).collect::<String>();
     assert!(inside.contains("procfs") && inside.contains("openat2"), "the words are looked for where they are");
 }
 
 #[test]
 fn only_the_disk_room_calls_what_writes_to_files() {
-    let allowed = |path: &str| path.starts_with("src/disk/") || path.starts_with("src/platform/") || path == "src/run/claim/permitted.rs";
+    let allowed = |path: &str| {
+        let rooms = ["crates/mailbox/src/disk/", "crates/mailbox/src/platform/", "crates/run/src/claim/permitted.rs"];
+        rooms.into_iter().any(|room| path.starts_with(room))
+    };
     for (path, text) in sources().filter(|(path, _)| !allowed(path)) {
         assert!(!code(&text).any(|line| line.contains("platform::files")), "{path}");
     }
+}
+
+/// The name that `pub fn NAME(` or `pub const NAME:` defines.
+fn name_of(line: &str) -> &str {
+    let name = line.split(" fn ").nth(1).or_else(|| line.split(" const ").nth(1)).unwrap_or(line);
+    name.split(['(', ':', '<']).next().unwrap_or(name)
 }
 
 #[test]
 fn both_systems_have_the_same_functions() {
     let names = |system: &str| {
         let mut names: Vec<String> = sources()
-            .filter(|(path, _)| path.starts_with(&format!("src/platform/{system}/")))
+            .filter(|(path, _)| path.starts_with(&format!("crates/mailbox/src/platform/{system}/")))
             .flat_map(|(path, text)| {
                 let file = path.rsplit('/').next().unwrap().to_owned();
-                let public = |line: &&str| {
-                    line.starts_with("pub(crate) fn ") || line.starts_with("pub fn ") || line.starts_with("pub(crate) const ")
-                };
-                code(&text)
-                    .filter(public)
-                    .map(move |line| format!("{file}: {}", line.split(['(', ':', '<']).nth(1).unwrap_or(line)))
-                    .collect::<Vec<_>>()
+                let public = |line: &&str| line.starts_with("pub fn ") || line.starts_with("pub const ");
+                code(&text).filter(public).map(move |line| format!("{file}: {}", name_of(line))).collect::<Vec<_>>()
             })
             .collect();
         names.sort();

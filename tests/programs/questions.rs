@@ -38,7 +38,7 @@ fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
 }
 
 #[test]
-fn a_number_has_bounds_which_are_shown_and_hold_for_every_answer() {
+fn a_number_has_bounds_that_are_shown_and_hold() {
     let world = World::new();
     world.sh("ask-post 'How much?' -w w --min 0.5 --max 4 --step 0.5 --unit GB");
     assert_eq!(world.json("m/pending/w.json")["range"], json!({"min": 0.5, "max": 4.0, "step": 0.5, "unit": "GB"}));
@@ -56,14 +56,14 @@ fn a_number_has_bounds_which_are_shown_and_hold_for_every_answer() {
 }
 
 #[test]
-fn many_questions_at_once_come_from_a_file_and_a_question_beside_them_is_refused() {
+fn many_questions_come_from_a_file_and_from_nowhere_else() {
     let world = World::new();
     let words = world.refused(2, "ask-post --batch hi < /dev/null");
     assert!(words.contains("--batch") && words.contains("hint:"), "{words}");
 }
 
 #[test]
-fn a_default_that_would_decide_by_a_typo_or_by_nothing_is_refused() {
+fn a_default_that_would_decide_by_a_typo_is_refused() {
     let world = World::new();
     let words = world.refused(5, "ask-post How? -w w -o keep=K -o merge=M --timeout 2h --default kep");
     assert!(words.contains("default") && words.contains("keep, merge"), "{words}");
@@ -71,7 +71,7 @@ fn a_default_that_would_decide_by_a_typo_or_by_nothing_is_refused() {
 }
 
 #[test]
-fn a_post_without_a_checkpoint_says_that_the_next_process_will_know_only_the_question() {
+fn a_post_without_a_checkpoint_says_what_will_be_known() {
     let world = World::new();
     let ran = world.shell("ask-post How? -w w -o a=A");
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "QUESTION_POSTED:w\n"));

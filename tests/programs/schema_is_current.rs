@@ -1,12 +1,10 @@
-//! The schemas in `docs/schema/` are those of the types, and what the programs write fits them. Without the feature `schema` there
-//! are no schemas and no tests of them: `cargo test --features schema`.
-#![cfg(feature = "schema")]
+//! The schemas in `docs/schema/` are made from the types, and the output of the programs fits them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::support::{World, json_schema};
-use askbox::surface::askbox::schema;
+use askbox::commands::schema;
 use serde_json::{Value, json};
 
 fn schema_of(name: &str) -> Value {
@@ -31,10 +29,7 @@ fn the_schemas_in_docs_are_those_of_the_types() {
     for (name, schema) in schema::all() {
         let file = schema::file_name(name);
         let there = std::fs::read_to_string(folder.join(&file)).unwrap_or_default();
-        assert!(
-            there == schema::text(&schema),
-            "docs/schema/{file} is stale; run: cargo run --features schema --bin askbox -- schema docs/schema"
-        );
+        assert!(there == schema::text(&schema), "docs/schema/{file} is stale; run: cargo run --bin askbox -- schema docs/schema");
         expected.insert(file);
     }
     let there: BTreeSet<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -47,7 +47,7 @@ fn systemd_finds_nothing_wrong_with_the_units_of_the_guides() {
 #[test]
 fn the_property_list_for_launchd_parses_and_says_what_it_should() {
     needs!("python3");
-    let world = askbox::surface::askbox::service::service_files::Service {
+    let world = askbox::commands::service::Service {
         relaunch: "/opt/a & b/<relaunch>".into(),
         path: "/usr/bin:/o'p\"t/bin".into(),
         mailbox: Some("/q & <a>".into()),
@@ -86,7 +86,7 @@ fn a_unit_that_was_changed_by_hand_is_left_as_it_is() {
 }
 
 #[test]
-fn the_service_manager_is_told_when_it_is_ready_what_it_does_and_that_it_stops() {
+fn the_service_manager_is_told_ready_status_and_stopping() {
     let world = World::stepping("work");
     world.make_mailbox();
     let socket = world.path("notify");
@@ -118,7 +118,7 @@ fn the_service_manager_is_told_when_it_is_ready_what_it_does_and_that_it_stops()
 }
 
 #[test]
-fn the_credentials_of_the_shell_are_not_in_the_unit_and_the_person_is_told_how_the_service_gets_them() {
+fn the_shells_credentials_are_not_in_the_unit() {
     let mut world = World::stepping("work");
     let quiet = world.run("askbox", &["init", "--service"]).ok();
     assert!(!quiet.words().contains("warning"), "{}", quiet.words());

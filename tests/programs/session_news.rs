@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-/// What the session is told at this moment; empty if nothing.
+/// The words that the session is told at this moment. Empty if there are none.
 fn told(world: &World, event: &Value) -> String {
     let said = world.run_with("askbox", &["hook"], event.to_string().as_bytes()).ok().stdout;
     if said.is_empty() {
@@ -52,7 +52,7 @@ fn what_waits_is_said_at_the_start_and_what_happens_later_once() {
 }
 
 #[test]
-fn nothing_is_said_in_runs_in_subagents_or_where_there_is_no_mailbox() {
+fn nothing_is_said_in_runs_in_subagents_or_without_a_mailbox() {
     let world = World::without_mailbox();
     assert_eq!(prompt(&world), "");
     assert!(!world.mailbox().exists(), "a look makes no mailbox");
@@ -105,7 +105,7 @@ fn a_rotated_audit_trail_and_old_marks_are_no_trouble() {
 }
 
 #[test]
-fn count_is_the_number_of_waiting_questions_and_0_without_a_mailbox() {
+fn count_prints_the_waiting_questions_and_0_without_a_mailbox() {
     let world = World::without_mailbox();
     let count = |world: &World| world.run("askbox", &["count"]).ok().stdout;
     assert_eq!(count(&world), "0\n");
@@ -117,7 +117,7 @@ fn count_is_the_number_of_waiting_questions_and_0_without_a_mailbox() {
 }
 
 #[test]
-fn count_leaves_out_what_waits_for_an_event_but_believes_no_timer_that_was_left_over() {
+fn count_leaves_out_event_waits_but_believes_no_stray_timer() {
     let world = World::new();
     let count = |world: &World| world.run("askbox", &["count"]).ok().stdout;
     world.sh("ask-post -w file --until-file /nowhere/built 2>/dev/null; ask-post -w time --until 2h 2>/dev/null; ask-post -w a 'Which?' 2>/dev/null");
@@ -128,7 +128,7 @@ fn count_leaves_out_what_waits_for_an_event_but_believes_no_timer_that_was_left_
 }
 
 #[test]
-fn lines_that_somebody_wrote_into_the_audit_trail_are_told_only_if_the_documents_say_so() {
+fn strangers_lines_in_the_audit_are_told_only_if_true() {
     let world = World::new();
     world.sh("ask-post -w open 'Which?' 2>/dev/null; ask-post -w done 'Which?' 2>/dev/null; ask-answer done yes");
     told(&world, &event("SessionStart"));
@@ -149,7 +149,7 @@ fn lines_that_somebody_wrote_into_the_audit_trail_are_told_only_if_the_documents
 }
 
 #[test]
-fn where_the_mark_cannot_be_written_the_start_of_a_session_is_told_what_waits_and_no_prompt_repeats_it() {
+fn without_a_writable_mark_only_the_session_start_tells() {
     let world = World::new();
     world.sh("ask-post -w w 'Which?' 2>/dev/null");
     // Also root can make nothing in a file.

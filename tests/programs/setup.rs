@@ -17,7 +17,7 @@ fn home() -> World {
     world
 }
 
-/// What `systemctl` does after it has noted its arguments. The service is on once it was enabled.
+/// The work of the pretended `systemctl`, after it has noted its arguments. The service is on once it was enabled.
 fn systemctl(world: &World, does: &str) {
     let body = format!(
         "#!/bin/sh\nN={0}\necho \"$*\" >> $N/systemctl.log\n{does} || exit 1\ncase \"$2\" in enable) touch $N/on; mkdir -p \"$HOME/.config/systemd/user/default.target.wants\"; ln -sf ../askbox.service \"$HOME/.config/systemd/user/default.target.wants/askbox.service\";; disable) rm -f $N/on \"$HOME/.config/systemd/user/default.target.wants/askbox.service\";; is-*) test -e $N/on;; esac\n",
@@ -55,7 +55,7 @@ fn lived_in() -> World {
 }
 
 #[test]
-fn a_second_setup_beside_one_at_work_changes_nothing_and_says_so() {
+fn a_second_setup_beside_one_at_work_changes_nothing() {
     let world = home();
     let before = tree(&world);
     let folder = fs::File::open(world.home()).expect("the home");
@@ -82,7 +82,7 @@ fn a_second_setup_beside_one_at_work_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn the_readmes_words_remove_everything_from_a_home_that_was_used() {
+fn the_readmes_words_remove_everything_from_a_used_home() {
     let world = home();
     let before = tree(&world);
     world.ok("askbox", &["setup", "--yes"]);
@@ -95,7 +95,7 @@ fn the_readmes_words_remove_everything_from_a_home_that_was_used() {
 }
 
 #[test]
-fn an_empty_home_is_set_up_and_after_remove_its_tree_is_what_it_was() {
+fn an_empty_home_is_set_up_and_removed_to_what_it_was() {
     let world = home();
     let before = tree(&world);
     let said = world.ok("askbox", &["setup", "--yes"]);
@@ -131,7 +131,7 @@ fn an_empty_home_is_set_up_and_after_remove_its_tree_is_what_it_was() {
 }
 
 #[test]
-fn a_persons_own_files_are_added_to_and_become_what_they_were_to_the_byte() {
+fn a_persons_files_are_added_to_and_restored_to_the_byte() {
     let world = lived_in();
     let before = tree(&world);
     let said = world.ok("askbox", &["setup", "--yes", "--without", "plugin"]);
@@ -149,7 +149,7 @@ fn a_persons_own_files_are_added_to_and_become_what_they_were_to_the_byte() {
 }
 
 #[test]
-fn of_a_file_that_was_changed_since_only_our_part_is_taken_out_and_this_is_said() {
+fn only_our_part_of_a_file_changed_since_is_taken_out() {
     let world = lived_in();
     world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md,config,plugin"]);
     let settings = world.home().join(".claude/settings.json");
@@ -169,7 +169,7 @@ fn of_a_file_that_was_changed_since_only_our_part_is_taken_out_and_this_is_said(
 }
 
 #[test]
-fn what_cannot_be_read_or_is_somebody_elses_is_left_and_said_and_the_rest_is_done() {
+fn unreadable_and_foreign_files_are_left_and_said() {
     let world = home();
     world.sh("mkdir -p $HOME/.claude/skills/askbox/hooks && echo '{ // mine' > $HOME/.claude/settings.json && echo mine > $HOME/.claude/skills/askbox/hooks/hooks.json");
     let before = tree(&world);
@@ -185,7 +185,7 @@ fn what_cannot_be_read_or_is_somebody_elses_is_left_and_said_and_the_rest_is_don
 }
 
 #[test]
-fn nothing_is_written_for_a_look_without_agreement_or_where_nobody_can_agree() {
+fn a_look_or_a_setup_without_agreement_writes_nothing() {
     let world = lived_in();
     let before = tree(&world);
     assert!(world.ok("askbox", &["setup", "--dry-run", "--contents"]).contains("| KillMode=process"));
@@ -218,7 +218,7 @@ fn a_person_at_a_terminal_is_asked_once_and_no_is_no() {
 }
 
 #[test]
-fn a_credential_is_typed_by_the_person_shown_nowhere_and_taken_back() {
+fn a_credential_is_typed_shown_nowhere_and_taken_back() {
     let world = home();
     let before = tree(&world);
     let args = ["setup", "--yes", "--credential", "ANTHROPIC_API_KEY"];
@@ -237,7 +237,7 @@ fn a_credential_is_typed_by_the_person_shown_nowhere_and_taken_back() {
 }
 
 #[test]
-fn without_a_service_manager_no_service_is_written_and_the_person_is_told_what_to_do() {
+fn without_a_service_manager_no_service_is_written() {
     let world = home();
     systemctl(&world, "false");
     let said = world.ok("askbox", &["setup", "--yes"]);
@@ -246,7 +246,7 @@ fn without_a_service_manager_no_service_is_written_and_the_person_is_told_what_t
 }
 
 #[test]
-fn a_service_that_does_not_start_is_told_and_the_next_setup_starts_it() {
+fn a_service_that_does_not_start_is_told_and_started_later() {
     let world = home();
     let before = tree(&world);
     systemctl(&world, "test \"$2\" != enable");
@@ -287,7 +287,7 @@ fn a_link_to_a_settings_file_stays_a_link() {
 }
 
 #[test]
-fn a_setup_that_was_killed_is_completed_by_the_next_one_and_taken_back_as_a_whole() {
+fn a_killed_setup_is_completed_or_taken_back_as_a_whole() {
     needs!("strace");
     for call in ["linkat,renameat2,renameat,rename,link", "mkdirat,mkdir", "fsync,fdatasync"] {
         for n in (1..).step_by(5) {

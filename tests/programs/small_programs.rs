@@ -1,4 +1,4 @@
-//! What ask-post, ask-answer and checkpoint promise to a shell, one promise a test.
+//! The promises of ask-post, ask-answer and checkpoint to a shell, one promise a test.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -115,7 +115,7 @@ fn many_questions_posted_at_the_same_time_are_all_posted() {
 }
 
 #[test]
-fn a_batch_is_answered_part_by_part_and_through_ask_user_question() {
+fn a_batch_is_answered_by_parts_and_through_ask_user_question() {
     let world = World::new();
     let document = json!({"questions": [
         {"question": "Which DB?", "header": "DB", "options": [{"label": "pg", "description": "P"}, {"label": "sqlite", "description": "S"}]},
@@ -177,7 +177,7 @@ fn a_large_answer_full_of_special_characters_arrives_unchanged() {
 }
 
 #[test]
-fn of_many_answers_at_the_same_time_one_wins_and_the_others_are_refused() {
+fn of_many_answers_at_once_one_wins_and_the_others_are_refused() {
     let world = World::new();
     world.sh("echo '{}' | checkpoint save w; ask-post How? -w w");
     let script = "for n in 1 2 3 4 5 6 7 8; do (ask-answer w \"$n\" --by \"user$n\" 2>\"err$n\"; echo $? >\"rc$n\") & done; wait";
@@ -271,7 +271,7 @@ fn a_long_answer_is_written_in_the_users_editor() {
     assert_eq!(world.shell("EDITOR=true ask-answer edit v").code(), 1, "an empty answer is none");
     let ran = world.shell("EDITOR=false ask-answer edit v");
     assert!(ran.code() == 1 && !ran.stderr.contains("kept"), "{ran:?}");
-    // Of an editor that fails, and of words below the line, the text is kept.
+    // The text is kept if the editor fails, and if words stand below the line.
     for editor in ["EDITOR='echo a long essay >> \"$1\"; false #'", "EDITOR='echo a long essay >>'"] {
         let ran = world.shell(&format!("{editor} ask-answer edit v"));
         let path = ran.stderr.lines().find_map(|line| line.strip_prefix("what you wrote is kept in ")).unwrap_or_else(|| panic!("{ran:?}"));
@@ -334,7 +334,7 @@ fn help_names_every_exit_status_and_shows_examples() {
 }
 
 #[test]
-fn a_closed_standard_stream_is_never_replaced_by_a_file_of_the_mailbox() {
+fn a_closed_stream_is_never_replaced_by_a_file_of_the_mailbox() {
     let world = World::new();
     // The next file to be opened would be the stream, and the words for it would go into a document.
     world.sh("ask-post How? -w w -o a=A <&- >&- 2>&-");

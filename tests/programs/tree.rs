@@ -1,7 +1,5 @@
-//! `askbox tree`: every workflow under its parent. The snapshots in `snapshots/tree` are whole outputs; after a wanted change:
-//! `SNAPSHOTS=overwrite cargo test --test programs tree::`. The output
-//! of `--json` is checked against its schema: without the feature `schema` this file is left out.
-#![cfg(feature = "schema")]
+//! `askbox tree`: every workflow under its parent. The snapshots in `snapshots/tree` are whole outputs. After a wanted change:
+//! `SNAPSHOTS=overwrite cargo test --test programs tree::`. The output of `--json` is checked against its schema.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -9,7 +7,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::support::{LIMIT, Running, Terminal, World, json_schema, needs, sleeps, until};
+use crate::support::{LIMIT, Running, Terminal, World, asleep, json_schema, needs, sleeps, until};
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
@@ -66,7 +64,7 @@ fn see(world: &World, scripts: &[&str]) -> String {
     scripts.iter().map(|script| seen(world, script)).collect()
 }
 
-/// What `--json` says, each object checked against the schema.
+/// The output of `--json`, each object checked against the schema.
 fn nodes(world: &World, arguments: &str) -> Vec<Value> {
     let nodes: Vec<Value> =
         world.sh(&format!("askbox tree --json {arguments}")).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -75,7 +73,7 @@ fn nodes(world: &World, arguments: &str) -> Vec<Value> {
 }
 
 fn fits(node: &Value) {
-    let (_, schema) = askbox::surface::askbox::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
+    let (_, schema) = askbox::commands::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
     let problems = json_schema::problems(&schema, node);
     assert!(problems.is_empty(), "{node:#}\n{problems:#?}");
 }
@@ -91,7 +89,7 @@ fn a_chain_of_four_is_shown_while_it_sleeps_and_when_it_is_over() {
 }
 
 #[test]
-fn all_trees_are_shown_with_the_workflow_whose_question_was_dropped_before_any_run() {
+fn all_trees_are_shown_with_a_question_dropped_before_any_run() {
     let world = world();
     world.sh("ask-post -w never 'Shall I?'; ask-answer cancel never; ask-post -w open 'And this?'");
     let shown = world.sh("askbox tree --all");
@@ -158,13 +156,13 @@ fn hostile_files_neither_hang_the_tree_nor_reach_the_terminal() {
     question("self", "self");
     question("c", "a");
     question("orphan", "never-there");
-    // Its own words are no record, and a link is not followed.
+    // A workflow's own words are not a record, and a link is not followed.
     std::fs::write(world.path("m/workflows/torn.json"), "{").unwrap();
     std::os::unix::fs::symlink(world.path("m/workflows/a.json"), world.path("m/workflows/link.json")).unwrap();
     world.sh("mkdir m/awaits/a m/awaits/real && echo '{' > m/awaits/a/hangs-on.json && ln -s ../a m/awaits/orphan && mkfifo m/awaits/real/x.json");
     (1..=30).for_each(|n| workflow(&format!("deep{n:02}"), &format!("deep{:02}", n - 1)));
     question("deep30", "deep29");
-    let out = see(&world, &["timeout 20 askbox tree", "timeout 20 askbox tree c", "timeout 20 askbox tree deep29"]);
+    let out = see(&world, &["timeout 60 askbox tree", "timeout 60 askbox tree c", "timeout 60 askbox tree deep29"]);
     assert!(!out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{out:?}");
     assert_data_eq!(out, file!["snapshots/tree/hostile.txt"].raw());
     let all = nodes(&world, "--all");
@@ -187,7 +185,7 @@ fn an_empty_mailbox_and_unknown_workflows_are_reported_as_such() {
 }
 
 #[test]
-fn on_a_terminal_no_line_is_wider_than_it_and_the_question_stands_below_a_long_id() {
+fn no_line_of_a_tree_is_wider_than_the_terminal() {
     needs!("tmux");
     let world = world();
     world.agent_does("root", "relaunch spawn -w w-01a200fa-8506-7396-8aa2-a8d6ac9819e6-and-so-on --prompt go");
@@ -254,16 +252,14 @@ impl Follower {
 }
 
 #[test]
-fn a_follower_sleeps_while_nothing_happens_and_tells_every_change_once() {
+fn a_follower_sleeps_in_quiet_and_tells_every_change_once() {
     let world = birthday();
     let follower = Follower::start(&world);
     for (id, state) in [("root", "awaiting"), ("sub", "awaiting"), ("subsub", "awaiting"), ("leaf", "pending")] {
         let node = follower.next();
         assert_eq!((node["workflow_id"].as_str(), node["state"].as_str()), (Some(id), Some(state)));
     }
-    // It may still be about to go to sleep.
-    std::thread::sleep(Duration::from_secs(2));
-    let before = sleeps(follower.process.pid());
+    let before = asleep(follower.process.pid());
     std::thread::sleep(Duration::from_secs(8));
     assert_eq!(sleeps(follower.process.pid()), before, "it woke up, and nothing had happened");
     world.sh("ask-post -w beside 'Something else?'");

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{World, approval_question};
 
-/// A world in which only signed answers count, with a question.
+/// A world that counts only signed answers, with a question.
 fn signing() -> World {
     let world = World::new();
     world.configure(&world.only_signed_answers());
@@ -15,7 +15,7 @@ fn signing() -> World {
 }
 
 #[test]
-fn a_key_is_made_once_readable_by_its_owner_alone_and_says_what_to_write() {
+fn a_key_is_made_once_for_its_owner_and_says_what_to_write() {
     let world = World::new();
     let said = world.sh("askbox keygen --name 'ann at work'");
     let key = world.home().join(".config/askbox/answer.key");
@@ -68,7 +68,7 @@ fn a_batch_and_a_question_by_hand_are_signed_too() {
 }
 
 #[test]
-fn a_forged_answer_is_refused_kept_and_shown_and_the_question_is_answered_properly() {
+fn a_forged_answer_is_refused_kept_and_shown() {
     let world = signing();
     world.sh("checkpoint save w --step one");
     let (round, timers) = (world.round("w"), world.names("timers"));
@@ -106,7 +106,7 @@ fn a_forged_answer_is_refused_kept_and_shown_and_the_question_is_answered_proper
 }
 
 #[test]
-fn the_same_forgery_again_and_again_is_kept_once_and_another_beside_it() {
+fn a_repeated_forgery_is_kept_once_and_another_beside_it() {
     let world = signing();
     let forged = |value: &str| {
         world.forge("w", value);
@@ -124,7 +124,7 @@ fn the_same_forgery_again_and_again_is_kept_once_and_another_beside_it() {
 }
 
 #[test]
-fn what_was_signed_for_another_question_answer_or_round_does_not_count() {
+fn a_signature_for_another_question_or_round_does_not_count() {
     let world = signing();
     world.sh("ask-answer w a");
     let signed = world.document("answered/w.json");
@@ -136,7 +136,7 @@ fn what_was_signed_for_another_question_answer_or_round_does_not_count() {
         world.sh(&format!("jq '{change}' signed.json >m/answered/w.json"));
         assert!(world.refused(4, "relaunch prompt w").contains("was refused"), "{change}");
     }
-    // The very answer counts, also when it comes back.
+    // The original answer counts, also when it comes back.
     std::fs::write(world.in_mailbox("answered/w.json"), signed.to_string()).unwrap();
     world.sh("relaunch prompt w");
     // Not a second time, for a question that looks the same.
@@ -148,7 +148,7 @@ fn what_was_signed_for_another_question_answer_or_round_does_not_count() {
 }
 
 #[test]
-fn what_is_not_accepted_is_said_at_once_and_refused_where_it_lies() {
+fn what_is_not_accepted_is_said_at_once_and_refused() {
     let world = World::new();
     world.configure("[answers]\naccept = ['web']\n");
     world.sh("ask-post -w w 'Merge?' -o a=A -o b=B");
@@ -166,7 +166,7 @@ fn what_is_not_accepted_is_said_at_once_and_refused_where_it_lies() {
 }
 
 #[test]
-fn a_program_that_cannot_sign_says_so_instead_of_giving_an_answer_that_would_not_count() {
+fn a_program_that_cannot_sign_gives_no_answer_and_says_so() {
     let world = signing();
     std::fs::remove_file(world.home().join(".config/askbox/answer.key")).unwrap();
     assert!(world.refused(1, "ask-answer w a").contains("the answer is not given, because it cannot be signed"));
@@ -214,7 +214,7 @@ fn a_command_signs_where_the_key_lies_elsewhere() {
 }
 
 #[test]
-fn a_key_that_is_not_trusted_or_cannot_be_read_is_said_before_an_answer_is_given_and_by_the_doctor() {
+fn an_untrusted_or_unreadable_key_is_said_before_the_answer() {
     let world = signing();
     let doctor = |word: &str| {
         let said = world.run("askbox", &["doctor"]).stdout;
@@ -256,7 +256,7 @@ fn a_configuration_that_would_let_no_answer_count_is_refused() {
 }
 
 #[test]
-fn an_event_needs_no_signature_and_nobody_can_pretend_to_be_one_or_a_default() {
+fn an_event_needs_no_signature_and_cannot_be_faked() {
     let world = World::stepping("work");
     world.configure(&world.only_signed_answers());
     world.sh("touch come; ask-post -w e --until-file \"$PWD/come\"");
@@ -275,31 +275,26 @@ fn an_event_needs_no_signature_and_nobody_can_pretend_to_be_one_or_a_default() {
     assert_eq!(world.closed("e", "delivered", 1)[0]["answer"]["by"], "event");
 }
 
-/// The vector was computed by another implementation (OpenSSL, through Python's `cryptography`).
+/// The signature was computed by another implementation (OpenSSL, through Python's `cryptography`).
 #[test]
 fn the_vector_of_the_protocol_is_what_is_signed() {
-    let page = std::fs::read_to_string("docs/protocol.md").unwrap();
-    let line = page.lines().find_map(|line| line.strip_prefix("    [\"wf8\",\"15c9")).expect("the signed bytes");
-    let signature = page.split("the signature `").nth(1).and_then(|rest| rest.split('`').next()).expect("the signature");
+    let vector: serde_json::Value = serde_json::from_str(&std::fs::read_to_string("docs/vectors/accepted-text.json").unwrap()).unwrap();
+    let signature = vector["answer"]["signature"].as_str().unwrap();
+    assert_eq!(signature, "ed25519:nebDWhR713QuJqpyXtzR1rPTUE2+uZ8/Hz4ufaev747v8sgvKVYsiddOyXypWEGqnDWsDemBc9UtKR5vfuSzDw==");
     let world = World::new();
     // The seed of the bytes 00 to 1f.
     let seed = "askbox-secret-ed25519:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n";
     std::fs::write(world.path("key"), seed).unwrap();
     std::fs::set_permissions(world.path("key"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let key = askbox::mailbox::trust::SecretKey::read(&world.path("key")).unwrap();
-    let question: askbox::mailbox::Question = serde_json::from_value(json!({
-        "question": "Q8?", "workflow_id": "wf8", "question_id": "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "context": "why",
-        "answer": {
-            "value": "yes", "by": "ann", "channel": "ask-answer", "through": "terminal", "at": "2026-11-24T07:00:00.000Z",
-            "question_hash": "20f2cba4-940b-5b05-aa8f-e8f823ba86c7", "note": "soon", "signature": signature,
-        },
-    }))
-    .unwrap();
-    let bytes = askbox::mailbox::trust::signed_bytes::of(&question, question.answer.as_ref().unwrap()).unwrap();
-    assert_eq!(String::from_utf8(bytes.clone()).unwrap(), format!("askbox answer v1\n[\"wf8\",\"15c9{line}"));
+    let mut document = vector["question"].clone();
+    document["answer"] = vector["answer"].clone();
+    let question: askbox::mailbox::Question = serde_json::from_value(document).unwrap();
+    let bytes = askbox::mailbox::trust::signed_bytes::of_answer(&question, question.answer.as_ref().unwrap()).unwrap();
+    assert_eq!(String::from_utf8(bytes.clone()).unwrap(), vector["signed_bytes"].as_str().unwrap());
     assert_eq!(key.sign(&bytes), signature);
     let public = world.sh("askbox keygen --public key --name ann");
-    assert!(page.contains(public.trim().strip_suffix(" ann").unwrap()), "{public}");
+    assert_eq!(vector["trusted_key"].as_str(), public.trim().strip_suffix(" ann"));
     world.configure(&format!("[answers]\nrequire_signed = true\ntrusted_keys = ['{}']\n", public.trim()));
     world.make_mailbox();
     std::fs::write(world.in_mailbox("answered/wf8.json"), serde_json::to_vec(&question).unwrap()).unwrap();
@@ -307,14 +302,14 @@ fn the_vector_of_the_protocol_is_what_is_signed() {
 }
 
 #[test]
-fn what_an_agent_does_is_never_signed_and_a_run_allows_no_call_however_it_hides() {
+fn what_an_agent_does_is_never_signed_and_allows_no_call() {
     let world = signing();
     for agent in ["CLAUDECODE=1", "ASKBOX_RUN=w/x/1", "CLAUDECODE=1 sh -c 'env -u CLAUDECODE \"$@\"; exit $?' sh"] {
         let said = world.refused(1, &format!("env {agent} ask-answer w a"));
         assert!(said.contains("must be signed") && said.contains("a person answers"), "{agent}: {said}");
     }
     assert_eq!(world.state("w"), "pending");
-    // Where nothing must be signed, an agent's answer counts, and is not signed by the key that lies there all the same.
+    // Without a need for signatures, an agent's answer counts, and the key that lies there still does not sign it.
     world.reconfigure("require_signed = true", "require_signed = false");
     world.sh("CLAUDECODE=1 ask-answer w a");
     let answer = world.document("answered/w.json")["answer"].clone();

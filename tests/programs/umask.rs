@@ -16,7 +16,7 @@ fn by_hand(world: &World) {
 }
 
 #[test]
-fn a_mailbox_that_was_made_under_umask_002_becomes_private_and_is_used_and_this_is_said_once() {
+fn a_mailbox_made_under_umask_002_becomes_private_and_says_so() {
     let world = World::new();
     by_hand(&world);
     let first = world.run("ask-answer", &["list"]).ok();
@@ -40,7 +40,7 @@ fn every_program_uses_a_mailbox_that_was_made_under_umask_002() {
 }
 
 #[test]
-fn a_folder_in_which_another_user_left_a_file_stays_as_it_is_and_is_refused() {
+fn a_folder_with_a_file_of_another_user_is_refused_as_it_is() {
     needs!("root");
     let world = World::new();
     by_hand(&world);
@@ -50,14 +50,14 @@ fn a_folder_in_which_another_user_left_a_file_stays_as_it_is_and_is_refused() {
     assert!(refused.stderr.contains("docs-44.json in it belongs to user 4242"), "{refused:?}");
     assert!(refused.stderr.contains("hint: look at it (ls -la "), "{refused:?}");
     assert_eq!(mode(&world, "pending"), 0o775);
-    // What the hint says helps.
+    // The command in the hint helps.
     world.sh("rm \"$ASKBOX_DIR/pending/docs-44.json\"");
     world.run("ask-answer", &["list"]).ok();
     assert_eq!(mode(&world, "pending"), 0o700);
 }
 
 #[test]
-fn a_folder_that_everybody_may_write_to_is_refused_and_left_as_it_is() {
+fn a_folder_that_everybody_may_write_to_is_refused_as_it_is() {
     let world = World::new();
     by_hand(&world);
     world.sh("chmod 777 \"$ASKBOX_DIR/pending\"");
@@ -67,7 +67,7 @@ fn a_folder_that_everybody_may_write_to_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn the_doctor_reports_a_folder_that_its_group_may_write_to_says_what_it_did_not_check_and_changes_nothing() {
+fn the_doctor_reports_a_group_writable_folder_and_keeps_it() {
     let world = World::new();
     by_hand(&world);
     let ran = world.shell("askbox doctor");

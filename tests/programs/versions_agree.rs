@@ -1,7 +1,7 @@
 //! The version is written in `Cargo.toml`, and what repeats it agrees.
 
 #[test]
-fn the_plugin_the_changelog_and_the_packages_have_the_version_of_cargo_toml() {
+fn plugin_changelog_and_packages_have_the_crates_version() {
     let version = env!("CARGO_PKG_VERSION");
     let plugin: serde_json::Value = serde_json::from_str(include_str!("../../plugin/.claude-plugin/plugin.json")).unwrap();
     assert_eq!(plugin["version"], version);

@@ -1,4 +1,4 @@
-//! A question that waits for an event says so everywhere, and is not counted among those that wait for a person.
+//! A question that waits for an event says so everywhere, and is not counted among the questions that wait for a person.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn the_inbox_counts_only_what_waits_for_a_person() {
 }
 
 #[test]
-fn the_doctor_says_of_a_wait_that_no_watcher_would_see_its_event() {
+fn the_doctor_tells_of_a_wait_whose_event_no_watcher_sees() {
     let world = World::new();
     world.sh("ask-post -w w --until-file built");
     let said = world.shell("askbox doctor").words();
@@ -81,7 +81,7 @@ fn a_wait_that_makes_no_sense_is_refused_before_it_is_posted() {
 }
 
 #[test]
-fn the_same_wait_again_is_the_same_and_one_for_another_file_is_not() {
+fn the_same_wait_is_the_same_and_another_file_is_another() {
     let world = World::new();
     assert_eq!(world.sh("ask-post Built? -w w --until-file a"), "QUESTION_POSTED:w");
     assert_eq!(world.run("ask-post", &["Built?", "-w", "w", "--until-file", "a", "--json"]).json()["repeated"], true);

@@ -53,11 +53,11 @@ fn declining_and_asking_back_say_through_what_too() {
 }
 
 #[test]
-fn a_command_of_an_agent_is_known_by_its_environment_or_by_a_process_above_it() {
+fn an_agents_command_is_known_by_environment_or_ancestor() {
     for command in [
         "ASKBOX_RUN=p/01a20605-3431-7298-8d9f-05f18633a3ef/1 ask-answer w a",
         "CLAUDECODE=1 ask-answer w a",
-        // The command hides its own environment, but not that of the shell above it.
+        // The command hides its own environment, but not the environment of the shell above it.
         "CLAUDECODE=1 bash -c 'env -u CLAUDECODE ask-answer w a; :'",
         // The agent itself was started by a person: nothing but its name tells.
         "cp \"$(command -v bash)\" claude && ./claude -c 'ask-answer w a; :'",

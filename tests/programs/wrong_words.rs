@@ -1,5 +1,5 @@
 //! Wrong words lead somewhere: a misspelt command, a missing argument, a mailbox that does not exist yet. The snapshots in
-//! `snapshots/wrong_words` are whole outputs; after a wanted change: `SNAPSHOTS=overwrite cargo test --test programs wrong_words::`.
+//! `snapshots/wrong_words` are whole outputs. After a wanted change: `SNAPSHOTS=overwrite cargo test --test programs wrong_words::`.
 
 use serde_json::json;
 use snapbox::{assert_data_eq, file};
@@ -24,7 +24,7 @@ fn a_misspelt_command_leads_to_the_command_that_was_meant() {
 }
 
 #[test]
-fn an_argument_that_is_missing_or_wrong_is_named_with_what_to_type() {
+fn a_missing_or_wrong_argument_is_named_with_what_to_type() {
     let mut world = World::new();
     for script in [
         "relaunch spawn",
@@ -49,7 +49,7 @@ fn an_argument_that_is_missing_or_wrong_is_named_with_what_to_type() {
 }
 
 #[test]
-fn a_reason_without_its_flag_or_with_that_of_another_command_leads_to_the_flag() {
+fn a_reason_without_its_own_flag_leads_to_the_flag() {
     let world = World::new();
     for (command, hint) in [
         ("ask-answer cancel essay 'no longer'", "a reason follows --why: ask-answer cancel essay --why 'no longer'"),
@@ -104,7 +104,7 @@ fn a_mailbox_that_does_not_exist_yet_is_empty() {
 }
 
 #[test]
-fn leaving_one_of_several_questions_forgets_none_of_the_earlier_answers() {
+fn leaving_one_of_several_questions_keeps_earlier_answers() {
     needs!("tmux");
     let world = World::new();
     world.sh(r#"echo '{"questions":[{"id":"a","question":"First?","type":"number"},{"id":"b","question":"Second?","type":"number"}]}' | ask-post -w w --file -"#);

@@ -1,9 +1,9 @@
-//! What the version of the agent program lacks is said in the events of each run.
+//! The events of each run say what the version of the agent program lacks.
 
 use crate::support::World;
 
 #[test]
-fn a_run_says_what_its_version_of_claude_lacks_and_nothing_of_one_that_lacks_nothing() {
+fn a_run_says_what_its_version_of_claude_lacks() {
     for (version, lacks) in [("2.1.260", true), ("2.1.330", false), ("9.0.0", false), ("", false), ("no version", false)] {
         let mut world = World::new().with_scripted_agent();
         world.set_env(&[("AGENT_VERSION", version)]);

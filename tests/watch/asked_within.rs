@@ -37,7 +37,7 @@ fn notes(world: &World, workflow: &str) -> String {
 }
 
 #[test]
-fn a_question_forks_its_parents_session_only_if_it_proves_that_it_was_asked_in_that_run() {
+fn a_question_forks_a_session_only_with_proof_of_its_run() {
     let tree = Tree::new();
     let world = &tree.world;
     let (session, run) = victim(&tree);
@@ -85,7 +85,7 @@ fn a_question_forks_its_parents_session_only_if_it_proves_that_it_was_asked_in_t
 }
 
 #[test]
-fn the_nonce_of_a_run_lies_nowhere_in_the_mailbox_and_each_attempt_has_its_own() {
+fn a_runs_nonce_is_not_in_the_mailbox_and_new_for_each_attempt() {
     let tree = Tree::new();
     let world = &tree.world;
     world.configure("[relaunch]\nattempts = 1\n");
@@ -108,7 +108,7 @@ fn forged(world: &World, program: &str, args: &[&str], run: &str, nonce: Option<
 }
 
 #[test]
-fn a_program_that_only_says_it_runs_within_a_workflow_starts_no_child_of_it_and_takes_no_result_from_it() {
+fn a_false_claim_of_a_workflow_starts_no_child_of_it() {
     let tree = Tree::new();
     let world = &tree.world;
     let (_, run) = victim(&tree);
@@ -127,7 +127,7 @@ fn a_program_that_only_says_it_runs_within_a_workflow_starts_no_child_of_it_and_
 }
 
 #[test]
-fn a_parent_is_woken_although_a_stranger_has_looked_at_its_childs_result_in_its_name() {
+fn a_strangers_look_at_a_result_keeps_no_parent_asleep() {
     let tree = Tree::new();
     let world = &tree.world;
     let wait = "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done";
@@ -150,7 +150,7 @@ fn a_parent_is_woken_although_a_stranger_has_looked_at_its_childs_result_in_its_
 }
 
 #[test]
-fn a_workflow_that_asks_by_hand_without_any_proof_resumes_its_own_session() {
+fn a_workflow_that_asks_by_hand_resumes_its_own_session() {
     let tree = Tree::new();
     let world = &tree.world;
     tree.does("docs", ASKS);
@@ -189,7 +189,7 @@ fn a_workflow_goes_back_to_its_folder_once_that_is_there_again() {
 }
 
 #[test]
-fn an_answered_question_that_also_says_it_is_a_task_or_brings_results_is_delivered_as_a_question() {
+fn an_answered_question_that_claims_more_stays_a_question() {
     let tree = Tree::new();
     let world = &tree.world;
     // The question names a checkpoint, so its answer goes to a fresh session.

@@ -21,7 +21,7 @@ fn world(slots: u32, limits: &str) -> World {
     world
 }
 
-/// What each launch was told that it may spend.
+/// The sum that each launch was told that it may spend.
 fn budgets(world: &World) -> Vec<f64> {
     world.log().iter().filter_map(|l| l.strip_prefix("budget ")?.parse().ok()).collect()
 }
@@ -48,7 +48,7 @@ fn runs_without_a_limit_of_their_own_get_even_parts_of_the_day() {
 }
 
 #[test]
-fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not_spent() {
+fn runs_reserve_their_own_limit_and_others_wait_for_the_rest() {
     let world = world(4, "day_cost = 2\nrun_cost = 0.8");
     world.hold("spend");
     let workflows = ["a", "b", "c", "d", "e"];
@@ -58,7 +58,7 @@ fn runs_with_a_limit_of_their_own_reserve_it_and_the_others_wait_for_what_is_not
     let mut parts = budgets(&world);
     parts.sort_by(f64::total_cmp);
     assert!((parts[0] - 0.4).abs() < 1e-5 && (parts[1] - 0.8).abs() < 1e-5 && (parts[2] - 0.8).abs() < 1e-5, "{parts:?}");
-    // By hand it is no other.
+    // A launch by hand is treated the same.
     world.ask_and_answer("f");
     let mut by_hand = Running::start(world.command("relaunch").arg("f").stdout(Stdio::null()));
     // Its first attempt is throttled, and the next one waits in the queue.

@@ -13,7 +13,7 @@ fn watcher(world: &World, before: &str) -> (Running, impl Fn() -> String) {
 }
 
 #[test]
-fn a_watcher_that_was_started_with_nohup_goes_on_when_its_terminal_is_closed() {
+fn a_nohup_watcher_goes_on_when_its_terminal_is_closed() {
     let world = World::new();
     world.make_mailbox();
     let (watcher, log) = watcher(&world, "trap '' HUP; exec");

@@ -1,8 +1,7 @@
 //! Relaunching: watchers, the limits on runs and on money, and chains of scripted agents.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod agent_version;
 mod asked_within;

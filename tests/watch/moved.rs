@@ -9,7 +9,7 @@ fn tree(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_whose_mailbox_is_moved_ends_in_the_moved_mailbox_and_no_new_one_appears_in_its_place() {
+fn a_run_whose_mailbox_is_moved_ends_in_the_moved_one() {
     let world = World::stepping("ask-post -w child 'Now?' > \"$HOME/posted\" 2>&1; echo $? >> \"$HOME/posted\"; work");
     world.ask_and_answer("docs");
     world.hold("tool");
@@ -45,7 +45,7 @@ fn a_program_inside_of_a_run_never_makes_a_mailbox() {
 }
 
 #[test]
-fn a_watcher_takes_neither_an_empty_folder_nor_the_stump_of_a_mailbox_for_the_mailbox() {
+fn a_watcher_takes_no_empty_folder_for_its_mailbox() {
     let world = World::stepping("work");
     world.make_mailbox();
     let watcher = world.watch();
@@ -64,7 +64,7 @@ fn a_watcher_takes_neither_an_empty_folder_nor_the_stump_of_a_mailbox_for_the_ma
 }
 
 #[test]
-fn an_asker_that_waits_stops_with_words_when_another_mailbox_takes_the_place_of_its_own() {
+fn an_asker_stops_when_another_mailbox_takes_the_place() {
     let world = World::new();
     world.make_mailbox();
     let mut waiting = world.command("ask-post");
@@ -75,7 +75,7 @@ fn an_asker_that_waits_stops_with_words_when_another_mailbox_takes_the_place_of_
     let moved = world.path("moved");
     std::fs::rename(world.mailbox(), &moved).unwrap();
     world.make_mailbox();
-    // The kernel tells of a change in the folder that is waited for.
+    // The kernel tells the asker of a change in the folder that it watches.
     std::fs::write(moved.join("answered/hint.json"), "{}").unwrap();
     let out = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr).into_owned();

@@ -28,7 +28,7 @@ fn notified(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn many_questions_at_once_start_four_notifiers_at_a_time_and_the_others_are_told_as_one() {
+fn many_questions_start_four_notifiers_and_then_one_for_all() {
     let world = with_notifier(NOTIFIER, "");
     std::fs::write(world.agent("hold"), "").expect("a file");
     let watcher = world.watch();
@@ -54,7 +54,7 @@ fn many_questions_at_once_start_four_notifiers_at_a_time_and_the_others_are_told
 }
 
 #[test]
-fn what_waited_to_be_told_when_the_watcher_was_killed_is_told_by_the_next_one() {
+fn news_of_a_killed_watcher_are_told_by_the_next_one() {
     let world = with_notifier(NOTIFIER, "");
     std::fs::write(world.agent("hold"), "").expect("a file");
     let watcher = world.watch();
@@ -77,10 +77,11 @@ fn a_notifier_that_fails_is_told_with_its_exit_status() {
 }
 
 #[test]
-fn a_notifier_that_takes_too_long_is_killed_together_with_what_it_started() {
-    let world = with_notifier("#!/bin/sh\nsleep 612 & \nsleep 612\n", "time_limit = \"500ms\"");
+fn a_slow_notifier_is_killed_with_all_that_it_started() {
+    let world = with_notifier("#!/bin/sh\nsleep 612 & \nsleep 612\n", "time_limit = \"10s\"");
     let watcher = world.watch();
     ask(&world, 0..1);
+    // Within its time limit, also on a busy machine.
     until("both are there", || world.processes("sleep 612").len() == 2);
     watcher.says("was killed after notify.time_limit");
     until("both are gone", || world.processes("sleep 612").is_empty());

@@ -1,5 +1,5 @@
-//! The operator's process and file decide what is run, where, and with which settings: not a question, not a record, not the environment
-//! of a program that an agent runs. With a scripted agent, which logs its folder and its `CLAUDE_CONFIG_DIR`.
+//! The operator's process and file decide what is run, where, and with which settings. A question, a record, and the environment of a
+//! program that an agent runs do not. With a scripted agent, which logs its folder and its `CLAUDE_CONFIG_DIR`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -70,7 +70,7 @@ fn record(world: &World, workflow: &str, attempt: u32) -> Option<Value> {
 }
 
 #[test]
-fn what_a_killed_ask_post_leaves_is_launched_where_and_as_the_operator_configures() {
+fn what_a_killed_ask_post_leaves_is_launched_as_configured() {
     let world = world("work");
     killed_waiter(&world);
     let left = record(&world, "docs", 1).expect("the record of the inline claim");
@@ -88,7 +88,7 @@ fn what_a_killed_ask_post_leaves_is_launched_where_and_as_the_operator_configure
 }
 
 #[test]
-fn the_settings_folder_of_an_asker_that_waits_is_not_that_of_a_later_run() {
+fn a_later_run_has_not_the_settings_folder_of_the_asker() {
     let world = world("work");
     let mut asker = within(&world, "outside", "ask-post", &["-w", "docs", "Go on?", "--wait", "1m"]);
     let mut asker = Running::start(asker.env("CLAUDE_CONFIG_DIR", world.path("evil")).stdout(Stdio::null()));
@@ -106,7 +106,7 @@ fn the_settings_folder_of_an_asker_that_waits_is_not_that_of_a_later_run() {
 }
 
 #[test]
-fn a_record_written_by_hand_chooses_neither_folder_nor_settings_nor_program() {
+fn a_record_by_hand_chooses_no_folder_settings_or_program() {
     let world = world("work");
     world.reconfigure("[runner.fake]", "[runner.other]\nprogram = \"false\"\n[runner.fake]");
     let evil = json!({
@@ -140,7 +140,7 @@ fn claimed_by_hand(world: &World, workflow: &str, fields: &Value) {
 }
 
 #[test]
-fn a_claimed_attempt_written_by_hand_is_parked_with_the_reason_and_starts_nothing() {
+fn an_attempt_claimed_by_hand_is_parked_with_the_reason() {
     let world = world("work");
     world.reconfigure("[runner.fake]", "[runner.other]\nprogram = \"false\"\n[runner.fake]");
     claimed_by_hand(&world, "folder", &json!({"cwd": world.path("outside")}));
@@ -169,7 +169,7 @@ fn put_back(folder: &Path) {
 }
 
 #[test]
-fn an_agent_that_replaces_its_folder_by_a_link_does_not_move_its_next_attempt() {
+fn an_agents_link_for_its_folder_moves_no_next_attempt() {
     let move_away = "mv ../work ../work.away && ln -s ../outside ../work\nexit 3";
     let world = world(&format!("[ -e $AGENT_DIR/well ] && {{ work; finish; }}\n{move_away}"));
     let ask = |workflow: &str| {
@@ -184,7 +184,7 @@ fn an_agent_that_replaces_its_folder_by_a_link_does_not_move_its_next_attempt() 
     assert!(why.contains("leads to") && why.contains("relaunch.cwd_roots"), "{status}");
     let work = world.path("roots/work");
     assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()]]);
-    // By hand it is no other.
+    // A run by hand is treated the same.
     let retried = world.run("relaunch", &["retry", "docs"]);
     assert!(!retried.status.success() && retried.words().contains("relaunch.cwd_roots"), "{}", retried.words());
     assert_eq!(places(&world, "docs").len(), 1);
@@ -196,7 +196,7 @@ fn an_agent_that_replaces_its_folder_by_a_link_does_not_move_its_next_attempt() 
 }
 
 #[test]
-fn a_folder_that_became_a_link_is_not_entered_after_a_killed_supervisor() {
+fn a_folder_turned_link_is_not_entered_after_a_kill() {
     let world = world("step moved\nwork");
     world.hold("moved");
     let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
@@ -212,7 +212,7 @@ fn a_folder_that_became_a_link_is_not_entered_after_a_killed_supervisor() {
 }
 
 #[test]
-fn a_folder_that_became_a_link_is_not_entered_by_the_workflows_next_round() {
+fn a_folder_turned_link_is_not_entered_by_the_next_round() {
     let world = world("work");
     let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
     assert!(asked.status.success(), "{}", asked.words());

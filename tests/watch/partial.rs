@@ -1,5 +1,5 @@
-//! What the model generates just now: readers see the words as they come, programs see that it generates, and the record does not
-//! grow with it. With a scripted agent that prints what `claude --include-partial-messages` does.
+//! The text that the model is generating: readers see the words as they come, programs see that it generates, and the record does not grow
+//! with it. With a scripted agent that prints what `claude --include-partial-messages` does.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ piece() { say "{\"type\":\"stream_event\",\"event\":{\"type\":\"content_block_de
 whole() { say "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}}"; }
 "#;
 
-/// A world in which `docs` is answered, whose agent does this.
+/// A world with an answered `docs` and this work for its agent.
 fn world(body: &str) -> World {
     let world = World::stepping(&format!("{SPEAK}{body}"));
     world.ask_and_answer("docs");
@@ -60,7 +60,7 @@ fn reads(reader: &mut Live, words: &str) {
 }
 
 #[test]
-fn readers_get_a_text_while_it_is_generated_also_one_who_comes_in_its_middle_and_the_record_holds_it_once() {
+fn readers_get_a_text_while_it_is_generated() {
     let world = world("begins; piece 'one '; piece 'two '; step half; piece three; step all; whole 'one two three'; step said; work");
     ["half", "all", "said"].iter().for_each(|step| world.hold(step));
     let _watcher = world.start_watcher();
@@ -93,7 +93,7 @@ fn readers_get_a_text_while_it_is_generated_also_one_who_comes_in_its_middle_and
 }
 
 #[test]
-fn a_foreground_run_streams_the_words_of_each_text_for_programs_and_whole_texts_for_people() {
+fn a_foreground_run_streams_words_and_shows_people_whole_texts() {
     let world = world("begins; piece hal; step half; piece f; whole half; begins; piece mo; step more; whole more; work");
     world.hold("half");
     world.hold("more");

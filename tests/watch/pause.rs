@@ -3,7 +3,7 @@
 use crate::support::{World, until};
 
 #[test]
-fn nothing_is_launched_while_the_queue_is_held_and_everything_once_it_goes_on() {
+fn a_held_queue_launches_nothing_until_it_goes_on() {
     let world = World::at_home();
     world.agent_does("w", "echo done");
     world.ask_and_answer("w");
@@ -51,7 +51,7 @@ fn a_pause_makes_no_mailbox() {
 }
 
 #[test]
-fn a_run_that_is_live_goes_on_and_its_spawned_child_waits_on_record() {
+fn a_live_run_goes_on_and_its_child_waits_on_record() {
     let world = World::stepping("work");
     world.make_mailbox();
     world.hold("began");
@@ -70,7 +70,7 @@ fn a_run_that_is_live_goes_on_and_its_spawned_child_waits_on_record() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_pause_is_removed_if_it_is_empty_and_else_the_way_out_is_named() {
+fn an_empty_folder_in_place_of_the_pause_is_removed() {
     let world = World::at_home();
     world.ask_and_answer("w");
     let folder = world.in_mailbox("pause.json");

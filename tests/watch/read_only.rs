@@ -3,7 +3,7 @@
 use crate::support::{World, needs, strace, until};
 
 #[test]
-fn a_watcher_says_that_its_mailbox_is_read_only_and_goes_on_once_it_can_be_written() {
+fn a_watcher_waits_until_its_mailbox_can_be_written() {
     needs!("strace");
     let world = World::stepping("work");
     world.make_mailbox();

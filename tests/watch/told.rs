@@ -1,5 +1,4 @@
-//! What people and programs are told of a run: its status, its events in words, the last event, and hints that fit. With a scripted
-//! agent.
+//! The news of a run for people and programs: its status, its events in words, the last event, and hints that fit. With a scripted agent.
 
 use crate::support::{Terminal, World, needs, until};
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ fn events(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn the_last_event_of_a_throttled_attempt_has_the_status_of_the_api() {
+fn the_last_event_of_a_throttled_attempt_has_the_api_status() {
     let world = world(&refused(529));
     let _watcher = world.start_watcher();
     let status = world.reaches("docs", "throttled");
@@ -43,7 +42,7 @@ fn the_last_event_of_a_throttled_attempt_has_the_status_of_the_api() {
 }
 
 #[test]
-fn no_response_is_told_as_a_failed_connection_and_another_reason_to_wait_by_its_own_words() {
+fn no_response_is_told_as_a_failed_connection() {
     let world = world(&format!("{}step retry\n{}", api_retry(&Value::Null, "unknown"), refused(429)));
     world.hold("retry");
     let _watcher = world.start_watcher();
@@ -73,7 +72,7 @@ fn a_refused_key_is_no_throttling() {
 }
 
 #[test]
-fn a_run_without_a_process_does_nothing_and_a_retry_by_hand_is_told_how() {
+fn a_retry_by_hand_of_a_run_without_a_process_is_told() {
     let world = world("exit 3");
     let _watcher = world.start_watcher();
     let status = world.reaches("docs", "retrying");
@@ -86,7 +85,7 @@ fn a_run_without_a_process_does_nothing_and_a_retry_by_hand_is_told_how() {
 }
 
 #[test]
-fn an_answer_that_was_handed_to_a_main_agent_is_not_thought_about() {
+fn an_answer_of_a_main_agent_is_not_thought_about() {
     let world = world("work");
     world.ok("relaunch", &["prompt", "docs"]);
     let status = world.status("docs");
@@ -95,7 +94,7 @@ fn an_answer_that_was_handed_to_a_main_agent_is_not_thought_about() {
 }
 
 #[test]
-fn attempts_are_counted_in_words_that_add_up_after_a_retry_by_hand() {
+fn attempts_add_up_in_words_after_a_retry_by_hand() {
     let world = world("exit 3");
     world.reconfigure("max_concurrent = 8", "max_concurrent = 8\nattempts = 1");
     world.run("relaunch", &["docs"]);
@@ -107,7 +106,7 @@ fn attempts_are_counted_in_words_that_add_up_after_a_retry_by_hand() {
 }
 
 #[test]
-fn in_a_pipe_each_event_has_its_time_in_utc_and_at_a_terminal_the_local_time_of_day() {
+fn events_have_utc_in_a_pipe_and_local_time_on_a_terminal() {
     needs!("tmux");
     let world = world("work");
     world.ok("relaunch", &["docs"]);

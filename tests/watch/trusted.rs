@@ -1,8 +1,8 @@
-//! A watcher launches nothing with an answer that its operator does not trust.
+//! A watcher launches nothing for an answer that its operator does not trust.
 
 use crate::support::{World, until};
 
-/// A watched world in which only signed answers count, and a question of `w`.
+/// A watched world that counts only signed answers, and a question of `w`.
 fn asked() -> World {
     let world = World::stepping("work");
     world.configure(&world.only_signed_answers());
@@ -11,7 +11,7 @@ fn asked() -> World {
 }
 
 #[test]
-fn a_forged_answer_starts_no_agent_and_the_proper_one_starts_it_once() {
+fn a_forged_answer_starts_no_agent_and_the_proper_one_does() {
     let world = asked();
     let watcher = world.watch();
     world.forge("w", "b");
@@ -29,7 +29,7 @@ fn a_forged_answer_starts_no_agent_and_the_proper_one_starts_it_once() {
 }
 
 #[test]
-fn a_claimed_round_that_was_made_by_hand_is_parked_before_anything_is_launched() {
+fn a_round_claimed_by_hand_is_parked_before_any_launch() {
     let world = asked();
     let round = world.round("w");
     world.forge("w", "b");
@@ -48,7 +48,7 @@ fn a_claimed_round_that_was_made_by_hand_is_parked_before_anything_is_launched()
 }
 
 #[test]
-fn a_round_that_was_claimed_before_the_policy_is_parked_and_goes_on_once_it_is_trusted() {
+fn a_round_claimed_before_the_policy_waits_for_trust() {
     let world = World::stepping("work");
     world.sh("ask-post -w w 'Merge?' -o a=A; ask-answer w a");
     world.hold("began");
@@ -71,7 +71,7 @@ fn a_round_that_was_claimed_before_the_policy_is_parked_and_goes_on_once_it_is_t
 }
 
 #[test]
-fn an_asker_that_waits_itself_takes_no_forged_answer_and_waits_on() {
+fn an_asker_that_waits_itself_takes_no_forged_answer() {
     let world = World::new();
     world.configure(&world.only_signed_answers());
     let mut waiter = world.command("ask-post");

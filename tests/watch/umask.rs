@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::support::{World, until};
 
 #[test]
-fn a_waiting_watcher_takes_a_mailbox_that_is_made_under_umask_002_and_says_that_it_is_private_now() {
+fn a_waiting_watcher_makes_a_mailbox_of_umask_002_private() {
     let world = World::stepping("work");
     let watcher = world.start_as_watcher(world.command("relaunch").args(["watch", "--poll", "1s"]));
     watcher.says("waiting for the mailbox");
@@ -20,7 +20,7 @@ fn a_waiting_watcher_takes_a_mailbox_that_is_made_under_umask_002_and_says_that_
 }
 
 #[test]
-fn a_watcher_waits_for_a_mailbox_that_is_not_to_be_trusted_says_what_to_type_and_goes_on() {
+fn a_watcher_waits_for_a_mailbox_it_cannot_trust() {
     let world = World::stepping("work");
     world.make_mailbox();
     let open = |mode| std::fs::set_permissions(world.mailbox(), std::fs::Permissions::from_mode(mode)).unwrap();
@@ -36,7 +36,7 @@ fn a_watcher_waits_for_a_mailbox_that_is_not_to_be_trusted_says_what_to_type_and
 }
 
 #[test]
-fn a_watcher_at_work_stops_using_a_mailbox_that_others_may_write_to_and_goes_on_once_it_is_private_again() {
+fn a_watcher_stops_at_an_open_mailbox_until_it_is_private() {
     for folder in ["", "answered"] {
         let world = World::stepping("work");
         world.make_mailbox();
@@ -47,7 +47,7 @@ fn a_watcher_at_work_stops_using_a_mailbox_that_others_may_write_to_and_goes_on_
         open(0o777);
         let said = watcher.says("waiting for a usable mailbox");
         assert!(said.contains("mode 0777") && said.contains("chmod go-w"), "{said}");
-        // What another user may put there meanwhile.
+        // An answer that another user may put there while the mailbox is open.
         std::fs::write(world.in_mailbox("answered/docs.json"), r#"{"workflow_id":"docs","question":"Merge?","answer":"yes"}"#).unwrap();
         std::thread::sleep(std::time::Duration::from_secs(3));
         assert_eq!(world.logged("start "), 0, "an answer that anybody could have given was launched");

@@ -15,7 +15,7 @@ fn record(world: &World, workflow: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn one_record_that_cannot_be_read_hides_no_other_round_from_summary_metrics_and_doctor() {
+fn an_unreadable_record_hides_no_other_round() {
     let world = World::stepping("[ \"$ASKBOX_WORKFLOW_ID\" = done ] && work || exit 3");
     let file = world.path("askbox.prom");
     world.configure(&format!("[metrics]\nfile = \"{}\"", file.display()));
@@ -48,7 +48,7 @@ fn one_record_that_cannot_be_read_hides_no_other_round_from_summary_metrics_and_
 }
 
 #[test]
-fn a_live_run_whose_record_cannot_be_read_holds_up_no_other_run_under_a_days_limit() {
+fn a_run_with_an_unreadable_record_holds_up_no_other_run() {
     let world = World::stepping("step spend; work");
     world.configure("[limits]\nday_cost = 5\nrun_cost = 1");
     world.hold("spend");

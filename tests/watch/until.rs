@@ -12,7 +12,7 @@ fn world() -> World {
     world
 }
 
-/// The answer with which a workflow's only round was delivered.
+/// The answer of a workflow's only round, once that was delivered.
 fn answer(world: &World, workflow: &str) -> Value {
     world.closed(workflow, "delivered", 1)[0]["answer"].clone()
 }
@@ -32,7 +32,7 @@ fn make(world: &World, name: &str) {
 }
 
 #[test]
-fn a_file_that_appears_answers_at_once_and_the_agent_hears_that_no_person_decided() {
+fn a_file_that_appears_answers_and_the_agent_hears_by_what() {
     let world = world();
     let _watcher = world.watch();
     // The path may be relative, and is resolved where it is named.
@@ -78,7 +78,7 @@ fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
     assert!(given["at"].as_str() >= at.as_str(), "answered before its time: {given}");
     world.ok("ask-post", &["-w", "past", "--until", "2020-01-01T00:00:00+01:00"]);
     assert_eq!(answer(&world, "past")["value"], "2019-12-31T23:00:00.000Z");
-    // In UTC it lies before the first year that can be written. Made by hand, as another program may.
+    // In UTC the time lies before the first year that can be written. Made by hand, as another program may.
     for (workflow, fields) in [("ancient", r#""until":{"at":"DATE"}"#), ("over", r#""default":"d","expires_at":"DATE""#)] {
         let fields = fields.replace("DATE", "0000-01-01T00:00:00+23:59");
         let question = format!(r#"{{"workflow_id":"{workflow}","question":"?",{fields}}}"#);
@@ -91,7 +91,7 @@ fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
 }
 
 #[test]
-fn a_person_who_is_first_decides_and_the_event_changes_nothing_any_more() {
+fn a_person_who_is_first_decides_and_the_event_changes_nothing() {
     let world = world();
     let _watcher = world.watch();
     for workflow in ["says", "declines", "cancels"] {
@@ -122,7 +122,7 @@ fn a_person_who_is_first_decides_and_the_event_changes_nothing_any_more() {
 }
 
 #[test]
-fn a_time_limit_that_is_over_first_tells_the_agent_so_or_does_what_its_asker_said() {
+fn a_time_limit_that_is_over_first_does_what_the_asker_said() {
     let world = world();
     let _watcher = world.watch();
     let post = |workflow: &str, more: &[&str]| {
@@ -152,7 +152,7 @@ fn a_time_limit_that_is_over_first_tells_the_agent_so_or_does_what_its_asker_sai
 }
 
 #[test]
-fn what_comes_while_no_watcher_runs_is_found_by_the_next_one_and_answers_once() {
+fn the_next_watcher_finds_what_came_while_none_ran() {
     let world = world();
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "file", "--until-file", "built"]);
@@ -231,7 +231,7 @@ fn whatever_the_path_leads_to_is_never_opened() {
 }
 
 #[test]
-fn a_filesystem_that_does_not_answer_holds_up_nothing_but_its_own_wait_and_that_only_until_its_limit() {
+fn a_hanging_filesystem_holds_up_only_its_own_wait() {
     needs!("strace");
     let world = world();
     let hung = path(&world, "hung");
@@ -267,7 +267,7 @@ fn a_filesystem_that_does_not_answer_holds_up_nothing_but_its_own_wait_and_that_
 }
 
 #[test]
-fn a_wait_that_is_written_by_hand_is_answered_too_and_one_that_makes_no_sense_goes_to_quarantine() {
+fn a_wait_by_hand_is_answered_and_a_senseless_one_quarantined() {
     let world = world();
     let _watcher = world.watch();
     let write = |workflow: &str, until: &str| {
@@ -283,7 +283,7 @@ fn a_wait_that_is_written_by_hand_is_answered_too_and_one_that_makes_no_sense_go
 }
 
 #[test]
-fn nobody_is_notified_of_a_wait_and_the_numbers_do_not_count_it_as_a_question() {
+fn a_wait_notifies_nobody_and_counts_as_no_question() {
     let world = world();
     files::write_program(&world.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID\" >>\"$AGENT_DIR/notified\"\n");
     let metrics = world.path("metrics");
@@ -310,7 +310,7 @@ fn nobody_is_notified_of_a_wait_and_the_numbers_do_not_count_it_as_a_question() 
 }
 
 #[test]
-fn the_asker_may_wait_for_the_event_itself_with_and_without_a_watcher() {
+fn the_asker_may_wait_for_the_event_itself() {
     let world = world();
     make(&world, "built");
     let waited = world.ok("ask-post", &["-w", "there", "--until-file", "built", "--wait", "60s"]);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::files::copy_program;
-use crate::support::world::program;
+use crate::support::program;
 use crate::support::{Watcher, World};
 
 const PROGRAMS: [&str; 5] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"];
@@ -32,7 +32,7 @@ fn runs_a_replaced_program(pid: i32) -> bool {
 }
 
 #[test]
-fn a_watcher_and_a_supervisor_at_work_go_on_while_their_programs_are_replaced_and_each_answer_runs_once() {
+fn processes_at_work_go_on_while_their_programs_are_replaced() {
     let world = World::stepping("work");
     world.make_mailbox();
     let bin = install(&world);
@@ -64,7 +64,7 @@ fn a_watcher_and_a_supervisor_at_work_go_on_while_their_programs_are_replaced_an
 }
 
 #[test]
-fn an_answer_that_comes_while_the_programs_are_missing_runs_once_they_are_back() {
+fn an_answer_during_missing_programs_runs_once_they_are_back() {
     let world = World::stepping("work");
     world.make_mailbox();
     let bin = install(&world);

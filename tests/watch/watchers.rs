@@ -32,7 +32,7 @@ fn most_at_once(runs: &[(Time, Time)]) -> usize {
 }
 
 #[test]
-fn three_watchers_together_launch_no_more_runs_at_once_than_one_may_and_use_every_free_place() {
+fn three_watchers_together_launch_as_many_runs_as_one_may() {
     // Some ends come at the same moment, and some attempts are retried.
     let world = World::stepping(
         "n=$(grep -c \"^start $ASKBOX_WORKFLOW_ID/\" \"$AGENT_DIR/log\"); [ $n = 2 ] || case $ASKBOX_WORKFLOW_ID in *0) exit 3 ;; esac; sleep 0.2; work",
@@ -48,7 +48,7 @@ fn three_watchers_together_launch_no_more_runs_at_once_than_one_may_and_use_ever
 }
 
 #[test]
-fn a_watcher_that_is_stopped_while_it_takes_a_place_keeps_nobody_from_launching() {
+fn a_watcher_stopped_while_it_takes_a_place_blocks_nobody() {
     let world = World::stepping("work");
     world.make_mailbox();
     let lock = world.in_mailbox("locks/launch");
@@ -61,7 +61,7 @@ fn a_watcher_that_is_stopped_while_it_takes_a_place_keeps_nobody_from_launching(
 }
 
 #[test]
-fn a_storm_of_failures_opens_the_breaker_once_for_both_watchers_and_they_try_one_run_at_a_time() {
+fn a_storm_of_failures_opens_the_breaker_once_for_all() {
     let world = World::stepping("[ -e $AGENT_DIR/well ] && { sleep 1; work; } || exit 3");
     world.configure("attempts = 1\nbreaker_failures = 6\nbreaker_pause = \"1s\"");
     world.reconfigure("max_concurrent = 8", "max_concurrent = 2");
@@ -110,7 +110,7 @@ fn an_orphaned_agent_that_ignores_sigterm_delays_no_other_run() {
 }
 
 #[test]
-fn a_question_written_by_hand_is_recorded_once_by_however_many_watchers() {
+fn a_question_by_hand_is_recorded_once_by_many_watchers() {
     let world = World::stepping("work");
     world.make_mailbox();
     let watchers = [world.start_watcher(), world.start_watcher(), world.start_watcher()];
@@ -130,7 +130,7 @@ fn a_question_written_by_hand_is_recorded_once_by_however_many_watchers() {
 }
 
 #[test]
-fn what_killed_writers_left_is_swept_an_hour_later_and_nothing_else() {
+fn what_killed_writers_left_is_swept_an_hour_later() {
     let world = World::stepping("work");
     world.ask_and_answer("docs");
     world.ok("relaunch", &["docs"]);

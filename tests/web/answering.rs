@@ -18,7 +18,7 @@ fn place(world: &World, workflow: &str) -> String {
 }
 
 #[test]
-fn an_answer_of_each_kind_is_recorded_as_it_was_meant_with_the_devices_name() {
+fn an_answer_of_each_kind_is_recorded_with_the_device() {
     let (world, _page, browser) = world_with_page();
     let posted = [
         ("choice", &["-o", "merge=Into one", "-o", "keep=Keep both"][..], &[("a0", "1")][..], json!("keep")),
@@ -48,7 +48,7 @@ fn an_answer_of_each_kind_is_recorded_as_it_was_meant_with_the_devices_name() {
 }
 
 #[test]
-fn a_form_that_leaves_something_open_comes_back_with_what_was_filled_in() {
+fn an_incomplete_form_comes_back_with_what_was_filled_in() {
     let (world, _page, browser) = world_with_page();
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
     let path = place(&world, "w");
@@ -95,7 +95,7 @@ fn a_question_is_declined_asked_back_and_its_answer_taken_back() {
 }
 
 #[test]
-fn a_text_that_the_pressed_button_does_not_send_is_asked_about_and_kept() {
+fn a_text_that_the_button_does_not_send_is_asked_about() {
     let (world, _page, browser) = world_with_page();
     let declined = [("a0", "words"), ("w0", "neither of both"), ("note", "my note"), ("act", "decline")];
     for (workflow, kind, fields, told) in [
@@ -146,7 +146,7 @@ fn a_text_that_the_pressed_button_does_not_send_is_asked_about_and_kept() {
 }
 
 #[test]
-fn what_the_person_said_of_near_words_stays_said_while_more_is_asked() {
+fn a_confirmed_meaning_stays_while_more_is_asked() {
     let (world, _page, browser) = world_with_page();
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
     let path = place(&world, "w");
@@ -161,7 +161,7 @@ fn what_the_person_said_of_near_words_stays_said_while_more_is_asked() {
 }
 
 #[test]
-fn an_answer_that_its_device_takes_back_is_filled_in_again_for_that_device() {
+fn an_answer_taken_back_is_filled_in_again_on_its_device() {
     let (world, page, browser) = world_with_page();
     world.ok("ask-post", &["-w", "w", "Which?", "-o", "a=A", "-o", "b=B"]);
     let path = place(&world, "w");
@@ -193,14 +193,14 @@ fn who_is_second_is_told_who_was_first_and_keeps_the_draft() {
         assert!(lost.text().contains(words), "no {words} in {}", lost.text());
     }
     assert_eq!(world.document("answered/w.json")["answer"]["value"], "merge");
-    // The same form once more, as a browser sends it that heard no reply, is no race.
+    // A browser that heard no reply sends the same form once more. That is not a race.
     let again = ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]);
     assert_eq!((again.status, again.header("location")), (303, Some(format!("{path}#outcome").as_str())));
     assert_eq!(world.audit("w"), ["posted", "answered"]);
 }
 
 #[test]
-fn the_page_of_a_run_shows_the_answer_that_it_works_with_and_each_page_says_that_no_watcher_runs() {
+fn the_page_of_a_run_shows_its_answer_and_a_missing_watcher() {
     let world = World::without_mailbox();
     world.agent_does("w", "echo did it");
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
@@ -306,7 +306,7 @@ fn an_open_page_is_told_what_changed_by_its_ids_alone() {
 }
 
 #[test]
-fn a_question_made_by_hand_and_a_file_that_cannot_be_read_are_shown() {
+fn a_question_by_hand_and_an_unreadable_file_are_shown() {
     let (world, _page, browser) = world_with_page();
     std::fs::write(world.in_mailbox("pending/hand.json"), r#"{"question":"By hand?","workflow_id":"hand","options":{"a":"A"}}"#).unwrap();
     until("the question is shown", || browser.see("/").text().contains("By hand?"));

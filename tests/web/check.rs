@@ -3,7 +3,7 @@
 use crate::support::World;
 
 #[test]
-fn a_name_that_is_not_ours_is_refused_before_anything_else_is_looked_at() {
+fn a_strangers_host_name_is_refused_before_anything_else() {
     let world = World::new();
     world.ok("ask-post", &["-w", "w", "Secret?"]);
     let page = world.serve_page();
@@ -26,7 +26,7 @@ fn a_name_that_is_not_ours_is_refused_before_anything_else_is_looked_at() {
     ] {
         assert_eq!(browser.send(&request).status, 421, "{request}");
     }
-    // What a server in front writes about the browser changes nothing.
+    // The headers that a server in front writes about the browser change nothing.
     let forwarded = "X-Forwarded-Host: localhost\r\nForwarded: host=localhost\r\nX-Forwarded-For: 127.0.0.1\r\n";
     let request = format!("GET / HTTP/1.1\r\nHost: evil.example\r\n{forwarded}Cookie: {cookie}\r\nConnection: close\r\n\r\n");
     assert_eq!(browser.send(&request).status, 421);
@@ -35,7 +35,7 @@ fn a_name_that_is_not_ours_is_refused_before_anything_else_is_looked_at() {
 }
 
 #[test]
-fn the_check_looks_at_the_host_then_the_session_then_the_origin_then_the_form() {
+fn the_check_takes_host_session_origin_and_form_in_order() {
     let world = World::new();
     world.ok("ask-post", &["-w", "w", "Merge?", "-o", "a=A"]);
     let page = world.serve_page();
@@ -114,7 +114,7 @@ fn what_is_no_request_at_all_is_refused_with_the_same_headers() {
     let long = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(500));
     for bad in ["GET / HTTP/1.1\r\nno header\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n", "PRI * HTTP/7.0\r\n\r\n", &many, &long] {
-        // Who writes more than is read may lose the reply.
+        // A client that writes more than is read may lose the reply.
         let Some(reply) = page.browser().try_send(bad) else {
             assert_eq!(bad, long);
             continue;

@@ -6,7 +6,7 @@ use crate::browsers;
 use crate::support::machine::configure;
 use crate::support::{Browser, Machine, Page, World, needs, program, until};
 
-/// A machine on which `docs-42` asks.
+/// A machine that asks `docs-42`.
 fn asking(here: &World, name: &str) -> Machine {
     let machine = Machine::new(here, name);
     let question = format!("Merge the sections on {name}?");
@@ -31,7 +31,7 @@ fn place(machine: &Machine) -> String {
 }
 
 #[test]
-fn the_hub_in_a_real_browser_shows_three_machines_one_of_them_cut_off_and_an_answer_is_sent_and_then_accepted() {
+fn the_hub_in_a_browser_shows_three_machines_one_cut_off() {
     needs!("chromium", "node", "sshd", "ssh");
     let here = World::new();
     here.ok("ask-post", &["-w", "local-1", "Which port?", "-t", "number"]);
@@ -60,7 +60,7 @@ fn the_hub_in_a_real_browser_shows_three_machines_one_of_them_cut_off_and_an_ans
 }
 
 #[test]
-fn a_machine_that_says_nothing_holds_up_no_page_and_what_is_known_of_one_stays() {
+fn a_silent_machine_holds_up_no_page_and_stays_known() {
     needs!("sshd", "ssh");
     let here = World::new();
     let [build, mute] = ["build", "mute"].map(|name| asking(&here, name));
@@ -83,7 +83,7 @@ fn a_machine_that_says_nothing_holds_up_no_page_and_what_is_known_of_one_stays()
         "{inbox}"
     );
     assert!(question.contains("mute has not answered yet") && question.contains("an answer waits a few seconds for it"), "{question}");
-    // An answer is tried, and is no answer: the person is told that nothing was sent, and what was filled in is there again.
+    // An answer is tried, and does not count: the person is told that nothing was sent, and the form is filled in again.
     browser.fill(&place(&mute), &[("a0", "0"), ("note", "keep this"), ("act", "send")]);
     // It is not called sent before the machine is reached.
     let tried = browser.see(&place(&mute));

@@ -1,4 +1,4 @@
-//! What a person does, in a real browser.
+//! A person's steps, in a real browser.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn place(world: &World) -> String {
     format!("/q/docs/{}", world.round("docs"))
 }
 
-/// Nothing sticks out, nothing is too small for a finger, axe-core finds nothing serious.
+/// Nothing sticks out, everything is large enough for a finger, and axe-core finds nothing serious.
 #[track_caller]
 fn assert_good(looks: &Value) {
     for look in looks.as_array().expect("looks") {
@@ -33,7 +33,7 @@ fn assert_good(looks: &Value) {
 }
 
 #[test]
-fn a_person_signs_in_answers_in_two_taps_and_sees_the_result_on_phone_and_desk() {
+fn a_person_answers_in_two_taps_on_phone_and_desk() {
     needs!("chromium", "node");
     for size in ["phone", "desk"] {
         let world = world_with_question();
@@ -79,7 +79,7 @@ fn open_pages_follow_the_mailbox_through_one_stream() {
 }
 
 #[test]
-fn pages_of_strangers_get_nothing_through_a_browser_that_is_signed_in() {
+fn pages_of_strangers_get_nothing_through_a_signed_in_browser() {
     needs!("chromium", "node");
     let world = world_with_question();
     let page = world.serve_page();
@@ -93,7 +93,7 @@ fn pages_of_strangers_get_nothing_through_a_browser_that_is_signed_in() {
 }
 
 #[test]
-fn an_answer_during_which_the_server_dies_is_sent_again_and_counts_once() {
+fn an_answer_during_which_the_server_dies_counts_once() {
     needs!("chromium", "node");
     let world = world_with_question();
     let page = world.serve_page();
@@ -198,7 +198,7 @@ fn free_port() -> u16 {
 }
 
 #[test]
-fn behind_caddy_the_page_works_over_tls_and_sends_its_cookie_over_tls_only() {
+fn behind_caddy_the_page_works_over_tls_only() {
     needs!("chromium", "node", "caddy");
     let world = world_with_question();
     let (port, socket) = (free_port(), world.path("page.sock"));

@@ -2,7 +2,7 @@
 
 use crate::support::{Browser, World, needs, strace, until};
 
-/// The system calls with which an answer is written.
+/// The system calls that write an answer.
 const CALLS: [&str; 5] = ["fsync", "fdatasync", "linkat", "renameat2", "unlinkat"];
 
 #[test]

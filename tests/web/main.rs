@@ -1,8 +1,7 @@
 //! The page, `askbox web`: the check before all routing, answers, races, real browsers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
-#[path = "../support/mod.rs"]
-mod support;
+extern crate askbox_testkit as support;
 
 mod answering;
 mod browsers;

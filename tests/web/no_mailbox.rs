@@ -13,7 +13,7 @@ fn the_page_makes_no_mailbox_and_says_what_does() {
 }
 
 #[test]
-fn where_other_machines_are_configured_the_page_makes_an_empty_mailbox_as_a_post_does() {
+fn the_page_makes_an_empty_mailbox_where_machines_are_known() {
     let world = World::new();
     world.configure("[peers.build]\nssh = 'build.test'\nssh_options = ['-F', 'none', '-o', 'ProxyCommand=false']\n");
     let log = world.path("page.log");

@@ -45,7 +45,7 @@ fn of_many_that_use_one_link_at_once_one_is_signed_in() {
 }
 
 #[test]
-fn who_is_not_signed_in_sees_nothing_and_who_is_signed_out_no_more() {
+fn only_a_signed_in_device_sees_anything() {
     let world = World::new();
     world.ok("ask-post", &["-w", "secret-plan", "Merge?"]);
     let page = world.serve_page();
@@ -69,7 +69,7 @@ fn who_is_not_signed_in_sees_nothing_and_who_is_signed_out_no_more() {
 }
 
 #[test]
-fn a_device_that_is_signed_out_hears_nothing_more_from_that_moment() {
+fn a_device_that_is_signed_out_hears_nothing_from_then_on() {
     let world = World::new();
     let page = world.serve_page();
     let (keeps, mut took) = (page.signed_in(&world, "keeps").follow(), std::time::Duration::ZERO);
@@ -89,7 +89,7 @@ fn a_device_that_is_signed_out_hears_nothing_more_from_that_moment() {
 }
 
 #[test]
-fn the_file_of_devices_is_private_and_holds_no_secret_and_outlives_the_page() {
+fn the_file_of_devices_is_private_and_holds_no_secret() {
     let world = World::new();
     let mut page = world.serve_page();
     let (browser, link) = (page.signed_in(&world, "desk"), world.link_to_page(None));

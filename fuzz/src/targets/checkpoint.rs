@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use askbox::cli::checkpoint;
 use askbox::id::WorkflowId;
 use askbox::mailbox::documents::checkpoint::{self as documents, Checkpoint, CheckpointDocument};
 use askbox::mailbox::documents::{dotted_path, shell_export};
-use askbox::surface::checkpoint::checkpoint_text;
 use askbox::text;
 use serde_json::Value;
 
 use super::{promises, small};
 
-/// A checkpoint. What follows its first line feed behind the last `}` is a dotted path, `=`, and a value.
+/// A checkpoint. The text after the first line feed behind its last `}` is a dotted path, `=`, and a value.
 pub fn checkpoint(bytes: &[u8]) {
     let end = bytes.iter().rposition(|b| *b == b'}').map_or(bytes.len(), |at| at + 1);
     let (json, rest) = bytes.split_at(end);
@@ -19,7 +19,7 @@ pub fn checkpoint(bytes: &[u8]) {
     if let Err(e) = documents::check(&document.typed) {
         promises::is_a_usable_error(&e);
     }
-    promises::is_shown_safely(&text::printable(&checkpoint_text::checkpoint(&document, Path::new("/c.json"))));
+    promises::is_shown_safely(&text::printable(&checkpoint::checkpoint(&document, Path::new("/c.json"))));
     assignments(&document);
     let rest = String::from_utf8_lossy(rest);
     let (path, value) = rest.trim_start_matches('\n').split_once('=').unwrap_or(("context", "x"));
@@ -43,7 +43,7 @@ fn set(document: CheckpointDocument, path: &str, value: Value) {
     }
 }
 
-/// Every line of assignments sets one variable with a name of ours to one word.
+/// Every line of the assignments sets one variable, with a name that askbox chose, to one word.
 fn assignments(document: &CheckpointDocument) {
     let script = shell_export::shell_assignments(document, Path::new("/c.json"), "CP_");
     let mut rest = script.as_str();

@@ -8,7 +8,7 @@ use askbox::text;
 
 use super::promises;
 
-/// The configuration: read or refused with one line, and what is accepted means the same when it is read as JSON.
+/// The configuration. It is read, or refused with one line. An accepted one means the same when it is read as JSON.
 pub fn configuration(bytes: &[u8]) {
     match config::parse(bytes, Path::new("config.toml")) {
         Ok(loaded) => {

@@ -1,16 +1,16 @@
-//! What other programs and machines write: lines and offers of peers, the settings of `claude`, the files of keys.
+//! Text from other programs and machines: lines and offers of peers, the settings of `claude`, the files of keys.
 
 use askbox::address::HostName;
+use askbox::commands::setup::fuzzed as settings;
 use askbox::mailbox::documents::offer::Offer;
 use askbox::mailbox::trust::key::{self, PublicKey, SecretKey};
 use askbox::peers::lines::Line;
 use askbox::peers::remote_question::RemoteQuestion;
-use askbox::surface::askbox::setup::fuzzed as settings;
 use serde_json::Value;
 
 use super::promises;
 
-/// What another machine says, line by line: the words of a peer over ssh, and offers and questions in a database.
+/// The lines of another machine: the words of a peer over ssh, and offers and questions in a database.
 pub fn peer(bytes: &[u8]) {
     let host: HostName = "laptop".parse().expect("a name");
     for line in bytes.split(|b| *b == b'\n') {
@@ -26,7 +26,7 @@ pub fn peer(bytes: &[u8]) {
         if let Line::Question { workflow_id, question_id, document } = &read {
             let remote = RemoteQuestion::read(host.clone(), workflow_id.clone(), *question_id, document.get().as_bytes());
             match &remote.asked {
-                // A question of another machine is as good as one of this one, and it is about the round that its machine names.
+                // A question of another machine is as valid as a local one, and belongs to the round that its machine names.
                 Ok(asked) => {
                     assert_eq!(asked.document.typed.workflow_id, *workflow_id);
                     assert!(asked.document.typed.question_id.is_none_or(|id| id == *question_id));
@@ -39,7 +39,7 @@ pub fn peer(bytes: &[u8]) {
         let json = read.to_json().expect("a line is JSON");
         assert!(!json.contains('\n'), "{json}");
         let again = Line::read(json.as_bytes()).unwrap_or_else(|| panic!("what was written cannot be read: {json}"));
-        // Blanks between the fields of a document are no part of it.
+        // Blanks between the fields of a document do not belong to it.
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(bare(&format!("{again:?}")), bare(&shown));
     }
@@ -47,10 +47,10 @@ pub fn peer(bytes: &[u8]) {
 
 const RULES: [&str; 2] = ["Bash(ask-post:*)", "mcp__askbox__ask_user"];
 
-/// The text of a settings.json. With our rules it is JSON that differs in nothing else, and without them it has none of them.
+/// The text of a settings.json. Adding our rules changes only these rules. After their removal, none of them is left.
 pub fn settings(bytes: &[u8]) {
     let Ok(before) = std::str::from_utf8(bytes) else { return };
-    // Half a character or a huge number is JSON, and cannot be compared here.
+    // Half a character and a huge number are valid JSON, but cannot be compared here.
     let Ok(mut old) = serde_json::from_str::<Value>(before) else { return };
     let after = match settings::with(before, &RULES) {
         Ok(after) => after,
@@ -92,7 +92,7 @@ pub fn keys(bytes: &[u8]) {
     };
     if let Some(read) = key::signature_in(signature) {
         assert_eq!(key::signature_in(&read).as_ref(), Some(&read), "a signature is written as it was read");
-        // Nobody has signed these bytes with a key of the corpus.
+        // These bytes were never signed with a key of the corpus.
         assert!(public.is_none_or(|key| !key.has_signed(b"nobody signed this", &read)), "forged: {read}");
     }
     let Some(secret) = lines.next().and_then(SecretKey::parse) else { return };

@@ -1,4 +1,4 @@
-//! What comes from a person's side and may come from anybody: replies in a topic, forms and cookies of a browser, the forms of MCP servers.
+//! Input on a person's side, which a stranger may have sent: replies in a topic, forms and cookies of a browser, the forms of MCP servers.
 
 use askbox::agent::stream::Elicitation;
 use askbox::config::Web;
@@ -7,7 +7,7 @@ use askbox::id::WorkflowId;
 use askbox::mailbox::documents::checks::check_answer::{self, Given};
 use askbox::mailbox::documents::checks::check_question;
 use askbox::mailbox::{Answer, AnswerValue, Question};
-use askbox::surface::askbox::web::fuzzed as page;
+use askbox::web::fuzzed as page;
 use askbox::{news, run};
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ fn asked(json: &str) -> Question {
     Document::<Question>::parse(json.as_bytes()).expect("a question").typed
 }
 
-/// One line of a topic for replies. It counts only if it is what one of this round's buttons says.
+/// One line of a topic for replies. It counts only if one of this round's buttons would send it.
 pub fn reply(bytes: &[u8]) {
     let Ok(line) = std::str::from_utf8(bytes) else { return };
     let (question, target) = (asked(ASKED), "phone");
@@ -42,8 +42,8 @@ const QUESTIONS: &[&str] = &[
     r#"{"workflow_id":"w","questions":[{"id":"x","question":"Which?","options":["a","b"],"free_text":false},{"question":"Well?","type":"yes_no"},{"question":"What?"}]}"#,
 ];
 
-/// What a browser sends: the first line is the name of the page, the origin, what the browser says of it, and its cookie, by tabs; the
-/// first byte of the rest chooses a question, and the rest is the form.
+/// A request of a browser. The first line has four fields between tabs: the name of the page, the origin, the browser's header about the
+/// origin, and its cookie. The first byte of the rest chooses a question, and the other bytes are the form.
 pub fn browser(bytes: &[u8]) {
     let end = bytes.iter().position(|b| *b == b'\n').unwrap_or(bytes.len());
     let (head, body) = (&bytes[..end], bytes.get(end + 1..).unwrap_or_default());
@@ -93,8 +93,8 @@ fn request(head: &[u8]) {
     }
 }
 
-/// The first line is a form of an MCP server, the others are answers. An answer that is accepted becomes content that the form asks for,
-/// and nothing else.
+/// The first line is a form of an MCP server, the others are answers. An accepted answer becomes content that fits
+/// the form exactly.
 pub fn elicited(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let mut lines = text.lines();
@@ -110,7 +110,7 @@ pub fn elicited(bytes: &[u8]) {
         order: of("order"),
     };
     let workflow: WorkflowId = "w".parse().expect("an id");
-    let form = match run::supervise::fuzzed::Elicited::of(&server, &workflow) {
+    let form = match run::supervise::Elicited::of_elicitation(&server, &workflow) {
         Ok(form) => form,
         Err(why) => return assert!(!why.is_empty() && why.len() < 1024, "{why}"),
     };
@@ -129,7 +129,7 @@ pub fn elicited(bytes: &[u8]) {
     }
 }
 
-/// Every value is of its field's type and within its bounds, and nothing that is required is missing.
+/// Every value is of its field's type and within its bounds, and every required value is there.
 fn is_asked_for(schema: &Value, content: &Map<String, Value>) {
     let fields = schema["properties"].as_object().expect("fields");
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);

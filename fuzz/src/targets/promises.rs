@@ -1,4 +1,4 @@
-//! What all documents promise.
+//! The promises of all documents.
 
 use std::fmt::Debug;
 
@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Whether a character may control a terminal or reorder its text. Written down here a second time, so that a mistake in the filter
-/// does not hide itself.
+/// True if a character may control a terminal or reorder its text. The rule is written a second time here, so that a mistake in the
+/// filter does not hide itself.
 pub fn is_dangerous(c: char) -> bool {
     let code = c as u32;
     (code < 0x20 && c != '\n' && c != '\t')
@@ -17,7 +17,7 @@ pub fn is_dangerous(c: char) -> bool {
         || matches!(code, 0x61c | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
-/// Text for a terminal, as it is.
+/// Text that goes to a terminal unchanged.
 #[track_caller]
 pub fn is_shown_safely(text: &str) {
     if let Some(c) = text.chars().find(|c| is_dangerous(*c)) {
@@ -25,7 +25,7 @@ pub fn is_shown_safely(text: &str) {
     }
 }
 
-/// One line for a terminal, as it is.
+/// One line that goes to a terminal unchanged.
 #[track_caller]
 pub fn is_one_safe_line(line: &str) {
     is_shown_safely(line);
@@ -42,7 +42,7 @@ pub fn is_a_usable_error(error: &Error) {
     assert!(message.len() < 4096 && hint.len() < 4096, "a long error: {message} {hint}");
 }
 
-/// Reads a document and checks that it survives being written: the same bytes twice, the same value, every unknown field.
+/// Reads a document, writes it, and checks that nothing changed: the same bytes twice, the same value, every unknown field.
 pub fn document<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8], same: fn(&T, &T) -> bool) -> Option<Document<T>> {
     let mut document = match Document::<T>::parse(bytes) {
         Ok(document) => document,
@@ -58,7 +58,7 @@ pub fn document<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8], same: fn(
     document.update().expect("an update without a change");
     assert_eq!(written, document.to_bytes(), "an update without a change");
     assert_eq!(object(bytes), object(&written), "a field changed");
-    // What this version writes itself, it can read.
+    // This version can read its own output.
     let mut own = Document::new(again.typed).expect("a new document");
     let own_bytes = own.to_bytes();
     let read = Document::<T>::parse(&own_bytes).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&own_bytes)));
@@ -67,7 +67,7 @@ pub fn document<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8], same: fn(
     Some(document)
 }
 
-/// Every field but these is the same in both.
+/// Checks that all other fields than these are the same in both.
 #[track_caller]
 pub fn others_survive(before: &[u8], after: &[u8], changed: &[&str]) {
     let rest = |bytes| {
@@ -81,7 +81,7 @@ pub fn others_survive(before: &[u8], after: &[u8], changed: &[&str]) {
     }
 }
 
-/// The fields of a JSON object, each as it is written.
+/// The fields of a JSON object, each with its exact text.
 #[track_caller]
 fn object(bytes: &[u8]) -> Map<String, Value> {
     let fields: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =

@@ -1,5 +1,6 @@
 //! Questions and answers.
 
+use askbox::cli::ask_answer::{answering, ask_user_question, question_text};
 use askbox::document::Document;
 use askbox::mailbox::documents::checks::check_answer::{self, Given};
 use askbox::mailbox::documents::checks::check_question;
@@ -7,16 +8,15 @@ use askbox::mailbox::documents::checks::match_option::{self, Meaning};
 use askbox::mailbox::due::timers::{self, Timer};
 use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{Answer, AnswerValue, Question, QuestionDocument};
-use askbox::surface::ask_answer::{answering, ask_user, question_text};
 use askbox::{id, text, time};
 
 use super::promises;
 
-/// A question document, as anybody may write it.
+/// A question document by an arbitrary writer.
 pub fn question(bytes: &[u8]) {
     let Some(mut document) = promises::document::<Question>(bytes, Question::eq) else { return };
     is_usable(&document.typed);
-    // A rewrite with an answer keeps whatever was there.
+    // A rewrite with an answer keeps every field.
     let written = document.to_bytes();
     document.typed.answer = Some(Answer::value(AnswerValue::Text("x".into()), "fuzz", "fuzz"));
     document.typed.asked.priority = Some(7);
@@ -48,14 +48,14 @@ fn is_usable(question: &Question) {
         promises::is_shown_safely(&text::printable(&question_text::part(part, Some(&part.key(n)))));
     }
     let _ = (question_text::age(question), question_text::is_overdue(question, now));
-    if valid.is_ok() && question.asked.questions.len() <= ask_user::MAX_QUESTIONS {
+    if valid.is_ok() && question.asked.questions.len() <= ask_user_question::MAX_QUESTIONS {
         promises::is_one_safe_line(&text::one_line(&answering::how_to_answer(question)));
-        let input = ask_user::to_input(question);
-        assert!(input["questions"].as_array().is_some_and(|all| (1..=ask_user::MAX_QUESTIONS).contains(&all.len())), "{input}");
+        let input = ask_user_question::to_input(question);
+        assert!(input["questions"].as_array().is_some_and(|all| (1..=ask_user_question::MAX_QUESTIONS).contains(&all.len())), "{input}");
     }
 }
 
-/// The questions that answers are tried on; the first byte of the input chooses.
+/// The questions for the answers. The first byte of the input chooses one.
 const QUESTIONS: &[&str] = &[
     r#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"}}"#,
     r#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"},"free_text":false}"#,
@@ -67,8 +67,8 @@ const QUESTIONS: &[&str] = &[
     r#"{"workflow_id":"w","questions":[{"id":"x","question":"Which?","options":["a","b"],"free_text":false},{"question":"Well?","type":"yes_no"},{"question":"How?","multiSelect":true,"options":["p","q"]}]}"#,
 ];
 
-/// An answer in all of its spellings. The first byte chooses the question; what is not one of the digits 0 to 7 begins a question of
-/// its own, which ends with the line.
+/// An answer in all of its spellings. The first byte chooses the question, if it is one of the digits 0 to 7. Any other byte begins a
+/// question of the input's own, which ends with the line.
 pub fn answer(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let (question, given) = match first.checked_sub(b'0').and_then(|n| QUESTIONS.get(usize::from(n))) {
@@ -102,7 +102,7 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// An accepted answer is in its normal form, and no near miss of an option.
+/// An accepted answer is in its normal form, and not a near miss of an option.
 fn is_as_meant(question: &Question, answer: Answer) {
     promises::is_one_safe_line(&text::one_line(&answering::in_words(&answer)));
     promises::is_one_safe_line(&answer.who());

@@ -9,12 +9,12 @@ use askbox::mailbox::documents::awaited::Await;
 use askbox::mailbox::documents::workflow::Workflow;
 use askbox::run::attempt::record::Run;
 use askbox::run::money::costs::Booking;
-use askbox::run::supervise::stop::stop_request::Stop;
+use askbox::run::supervise::stop::Stop;
 use askbox::run::view::activity::Live;
 use askbox::run::view::status::View;
-use askbox::surface::relaunch::event_words;
 use askbox::time;
-use askbox::watch::breaker::state_machine::{Breaker, Permit, Settings};
+use askbox::watch::breaker::state_machine::{Breaker, BreakerPermit, Settings};
+use askbox::watch::relaunch::event_words;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -43,7 +43,7 @@ pub fn records(bytes: &[u8]) {
     }
 }
 
-/// A line of a log that is read is written as one line that says the same.
+/// A line of a log that can be read is written as one line with the same meaning.
 fn line<T: DeserializeOwned + Serialize + std::fmt::Debug>(bytes: &[u8], same: fn(&T, &T) -> bool) -> Option<T> {
     let record: T = document::json(bytes)?;
     let text = serde_json::to_string(&record).expect("a record is JSON");
@@ -59,12 +59,12 @@ pub fn event_is_shown(event: &Event) {
     let mut live = Live::default();
     live.apply(event);
     live.apply(event);
-    let view = View::of(&live, event.at);
+    let view = View::of_live(&live, event.at);
     promises::is_one_safe_line(&view.words);
     promises::is_one_safe_line(&view.last_words);
 }
 
-/// The breaker decides in every state, also one that a wrong clock wrote, and a delivery opens the queue.
+/// The breaker decides in every state, even in one that a wrong clock wrote. A delivery opens the queue.
 fn goes_on(breaker: Breaker) {
     let now = time::parse_rfc3339("2026-11-22T10:15:00Z").expect("a time");
     let settings = Settings { failures: 3, window: Duration::from_secs(600), pause: Duration::from_secs(60) };
@@ -77,6 +77,6 @@ fn goes_on(breaker: Breaker) {
         breaker.failed("w/q/1", now, settings, now);
         breaker.ended("w/q/1", now);
         breaker.delivered(now, now);
-        assert_eq!(breaker.permit(settings, now), Permit::Any, "after a delivery");
+        assert_eq!(breaker.permit(settings, now), BreakerPermit::Any, "after a delivery");
     }
 }

@@ -1,15 +1,15 @@
 //! Small texts: ids, file names, durations, dates, chain signals, words of a command line, and the filters for terminals and shells.
 
 use askbox::agent::chain_signals::{Signal, quoted};
+use askbox::cli::args::value_parsers;
+use askbox::cli::terminal::columns;
 use askbox::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use askbox::mailbox::due::timers::Timer;
-use askbox::surface::args::value_parsers;
-use askbox::surface::terminal::columns;
 use askbox::{text, time};
 
 use super::promises::{self, is_dangerous};
 
-/// The filters keep what is harmless and nothing else, put a space in the place of a hidden end of a line, and a quoted word is one word.
+/// The filters keep only harmless text, and put a space in the place of a hidden end of a line. A quoted word is one word.
 pub fn text(bytes: &[u8]) {
     let Ok(given) = std::str::from_utf8(bytes) else { return };
     let shown = text::printable(given);
@@ -38,12 +38,12 @@ pub fn text(bytes: &[u8]) {
     signals(given);
 }
 
-/// Ends of lines for some readers; each becomes a space.
+/// Characters that end a line for some readers. Each becomes a space.
 fn ends_a_line(c: char) -> bool {
     matches!(c, '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// A signal is a whole line and nothing else; a quoted text holds none and says the same.
+/// A signal is a whole line. A quoted text holds no signal and still says the same.
 fn signals(given: &str) {
     for line in given.split('\n') {
         let plain = line.trim_end_matches('\r');
@@ -71,7 +71,7 @@ fn is_workflow_id(text: &str) -> bool {
         && !text.contains("..")
 }
 
-/// Ids, file names, durations and dates: what is accepted is written as it is read.
+/// Ids, file names, durations and dates: an accepted text is written as it was read.
 pub fn names(bytes: &[u8]) {
     let Ok(given) = std::str::from_utf8(bytes) else { return };
     match given.parse::<WorkflowId>() {
@@ -128,7 +128,7 @@ fn words(given: &str) {
     let _ = value_parsers::question_id(given);
 }
 
-/// The first word of a shell script, read as POSIX says, and what follows it. Knows plain characters, single quotes and `\'`.
+/// The first word of a shell script, read by the rules of POSIX, and the text behind it. Knows plain characters, single quotes and `\'`.
 #[track_caller]
 pub fn shell_word(script: &str) -> (String, &str) {
     let (mut word, mut rest) = (String::new(), script);

@@ -1,4 +1,4 @@
-//! What an agent says on its standard output, and what its transcript says.
+//! The standard output of an agent, and its transcript.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use askbox::time;
 
 use super::{promises, records};
 
-/// Gives its bytes in pieces of changing size.
+/// A reader that returns its bytes in pieces of changing size.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Read for Pieces<'_> {
@@ -24,10 +24,10 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Limits that short inputs reach, too.
+/// Limits so small that short inputs reach them too.
 const TIGHT: Limits = Limits { string: 24, line: 512, head: 32 };
 
-/// A stream gives the same items however it is cut into pieces, and what they hold is bounded and can be shown.
+/// A stream gives the same items however it is cut into pieces. The items are bounded and can be shown.
 pub fn stream(bytes: &[u8]) {
     for limits in [Limits::default(), TIGHT] {
         let whole = items(BoundedLines::with_limits(bytes, limits));
@@ -54,14 +54,14 @@ fn results(items: &[StreamItem]) -> usize {
     items.iter().filter(|item| matches!(item, StreamItem::TurnEnded(_))).count()
 }
 
-/// Every line keeps within the limits and names its true size; a line of JSON stays JSON when it is shortened.
+/// Every line keeps within the limits and names its true size. A line of JSON is still JSON after it was shortened.
 fn lines_are_bounded(bytes: &[u8], limits: Limits) {
     let mut lines = BoundedLines::with_limits(bytes, limits);
     let mut originals = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     while let Some(line) = lines.next_line().expect("reading from memory") {
         let original = originals.next().expect("a line for each line");
         assert_eq!(line.size(), original.len() as u64);
-        // Each invalid byte becomes a character of three.
+        // Each invalid byte becomes a character of three bytes.
         assert!(line.text().len() <= 3 * (limits.line + limits.string), "{} bytes", line.text().len());
         let Ok(text) = std::str::from_utf8(original) else { continue };
         if line.over_limit() {

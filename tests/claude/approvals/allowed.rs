@@ -19,7 +19,7 @@ fn let_hours_pass(world: &ClaudeWorld, hours: u32) {
 }
 
 #[test]
-fn a_call_that_is_allowed_hours_later_by_other_processes_is_made_exactly_once() {
+fn a_call_allowed_hours_later_is_made_exactly_once() {
     let mut world = run_that_asks(&json!([bash("note one 'and two'"), {"text": "it is noted"}]));
     let asked = world.document("pending/w.json");
     let text = asked["question"].as_str().expect("a text");

@@ -6,7 +6,7 @@ use super::{made, run_that_asks, told};
 use crate::support::claude::bash;
 use crate::support::{Browser, ClaudeWorld};
 
-/// A command of which no character may be missing, or look like another one, where it is decided about.
+/// A command must be shown whole where somebody decides about it: no character may be missing, and none may look like another one.
 const LONG: &str = "note 'one  two' '<three>' \"& four\"";
 
 /// Where the question about the call is.

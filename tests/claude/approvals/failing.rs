@@ -1,4 +1,4 @@
-//! Processes that die between an approval and its call, and launches in which nothing would hold a call.
+//! Processes die between an approval and its call, or a launch has no hook that would hold a call.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::{ASK, begin, made, run_that_asks, wait_until_it_asks, world_with};
 use crate::support::claude::bash;
 use crate::support::files::{copy_program, write_program};
 use crate::support::process::kill;
-use crate::support::world::program;
+use crate::support::program;
 use crate::support::{ClaudeWorld, Signal, signal};
 
 #[test]
-fn an_approval_whose_run_is_killed_before_the_call_is_made_is_used_up() {
+fn an_approval_of_a_run_killed_before_the_call_is_used_up() {
     let mut world = run_that_asks(&json!([bash("note one"), {"text": "done"}]));
     world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
     // A hook of the user's holds the call between our permission and the call itself.
@@ -39,7 +39,7 @@ fn an_approval_whose_run_is_killed_before_the_call_is_made_is_used_up() {
 }
 
 #[test]
-fn an_approval_whose_run_is_killed_during_the_call_is_not_used_for_a_second_one() {
+fn an_approval_of_a_run_killed_during_the_call_is_used_up() {
     let world = run_that_asks(&json!([bash("note one; hold"), {"text": "done"}]));
     world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
     world.add_hold("hold");
@@ -52,7 +52,7 @@ fn an_approval_whose_run_is_killed_during_the_call_is_not_used_for_a_second_one(
 }
 
 #[test]
-fn a_launch_in_which_no_hook_would_hold_a_call_fails_with_a_sentence() {
+fn a_launch_in_which_no_hook_would_hold_a_call_fails() {
     let mut world = ClaudeWorld::new();
     world.configure("[approvals]\nask = ['Bash(note:*)']\n[relaunch]\nattempts = 1\n[runner.claude]\nargs = ['--settings', '{}']\n");
     world.keep_watching_from_the_start();
@@ -64,7 +64,7 @@ fn a_launch_in_which_no_hook_would_hold_a_call_fails_with_a_sentence() {
 }
 
 #[test]
-fn a_hook_that_fails_with_status_2_stops_the_call_and_one_that_ends_otherwise_leaves_it_to_the_rules_of_claude_code() {
+fn a_hook_that_fails_with_status_2_stops_the_call() {
     let cases = [
         ("exit 2", true, false),
         ("kill -9 $$", true, true),
@@ -88,7 +88,7 @@ fn a_hook_that_fails_with_status_2_stops_the_call_and_one_that_ends_otherwise_le
 }
 
 #[test]
-fn a_named_call_whose_hook_died_meets_the_supervisor_although_other_rules_allow_the_tool() {
+fn a_named_call_whose_hook_died_meets_the_supervisor() {
     for (rules, is_asked) in [("ask = ['Bash(note:*)']", true), ("refuse = ['Bash(note:*)']", false)] {
         let world = ClaudeWorld::new();
         let made_file = world.path("made");
@@ -127,7 +127,7 @@ os.kill(os.getppid(), 9)
 "#;
 
 #[test]
-fn a_forged_mark_that_the_hook_let_a_call_through_allows_nothing_where_answers_must_be_signed() {
+fn a_forged_mark_of_the_hook_allows_nothing_unsigned() {
     for is_signed in [false, true] {
         let world = ClaudeWorld::new();
         let made_file = world.path("made");

@@ -22,7 +22,7 @@ fn wait_for_the_end(world: &ClaudeWorld, word: &str) {
 }
 
 #[test]
-fn a_call_that_is_allowed_to_the_workflow_is_asked_about_again_only_after_it_was_revoked() {
+fn a_call_allowed_to_the_workflow_is_asked_after_revoking() {
     let world = run_that_asks(&json!([bash("note one"), bash("note one"), {"text": "begin is done"}]));
     world.answer("w", "workflow");
     wait_for_the_end(&world, "begin");

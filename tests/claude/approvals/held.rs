@@ -31,7 +31,7 @@ fn a_rule_of_claude_code_that_denies_wins_over_an_approval() {
 }
 
 #[test]
-fn a_rule_of_claude_code_that_asks_beside_ours_does_not_stop_an_approved_call_and_lets_no_other_through() {
+fn an_ask_rule_of_claude_code_stops_no_approved_call() {
     let world = world_with(ASK);
     settings(&world.claude_config(), &json!({"permissions": {"ask": ["Bash(note:*)"]}}));
     begin(&world, &json!([bash("note one"), bash("note one"), {"text": "done"}]));
@@ -45,9 +45,9 @@ fn a_rule_of_claude_code_that_asks_beside_ours_does_not_stop_an_approved_call_an
 }
 
 #[test]
-fn a_tool_of_an_mcp_server_is_asked_about_by_the_servers_name_and_then_called() {
+fn a_tool_of_an_mcp_server_is_asked_about_by_its_servers_name() {
     let world = world_with("");
-    let server = json!({"mcpServers": {"box": {"command": crate::support::world::program("askbox"), "args": ["mcp"]}}}).to_string();
+    let server = json!({"mcpServers": {"box": {"command": crate::support::program("askbox"), "args": ["mcp"]}}}).to_string();
     world.configure(&format!("[approvals]\nask = ['mcp__box']\n[runner.claude]\nargs = ['--mcp-config', '{server}']\n"));
     let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__box__save_checkpoint"}});
     let save = json!({"tool": "mcp__box__save_checkpoint", "input": {"workflow_id": "saved", "checkpoint": {"current_step": "one"}}});
@@ -70,7 +70,7 @@ fn settings(folder: &Path, settings: &Value) {
 }
 
 #[test]
-fn settings_that_switch_off_all_hooks_and_modes_that_skip_permissions_let_no_call_through() {
+fn no_settings_and_no_mode_let_a_call_past_the_hook() {
     let off = json!({"disableAllHooks": true});
     for runner in ["allowed_tools = ['Bash(note:*)']", "permission_mode = 'bypassPermissions'"] {
         let world = world_with(&format!("{ASK}[runner.claude]\n{runner}\n"));
@@ -86,7 +86,7 @@ fn settings_that_switch_off_all_hooks_and_modes_that_skip_permissions_let_no_cal
 }
 
 #[test]
-fn a_part_of_a_longer_command_is_asked_about_and_other_commands_are_not() {
+fn a_part_of_a_longer_command_is_asked_about() {
     let world = world_with("[approvals]\nask = ['Bash(note:*)']\n[runner.claude]\nallowed_tools = ['Bash(true:*)', 'Bash(echo:*)']\n");
     begin(&world, &json!([bash("echo plain"), bash("echo $(note hidden)"), {"text": "done"}]));
     let asked = wait_until_it_asks(&world, 1);
@@ -95,7 +95,7 @@ fn a_part_of_a_longer_command_is_asked_about_and_other_commands_are_not() {
 }
 
 #[test]
-fn of_two_calls_in_one_message_each_is_asked_about_and_each_is_made_once() {
+fn two_calls_in_one_message_are_both_asked_about() {
     let both = json!({"tools": [bash("note one"), bash("note two")]});
     let world = run_that_asks(&json!([both, bash("note two"), {"text": "done"}]));
     let first = world.document("pending/w.json");
@@ -121,7 +121,7 @@ fn the_same_call_twice_in_one_message_is_allowed_once() {
 }
 
 #[test]
-fn beside_a_question_of_the_agents_own_neither_is_lost_and_nothing_is_made_unasked() {
+fn a_call_beside_the_agents_question_is_not_made_unasked() {
     let both = json!({"tools": [question_about_a_database(), bash("note one")]});
     let world = world_with(ASK);
     // The one that came second is refused with words, and the model does it again.

@@ -25,7 +25,7 @@ use crate::support::ClaudeWorld;
 /// The operator's rule for the commands of these tests.
 const ASK: &str = "[approvals]\nask = ['Bash(note:*)']\n";
 
-/// A world in which `note TEXT` on the agent's PATH writes a line to a file, and a person is asked about it.
+/// A world that asks a person about `note TEXT`, a program on the agent's PATH that writes a line to a file.
 fn world_with(config: &str) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
     let made = world.path("made");
@@ -68,7 +68,7 @@ fn made(world: &ClaudeWorld) -> Vec<String> {
     std::fs::read_to_string(world.path("made")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// What the model was told last as the results of its calls.
+/// The results of the model's latest calls, as it was told them.
 fn told(world: &ClaudeWorld) -> String {
     world.api.turns().pop().expect("a turn").tool_results().concat()
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{begin, made, told, wait_until_it_asks, world_with};
-use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 use crate::support::process::kill;
+use crate::support::{ClaudeWorld, asleep, sleeps};
 
 /// A run of `w` that goes through these steps and holds a call for so long.
 #[track_caller]
@@ -30,7 +30,7 @@ fn then(world: &ClaudeWorld, about: &str, steps: &Value) {
 }
 
 #[test]
-fn a_call_that_is_allowed_while_the_run_waits_is_made_at_once_by_the_same_process() {
+fn a_call_allowed_while_the_run_waits_is_made_at_once() {
     let world = run_that_holds("30m", &json!([bash("note one"), {"text": "it is noted"}]));
     let asked = wait_until_it_holds(&world);
     let text = asked["question"].as_str().expect("a text");
@@ -45,7 +45,7 @@ fn a_call_that_is_allowed_while_the_run_waits_is_made_at_once_by_the_same_proces
 }
 
 #[test]
-fn the_run_ends_without_a_request_and_the_call_is_made_again_and_allowed_exactly_once() {
+fn an_unanswered_call_ends_the_run_and_is_made_once_later() {
     let mut world = run_that_holds("1s", &json!([bash("note one")]));
     let asked = wait_until_it_asks(&world, 1);
     assert_eq!(world.rounds("closed", "w")[0]["closed"]["state"], "delivered");
@@ -55,7 +55,7 @@ fn the_run_ends_without_a_request_and_the_call_is_made_again_and_allowed_exactly
     assert_eq!((world.api.turns().len(), world.launches().len(), made(&world).len()), (requests, 1, 0), "nothing happens while it waits");
     then(&world, "User chose: once", &json!([bash("note one"), bash("note one"), {"text": "done"}]));
     world.answer("w", "once");
-    // The second call is the very same one, and it is not allowed.
+    // The second call is identical to the first, and it is not allowed.
     let anew = wait_until_it_asks(&world, 2);
     assert_eq!(made(&world), ["one"]);
     assert_ne!(anew["question_id"], asked["question_id"]);
@@ -69,7 +69,7 @@ fn the_run_ends_without_a_request_and_the_call_is_made_again_and_allowed_exactly
 }
 
 #[test]
-fn a_call_that_is_declined_while_the_run_waits_is_refused_in_the_persons_words() {
+fn a_call_declined_while_the_run_waits_is_refused_in_words() {
     let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
     wait_until_it_holds(&world);
     world.ok("ask-answer", &["decline", "w", "--note", "not on a Friday"]);
@@ -79,7 +79,7 @@ fn a_call_that_is_declined_while_the_run_waits_is_refused_in_the_persons_words()
 }
 
 #[test]
-fn a_question_that_is_withdrawn_while_the_run_waits_refuses_the_call_and_says_so() {
+fn a_question_withdrawn_while_the_run_waits_refuses_the_call() {
     let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
     wait_until_it_holds(&world);
     world.ok("ask-answer", &["cancel", "w"]);
@@ -89,7 +89,7 @@ fn a_question_that_is_withdrawn_while_the_run_waits_refuses_the_call_and_says_so
 }
 
 #[test]
-fn a_call_with_another_input_than_the_approved_one_is_a_new_question() {
+fn a_call_with_another_input_is_a_new_question() {
     let world = run_that_holds("1s", &json!([bash("note one")]));
     wait_until_it_asks(&world, 1);
     then(&world, "User chose: once", &json!([bash("note two")]));
@@ -100,7 +100,7 @@ fn a_call_with_another_input_than_the_approved_one_is_a_new_question() {
 }
 
 #[test]
-fn a_call_in_another_folder_than_the_approved_one_is_a_new_question() {
+fn a_call_in_another_folder_is_a_new_question() {
     let world = world_with("[limits]\nhold = '1s'\n");
     std::fs::create_dir(world.work().join("sub")).expect("a folder");
     begin(&world, &json!([bash("note one")]));
@@ -113,7 +113,7 @@ fn a_call_in_another_folder_than_the_approved_one_is_a_new_question() {
 }
 
 #[test]
-fn what_is_allowed_to_the_workflow_needs_no_question_until_it_is_revoked() {
+fn a_call_allowed_to_the_workflow_needs_no_question() {
     let world = run_that_holds("1s", &json!([bash("note one")]));
     wait_until_it_asks(&world, 1);
     then(&world, "User chose: workflow", &json!([bash("note one"), bash("note one"), {"text": "done"}]));
@@ -135,7 +135,7 @@ fn what_is_allowed_to_the_workflow_needs_no_question_until_it_is_revoked() {
 }
 
 #[test]
-fn a_supervisor_that_is_killed_while_it_holds_a_call_loses_neither_the_question_nor_its_answer() {
+fn a_supervisor_killed_while_it_holds_a_call_loses_nothing() {
     let world = run_that_holds("30m", &json!([bash("note one")]));
     wait_until_it_holds(&world);
     kill(world.processes("relaunch supervise")[0]);
@@ -148,7 +148,7 @@ fn a_supervisor_that_is_killed_while_it_holds_a_call_loses_neither_the_question_
 }
 
 #[test]
-fn a_run_whose_time_is_over_while_it_holds_a_call_ends_for_the_question_and_not_as_interrupted() {
+fn a_run_whose_time_ends_while_it_holds_a_call_has_asked() {
     // Long enough for a busy machine to come to the call.
     let world = world_with("[limits]\nrun_time = '45s'\nhold = '30m'\n");
     begin(&world, &json!([bash("note one")]));
@@ -162,28 +162,20 @@ fn a_run_whose_time_is_over_while_it_holds_a_call_ends_for_the_question_and_not_
     assert_eq!(made(&world), ["one"]);
 }
 
-/// How often the threads of a process have waited so far.
-fn waits(pid: u32) -> u64 {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
-    let status = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.ok()?.path().join("status")).ok();
-    let waits = |status: String| status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok());
-    tasks.filter_map(status).filter_map(waits).sum()
-}
-
 #[test]
-fn a_run_that_holds_a_call_sleeps_until_the_answer_comes_and_then_acts_at_once() {
+fn a_run_that_holds_a_call_sleeps_until_the_answer() {
     let world = run_that_holds("30m", &json!([bash("note one"), bash("note two"), bash("note three"), {"text": "done"}]));
     let mut quickest = std::time::Duration::MAX;
     for n in 1..=3 {
         wait_until_it_holds(&world);
         if n == 1 {
-            let supervisor = u32::try_from(world.processes("relaunch supervise")[0]).expect("a pid");
-            let (before, begun) = (waits(supervisor), std::time::Instant::now());
+            let supervisor = world.processes("relaunch supervise")[0];
+            let (before, begun) = (asleep(supervisor), std::time::Instant::now());
             // Something else that takes its time.
             for _ in 0..200 {
                 world.ok("checkpoint", &["path", "w"]);
             }
-            let (woken, seconds) = (waits(supervisor) - before, begun.elapsed().as_secs_f64());
+            let (woken, seconds) = (sleeps(supervisor) - before, begun.elapsed().as_secs_f64());
             assert!(woken as f64 <= 2.0 + seconds, "it woke up {woken} times in {seconds} seconds");
         }
         let begun = std::time::Instant::now();
@@ -213,7 +205,7 @@ fn of_two_stopped_calls_in_one_message_each_is_asked_about() {
 }
 
 #[test]
-fn two_stopped_calls_in_one_message_of_which_nobody_decides_in_time_end_the_run_once() {
+fn two_stopped_calls_without_a_decision_end_the_run_once() {
     let both = json!({"tools": [bash("note one"), bash("note two")]});
     let world = run_that_holds("1s", &json!([both]));
     let asked = wait_until_it_asks(&world, 1);
@@ -236,7 +228,7 @@ fn a_stop_while_a_call_is_held_withdraws_its_question() {
 }
 
 #[test]
-fn where_it_is_switched_off_a_stopped_call_is_refused_and_counted() {
+fn a_stopped_call_is_refused_where_that_is_switched_off() {
     let world = world_with("[approvals]\nask_stopped = false\n");
     begin(&world, &json!([bash("note one"), {"text": "left it"}]));
     assert_eq!(world.wait_state("w", "delivered")["result"], "left it");

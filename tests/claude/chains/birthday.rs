@@ -8,7 +8,7 @@ use serde_json::json;
 const FILES: [&str; 4] = ["ins1-a.md", "ins2-sa.md", "ins3-ssa.md", "ins4-sssa.md"];
 
 #[test]
-fn the_birthday_travels_from_the_leaf_to_the_root_for_one_turn_a_level_and_waiting_costs_nothing() {
+fn the_birthday_travels_to_the_root_for_one_turn_a_level() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = [\"Bash(ask-post:*)\", \"Bash(relaunch spawn:*)\"]\n");
     let seed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seed");

@@ -53,7 +53,7 @@ fn told(world: &ClaudeWorld, words: &str) -> Vec<String> {
 }
 
 #[test]
-fn eight_levels_are_woken_one_by_one_from_below_each_for_one_turn() {
+fn eight_levels_are_woken_one_by_one_for_one_turn_each() {
     let world = chain();
     for n in 1..8 {
         does(&world, &format!("l{n}"), json!([spawn(&format!("l{}", n + 1))]));
@@ -78,7 +78,7 @@ fn eight_levels_are_woken_one_by_one_from_below_each_for_one_turn() {
 }
 
 #[test]
-fn of_five_children_of_one_turn_the_two_that_ask_wake_the_parent_together() {
+fn two_of_five_children_that_ask_wake_the_parent_together() {
     let world = chain();
     let spawns: Vec<_> = (1..=5).map(|n| spawn(&format!("c{n}"))).collect();
     does(&world, "root", json!([{"tools": spawns}, {"text": "waiting"}]));
@@ -109,7 +109,7 @@ fn of_five_children_of_one_turn_the_two_that_ask_wake_the_parent_together() {
 }
 
 #[test]
-fn what_runs_in_the_background_wakes_its_parent_when_the_last_is_in() {
+fn background_runs_wake_their_parent_when_the_last_is_in() {
     let world = chain();
     let background = |id: &str| bash(&format!("relaunch spawn --background -w {id} --prompt 'Work as {id}.'"));
     does(&world, "root", json!([background("a"), background("b"), {"text": "both run"}]));
@@ -148,7 +148,7 @@ fn untouched(world: &ClaudeWorld, (session, before): &(String, Vec<u8>)) {
 }
 
 #[test]
-fn a_fork_without_progress_is_discarded_and_the_next_round_begins_from_the_checkpoint() {
+fn a_fork_without_progress_is_discarded() {
     let world = chain();
     let checkpoint = asked(&world);
     world.api.on("User chose: bad", json!([{"status": 400, "times": 99}]));
@@ -172,7 +172,7 @@ fn a_fork_without_progress_is_discarded_and_the_next_round_begins_from_the_check
 }
 
 #[test]
-fn a_fork_killed_before_its_first_reply_leaves_the_checkpoint_and_the_next_attempt_is_not_told_twice() {
+fn a_fork_killed_before_its_first_reply_is_not_told_twice() {
     let world = chain();
     let checkpoint = asked(&world);
     world.api.on("User chose: yes", json!([{"stall": true}]));
@@ -198,7 +198,7 @@ fn a_fork_killed_before_its_first_reply_leaves_the_checkpoint_and_the_next_attem
 }
 
 #[test]
-fn a_parent_killed_in_mid_spawn_is_told_so_calls_again_and_gets_the_same_child() {
+fn a_parent_killed_in_mid_spawn_gets_the_same_child() {
     let world = chain();
     world.add_hold("hold");
     world.configure("[relaunch]\nbackoff = '10ms'\n[runner.claude]\nallowed_tools = [\"Bash(hold:*)\", \"Bash(relaunch spawn:*)\"]\n");

@@ -26,7 +26,7 @@ fn system(request: &Request) -> String {
 }
 
 #[test]
-fn the_agents_prompt_model_and_tools_are_what_the_api_gets_and_a_model_of_ones_own_wins() {
+fn the_agents_prompt_model_and_tools_are_what_the_api_gets() {
     let mut world = project();
     world.keep_watching_from_the_start();
     world.api.on("look at it", json!([{"text": "two findings"}]));
@@ -51,7 +51,7 @@ fn the_agents_prompt_model_and_tools_are_what_the_api_gets_and_a_model_of_ones_o
         assert!(system(&turn).contains(words), "{name}: {}", system(&turn));
     }
 
-    // Of a built-in agent claude takes the tools, but not the prompt.
+    // claude takes the tools of a built-in agent, but not its prompt.
     spawn(&["--agent", "Explore"]);
     let tools = world.api.turns().pop().expect("a turn").tools();
     assert!(tools.iter().any(|t| t == "Read") && !tools.iter().any(|t| t == "Write" || t == "Edit"), "{tools:?}");
@@ -87,7 +87,7 @@ fn an_agent_that_asks_is_the_same_agent_when_it_is_woken() {
 }
 
 #[test]
-fn a_name_that_nobody_has_defined_is_parked_before_anything_is_asked_of_the_api_and_the_parent_is_told() {
+fn an_undefined_agent_name_is_parked_and_the_parent_told() {
     let mut world = project();
     world.configure("[runner.claude]\nallowed_tools = [\"Bash(relaunch spawn:*)\"]\n");
     world.keep_watching_from_the_start();
@@ -108,12 +108,12 @@ fn a_name_that_nobody_has_defined_is_parked_before_anything_is_asked_of_the_api_
     assert_eq!(run["failure"]["class"], "role");
     assert_eq!(run["failure"]["todo"], "define it, or name another: askbox agents list");
 
-    // In a parent's Bash it is one line and a status.
+    // A parent's Bash gets one line and a status.
     world.api.on("start one", json!([bash("relaunch spawn -w second --agent nobody --prompt go")]));
     let said = world.run("relaunch", &["spawn", "-w", "parent", "--prompt", "start one"]).ok().stdout;
     assert!(said.contains("Exit code 1\nparked (second): there is no agent `nobody`; known here: "), "{said}");
 
-    // Defined meanwhile, it goes on.
+    // It goes on once the name is defined.
     let file = world.work().join(".claude/agents/late.md");
     std::fs::write(file, "---\nname: Reviewer\ndescription: d\n---\nYou came late.\n").expect("a file");
     world.api.on("look at it", json!([{"text": "seen"}]));
@@ -133,7 +133,7 @@ fn an_invalid_agent_name_is_refused_at_once() {
 }
 
 #[test]
-fn an_agents_file_gives_it_no_permission_that_the_operator_did_not_give() {
+fn an_agents_file_gives_it_no_permission() {
     let mut world = project();
     world.configure("[approvals]\nask_stopped = false\n");
     let file = world.work().join(".claude/agents/bold.md");

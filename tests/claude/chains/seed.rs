@@ -1,10 +1,10 @@
-//! What polling sends, the scheme of the first sketch: see `tests/support/claude/polling.rs`. askbox sends nothing while a chain
-//! waits: see `birthday.rs`. `benches/polls.rs` prints the table of `docs/guide-chains.md`.
+//! The requests that polling sends, the scheme of the first sketch: see `crates/testkit/src/claude/polling.rs`. askbox sends nothing while
+//! a chain waits: see `birthday.rs`. `benches/polls.rs` prints the table of `docs/guide-chains.md`.
 
 use crate::support::claude::polling::polls;
 
 #[test]
-fn polling_asks_every_levels_model_twice_a_poll_and_without_a_fork_the_conversations_grow() {
+fn polling_asks_every_levels_model_twice_a_poll() {
     let forked = polls(2, "--fork-session");
     assert!(forked.iter().all(|p| p.requests == 8), "a tool call and a word on each of four levels");
     assert!(forked[1].bytes.abs_diff(forked[0].bytes) * 100 < forked[0].bytes, "as much each time");

@@ -1,12 +1,12 @@
-//! What the pages, the help, the prompts and the hints tell an agent to type is allowed to an agent that askbox launched with default
-//! settings, and prints what they say. The commands are taken from the texts themselves.
+//! Every command that the pages, the help, the prompts and the hints tell an agent to type is allowed to an agent that askbox launched
+//! with default settings, and prints what the text says. The commands are taken from the texts themselves.
 
 mod pages;
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
-use askbox::surface::args::checkpoint_args::Checkpoint;
-use askbox::surface::askbox::teaching::claude_md;
+use askbox::cli::args::checkpoint_args::Checkpoint;
+use askbox::commands::claude_md;
 use clap::CommandFactory;
 use pages::{Shown, fenced, hinted, page, prompted, quoted};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn impatient(mut shown: Vec<Shown>) -> Vec<Shown> {
 }
 
 #[test]
-fn the_commands_of_the_subagents_guide_are_allowed_and_print_what_the_guide_says() {
+fn the_commands_of_the_subagents_guide_print_what_it_says() {
     let world = watched();
     let shown = impatient(fenced(&page("docs/guide-subagent.md")));
     assert!(shown.len() >= 4, "{shown:#?}");
@@ -78,7 +78,7 @@ fn the_commands_of_the_subagents_guide_are_allowed_and_print_what_the_guide_says
 }
 
 #[test]
-fn the_commands_of_the_section_for_a_claude_md_are_allowed_and_know_the_id_of_a_run_of_askbox() {
+fn the_commands_of_the_claude_md_section_are_allowed() {
     let world = watched();
     let shown = fenced(claude_md::SECTION);
     assert!(shown.len() >= 2, "{shown:#?}");
@@ -95,7 +95,7 @@ fn the_commands_of_the_section_for_a_claude_md_are_allowed_and_know_the_id_of_a_
 }
 
 #[test]
-fn an_agents_part_of_the_tour_in_the_readme_is_allowed_and_prints_what_the_readme_says() {
+fn the_agents_part_of_the_readmes_tour_prints_what_it_says() {
     let world = watched();
     let tour = prompted(&page("README.md")).into_iter().filter(|s| s.typed.starts_with("checkpoint") || s.typed.starts_with("ask-post"));
     let (before, after): (Vec<Shown>, Vec<Shown>) = tour.partition(|s| !s.typed.starts_with("checkpoint get"));
@@ -111,7 +111,7 @@ fn an_agents_part_of_the_tour_in_the_readme_is_allowed_and_prints_what_the_readm
 }
 
 #[test]
-fn the_examples_in_the_help_of_ask_post_and_checkpoint_are_allowed_and_print_what_the_help_says() {
+fn the_examples_of_ask_post_and_checkpoint_are_allowed() {
     let world = watched();
     world.sh("echo '{\"workflow_id\": \"docs-42\", \"current_step\": \"review\"}' > state.json");
     let top = world.ok("checkpoint", &["--help"]);
@@ -134,7 +134,7 @@ fn the_examples_in_the_help_of_ask_post_and_checkpoint_are_allowed_and_print_wha
 }
 
 #[test]
-fn what_prompts_and_refusals_tell_an_agent_to_type_is_allowed_as_it_stands() {
+fn what_prompts_tell_an_agent_to_type_is_allowed_as_it_is() {
     let world = watched();
     // With settings of the operator's own, AskUserQuestion is refused in words.
     world.configure("[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
@@ -194,7 +194,7 @@ fn what_hints_tell_an_agent_to_type_is_allowed_and_helps() {
 
 /// If one of these is allowed one day, the guide can show it first.
 #[test]
-fn what_the_guide_calls_refused_is_refused_by_default_and_what_it_calls_allowed_is_not() {
+fn what_the_guide_calls_refused_is_refused_by_default() {
     let world = watched();
     world.configure("[approvals]\nask_stopped = false\n");
     world.sh("echo '{\"question\": \"Which?\"}' > question.json; echo '{}' > state.json");
@@ -229,7 +229,7 @@ fn what_the_guide_calls_refused_is_refused_by_default_and_what_it_calls_allowed_
 }
 
 #[test]
-fn the_commands_of_the_guide_to_chains_are_allowed_with_the_permissions_that_it_names() {
+fn the_commands_of_the_guide_to_chains_need_what_it_names() {
     let guide = page("docs/guide-chains.md");
     let permissions: Vec<&str> = guide.lines().skip_while(|l| *l != "    [runner.claude]").take_while(|l| !l.is_empty()).collect();
     assert_eq!(permissions.len(), 2, "{permissions:#?}");
@@ -251,7 +251,7 @@ fn the_commands_of_the_guide_to_chains_are_allowed_with_the_permissions_that_it_
 }
 
 #[test]
-fn the_commands_of_the_main_agents_guide_are_allowed_with_the_permissions_that_it_names() {
+fn the_commands_of_the_main_agents_guide_need_what_it_names() {
     let guide = page("docs/guide-main-agent.md");
     let rules: Vec<String> =
         guide.split('`').filter(|s| s.starts_with("Bash(") && s.ends_with(')')).map(|rule| format!("--allowedTools={rule}")).collect();

@@ -49,7 +49,7 @@ pub fn fenced(text: &str) -> Vec<Shown> {
     shown
 }
 
-/// The commands behind a `$ `, each with the indented lines below it. What follows a line that begins "In a script" is left out.
+/// The commands behind a `$ `, each with the indented lines below it. The lines below one that begins "In a script" are left out.
 pub fn prompted(text: &str) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
     let (mut in_a_script, mut prints, mut continues) = (false, false, false);

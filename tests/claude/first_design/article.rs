@@ -9,8 +9,8 @@ const FILES: [&str; 4] = ["ins1-a.md", "ins2-sa.md", "ins3-ssa.md", "ins4-sssa.m
 
 const OLD_ROW: &str = "| _ask_ \"{q}\" | Create question.md, then terminate with signal |";
 
-/// The article's folder: its CLAUDE.md, its instructions, and `agent-cli`. Each agent reads its instructions and does the one action
-/// that they and CLAUDE.md's table say; past its last step the scripted model ends with what the tool said, which is the article's
+/// The article's folder: its CLAUDE.md, its instructions, and `agent-cli`. Each agent reads its instructions and does the one action that
+/// its instructions and CLAUDE.md's table say. Past its last step the scripted model ends with what the tool said: the article's
 /// "_terminate_ with the sub-agent's reply".
 fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
@@ -33,7 +33,7 @@ fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
 }
 
 #[test]
-fn the_chain_of_the_article_waits_is_polled_for_nothing_and_ends_with_the_birthday_once_ask_means_ask_post() {
+fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
     let claude_md = seed("CLAUDE.md").replace(OLD_ROW, "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |");
     assert!(claude_md.contains("ask-post"), "the one row that changes");
     let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")]);
@@ -49,7 +49,7 @@ fn the_chain_of_the_article_waits_is_polled_for_nothing_and_ends_with_the_birthd
         assert!(turns.iter().any(|t| t.tool_results().join("\n").contains(instructions.trim())), "{file} was read");
     }
     assert!(turns.iter().all(|t| t.model_text().contains("| _spawn_ `{f}.md` | Run `$PWD/agent-cli spawn $PWD/{f}.md` |")));
-    // "Attempt 1: SGN_RESUME → SGN_PEND_ONGOING", "Attempt 2", "Attempt 3"; here no model is asked.
+    // "Attempt 1: SGN_RESUME → SGN_PEND_ONGOING", "Attempt 2", "Attempt 3". Here the model is not asked.
     for _ in 0..3 {
         assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "SGN_PEND_ONGOING");
     }
@@ -65,7 +65,7 @@ fn the_chain_of_the_article_waits_is_polled_for_nothing_and_ends_with_the_birthd
 }
 
 #[test]
-fn with_its_claude_md_verbatim_the_agent_that_writes_question_md_is_parked_and_every_level_is_told_why() {
+fn with_its_claude_md_the_agent_that_writes_a_file_is_parked() {
     let claude_md = seed("CLAUDE.md");
     let mut world = project(&claude_md, &[]);
     let question = world.work().join("question.md");

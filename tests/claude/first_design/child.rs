@@ -1,4 +1,5 @@
-//! What three documents say of a child: its own system prompt and no Task tool, thirty rounds, seen and stopped while it works.
+//! Three documents say this of a child: it has its own system prompt and no Task tool, it has thirty rounds, and it can be seen and
+//! stopped while it works.
 
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
@@ -17,7 +18,7 @@ You are an elite Python backend testing specialist...
 ";
 
 #[test]
-fn a_child_has_the_system_prompt_of_its_agent_no_task_tool_and_the_parent_gets_its_last_text_as_the_tools_result() {
+fn a_child_has_its_agents_prompt_and_returns_its_last_text() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\ntask_tool = false\nallowed_tools = ['Bash(relaunch spawn:*)']\n");
     world.keep_watching_from_the_start();
@@ -55,7 +56,7 @@ fn by_default_an_agent_keeps_its_task_tool() {
 }
 
 #[test]
-fn after_thirty_rounds_a_child_is_cut_off_and_its_parent_is_given_what_it_had() {
+fn after_thirty_rounds_a_child_is_cut_off_with_what_it_had() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\ntask_tool = false\nallowed_tools = ['Bash(relaunch spawn:*)']\n[limits]\nturns = 30\n");
     world.keep_watching_from_the_start();
@@ -76,7 +77,7 @@ fn after_thirty_rounds_a_child_is_cut_off_and_its_parent_is_given_what_it_had() 
 }
 
 #[test]
-fn a_parent_sees_its_child_work_and_a_stop_lets_the_call_in_flight_end_and_returns_the_partial_work() {
+fn a_stop_of_a_child_lets_the_call_in_flight_end() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash']\n");
     world.add_hold("hold");
@@ -85,15 +86,14 @@ fn a_parent_sees_its_child_work_and_a_stop_lets_the_call_in_flight_end_and_retur
     world.api.on(task, json!([{"text": "I begin with unrelated modules.", "tool": "Bash", "input": {"command": "hold"}}, bash("echo more"), {"text": "never said"}]));
     world.run("relaunch", &["spawn", "--background", "-w", "child", "--prompt", task]).ok();
     world.wait_for_hold("hold");
-    let events = world.events("child");
-    assert!(events.iter().any(|e| e["type"] == "tool_call") && !events.iter().any(|e| e["type"] == "tool_result"), "{events:#?}");
+    // The program may run before its supervisor has written that the agent called it.
+    let seen = || Some(world.events("child")).filter(|events| events.iter().any(|e| e["type"] == "tool_call"));
+    let events = crate::support::until("the call is seen", seen);
+    assert!(!events.iter().any(|e| e["type"] == "tool_result"), "{events:#?}");
     let stopped = std::thread::scope(|scope| {
         let stop = scope.spawn(|| world.run("relaunch", &["stop", "--json", "child"]).ok().json());
         // The call in flight is allowed to finish, once the run knows that it is to stop.
-        crate::support::until("the stop", || {
-            let rounds = world.names("runs/child");
-            rounds.iter().any(|round| world.in_mailbox(format!("runs/child/{round}/1/stop.json")).exists()).then_some(())
-        });
+        crate::support::until("the stop", || world.audit("child").iter().any(|event| event == "stop_requested"));
         world.release("hold");
         stop.join().expect("it stopped")
     });

@@ -6,7 +6,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
 #[test]
-fn a_child_that_read_many_files_returns_its_summary_and_none_of_what_it_read() {
+fn a_child_that_read_many_files_returns_its_summary_only() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\ntask_tool = false\nallowed_tools = ['Bash(relaunch spawn:*)']\n");
     world.keep_watching_from_the_start();
@@ -29,7 +29,7 @@ fn a_child_that_read_many_files_returns_its_summary_and_none_of_what_it_read() {
 }
 
 #[test]
-fn what_a_child_may_not_do_alone_goes_to_a_person_and_the_parent_then_verifies_the_result() {
+fn what_a_child_may_not_do_alone_goes_to_a_person() {
     let mut world = ClaudeWorld::new();
     world.configure("[limits]\nhold = '1s'\n[runner.claude]\nallowed_tools = ['Bash(relaunch spawn:*)', 'Bash(cat:*)']\n");
     world.keep_watching_from_the_start();

@@ -1,5 +1,5 @@
-//! The five documents of the first design, gone through with the real `claude`: what they say is typed verbatim, and what has to come
-//! of it stands beside it. What works unchanged and what does not is told to users in `docs/guide-first-design.md`.
+//! The five documents of the first design, gone through with the real `claude`. The tests type what the documents say, verbatim, beside
+//! the result that has to come. `docs/guide-first-design.md` tells users what works unchanged and what does not.
 //!
 //! | file | document |
 //! |---|---|

@@ -9,7 +9,7 @@ use crate::support::output;
 use serde_json::json;
 
 #[test]
-fn the_three_snippets_run_verbatim_and_the_relaunched_claude_reads_answer_and_state_from_the_checkpoint() {
+fn the_three_snippets_run_and_claude_reads_the_answer() {
     let world = ClaudeWorld::new();
     let id = world.id("workflow");
     let checkpoint = format!("/tmp/workflow_{id}_checkpoint.json");

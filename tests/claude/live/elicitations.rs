@@ -1,4 +1,4 @@
-//! What another MCP server asks the user while a run is alive. The server repeats the reply that it got as its tool's result.
+//! Questions that another MCP server asks the user while a run is alive. The server repeats the reply that it got as its tool's result.
 
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,7 @@ fn question(world: &ClaudeWorld) -> Value {
     world.document("pending/w.json")
 }
 
-/// What the server was told at last, as the model read it.
+/// The server's latest reply, as the model read it.
 fn reply(world: &ClaudeWorld) -> String {
     world.wait_status("w", "the end of the run", |_| world.rounds("closed", "w").len() >= 2 && world.names("running").is_empty());
     assert!(world.names("pending").is_empty() && world.names("answered").is_empty());
@@ -51,7 +51,7 @@ fn reply(world: &ClaudeWorld) -> String {
 }
 
 #[test]
-fn a_form_of_another_server_is_answered_in_the_mailbox_while_no_request_goes_to_the_model() {
+fn a_servers_form_is_answered_without_a_request_to_the_model() {
     let fields = json!({
         "size": {"type": "string", "enum": ["small", "large"]},
         "pieces": {"type": "integer", "minimum": 1, "maximum": 9},
@@ -72,7 +72,7 @@ fn a_form_of_another_server_is_answered_in_the_mailbox_while_no_request_goes_to_
 }
 
 #[test]
-fn a_number_outside_the_bounds_of_the_form_is_refused_before_it_is_an_answer() {
+fn a_number_outside_the_forms_bounds_is_refused_at_once() {
     let world = run_in_which_a_server_asks("30m", &form(&json!({"pieces": {"type": "integer", "minimum": 1, "maximum": 9}}), &["pieces"]));
     question(&world);
     for outside in ["10", "0", "1.5"] {
@@ -85,7 +85,7 @@ fn a_number_outside_the_bounds_of_the_form_is_refused_before_it_is_an_answer() {
 }
 
 #[test]
-fn an_answer_outside_the_bounds_of_the_form_is_asked_again_and_not_given_to_the_server() {
+fn an_answer_outside_the_forms_bounds_is_asked_again() {
     // The mailbox has no bounds for a text.
     let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string", "maxLength": 3}}), &["name"]));
     let first = question(&world);
@@ -127,7 +127,7 @@ fn what_the_user_asks_back_about_a_form_reaches_the_agent() {
 }
 
 #[test]
-fn two_servers_that_ask_at_once_are_answered_one_after_the_other() {
+fn two_servers_that_ask_at_once_are_answered_in_turn() {
     let (one, two) = (form(&json!({"one": {"type": "string"}}), &["one"]), form(&json!({"two": {"type": "string"}}), &["two"]));
     let world = run_in_which_servers_ask("30m", &[("shop", &one), ("bank", &two)]);
     let first = question(&world);
@@ -142,7 +142,7 @@ fn two_servers_that_ask_at_once_are_answered_one_after_the_other() {
     assert_eq!(world.rounds("closed", "w").len(), 3);
 }
 
-/// A run in which a server asks for a name, whose supervisor was killed meanwhile. Returns the question.
+/// A run whose server asks for a name, and whose supervisor was killed while it asked. Returns the question.
 fn run_whose_supervisor_was_killed() -> (ClaudeWorld, Value) {
     let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
     let asked = question(&world);
@@ -154,7 +154,7 @@ fn run_whose_supervisor_was_killed() -> (ClaudeWorld, Value) {
     (world, asked)
 }
 
-/// The step in which the agent calls the tool again.
+/// The step that makes the agent call the tool again.
 fn order(ask: &Value) -> Value {
     json!({"tool": "mcp__shop__order", "input": {"ask": ask}})
 }
@@ -164,7 +164,7 @@ fn ask_for_a_name() -> Value {
 }
 
 #[test]
-fn a_servers_question_outlives_a_killed_supervisor_and_the_server_has_its_answer_when_it_asks_again() {
+fn a_servers_question_outlives_a_killed_supervisor() {
     let (world, _) = run_whose_supervisor_was_killed();
     let requests = world.api.turns().len();
     world.api.on("User chose: Ann", json!([order(&ask_for_a_name()), order(&ask_for_a_name()), {"text": "thank you"}]));
@@ -183,7 +183,7 @@ fn a_servers_question_outlives_a_killed_supervisor_and_the_server_has_its_answer
 }
 
 #[test]
-fn a_run_whose_time_is_over_while_a_server_waits_ends_for_the_question_and_not_as_interrupted() {
+fn a_run_whose_time_ends_while_a_server_waits_has_asked() {
     // Long enough for a busy machine to come to the question.
     let world = run_with_limits("hold = '30m'\nrun_time = '45s'", &[("shop", &ask_for_a_name())]);
     let asked = question(&world);
@@ -202,7 +202,7 @@ fn a_run_whose_time_is_over_while_a_server_waits_ends_for_the_question_and_not_a
 }
 
 #[test]
-fn an_answer_that_a_server_may_have_had_before_a_process_died_is_not_given_a_second_time() {
+fn an_answer_a_server_may_have_had_is_not_given_twice() {
     let (world, asked) = run_whose_supervisor_was_killed();
     let id = asked["question_id"].as_str().expect("an id");
     // As if the supervisor had died between the mark and its next step.
@@ -222,7 +222,7 @@ fn an_answer_that_a_server_may_have_had_before_a_process_died_is_not_given_a_sec
 }
 
 #[test]
-fn a_question_that_its_server_takes_back_is_withdrawn_and_the_run_goes_on() {
+fn a_question_its_server_takes_back_is_withdrawn() {
     let mut world = ClaudeWorld::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cancelling_mcp_server.py");
     let servers = json!({"mcpServers": {"shop": {"command": "python3", "args": [script]}}});
@@ -260,7 +260,7 @@ fn a_form_that_is_declined_is_declined() {
 }
 
 #[test]
-fn an_address_is_shown_and_a_question_that_nobody_answers_in_time_is_cancelled_and_withdrawn() {
+fn an_address_is_shown_and_an_unanswered_question_cancelled() {
     let ask = json!({"mode": "url", "message": "Log in.", "url": "https://shop.invalid/login", "elicitationId": "e1"});
     let world = run_in_which_a_server_asks("2s", &ask);
     assert!(reply(&world).contains(r#""action": "cancel""#));

@@ -35,7 +35,7 @@ fn a_batch_arrives_with_each_question_beside_its_answer() {
 }
 
 #[test]
-fn a_declined_question_reaches_the_agent_as_a_refusal_with_its_note() {
+fn a_declined_question_reaches_the_agent_as_a_refusal() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.ask("no", &["May I drop the table?", "-t", "yes_no"]);
@@ -49,7 +49,7 @@ fn a_declined_question_reaches_the_agent_as_a_refusal_with_its_note() {
 }
 
 #[test]
-fn a_default_that_applies_on_expiry_is_recorded_as_such_and_told_as_such() {
+fn a_default_on_expiry_is_recorded_and_told_as_such() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.api.on("so the default that was set applies", json!([{"text": "not tonight"}]));
@@ -111,7 +111,7 @@ fn a_longer_answer_goes_by_a_file_that_the_agent_may_read() {
 }
 
 #[test]
-fn an_agent_that_was_asked_back_and_does_not_ask_again_is_shown_to_the_person() {
+fn an_agent_that_does_not_ask_again_is_shown_to_the_person() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     for (id, asks_again) in [("mute", false), ("again", true)] {

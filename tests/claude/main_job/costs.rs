@@ -17,7 +17,7 @@ fn usd(value: &Value) -> f64 {
 }
 
 #[test]
-fn a_resume_and_a_fork_of_a_session_are_booked_with_their_own_turns_alone() {
+fn a_resume_and_a_fork_are_booked_with_their_own_turns() {
     needs_claude!(CostOfTheTurn);
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nmode = 'resume'\nbackoff = '10ms'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");
@@ -47,7 +47,7 @@ fn a_resume_and_a_fork_of_a_session_are_booked_with_their_own_turns_alone() {
 }
 
 #[test]
-fn the_real_agent_stops_at_the_budget_that_is_left_and_is_parked_with_its_session() {
+fn the_real_agent_stops_at_the_budget_that_is_left() {
     let mut world = ClaudeWorld::new();
     world.configure("[limits]\nrun_cost = 0.001\n");
     world.keep_watching_from_the_start();

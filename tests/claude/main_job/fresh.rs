@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_and_answer() {
+fn a_session_that_asked_is_relaunched_once_with_the_answer() {
     let mut world = ClaudeWorld::new();
     let save = "checkpoint save docs-1 --step review --completed draft --pending publish --next-action 'apply the choice'";
     let ask = "ask-post 'The sections overlap. How should we proceed?' -w docs-1 -o merge='Merge into one' -o keep='Keep both'";
@@ -59,7 +59,7 @@ fn a_session_that_asked_and_ended_is_relaunched_once_with_checkpoint_question_an
         answer["answer"]["at"], record["claimed_at"], record["started_at"]
     );
     // What it costs beside the agent's own start is milliseconds; this only says that nothing slept in between.
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_workflow_id_that_only_the_environment_knows_is_enough() {
 }
 
 #[test]
-fn a_second_round_gets_its_own_answer_and_starts_only_after_the_first_run_has_ended() {
+fn a_second_round_starts_only_after_the_first_run_has_ended() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(checkpoint:*)', 'Bash(hold:*)']\n");
     world.add_hold("hold");

@@ -30,7 +30,7 @@ fn in_the_middle_of_a_tool(world: &mut ClaudeWorld) -> String {
     round
 }
 
-/// What has to be true once the run was recovered. `before`: the processes of the first attempt.
+/// Checks that must hold once the run was recovered. `before`: the processes of the first attempt.
 #[track_caller]
 fn recovered(world: &ClaudeWorld, round: &str, before: &[i32]) {
     let request = world.api.wait_for_text("Your process was interrupted", 1, LIMIT);
@@ -56,7 +56,7 @@ fn recovered(world: &ClaudeWorld, round: &str, before: &[i32]) {
 }
 
 #[test]
-fn a_supervisor_killed_in_the_middle_of_a_tool_takes_its_agent_along_and_the_session_goes_on() {
+fn a_supervisor_killed_within_a_tool_takes_its_agent_along() {
     let mut world = ClaudeWorld::new();
     let round = in_the_middle_of_a_tool(&mut world);
     let supervisors = world.processes("relaunch supervise");
@@ -67,7 +67,7 @@ fn a_supervisor_killed_in_the_middle_of_a_tool_takes_its_agent_along_and_the_ses
 }
 
 #[test]
-fn a_run_goes_on_without_its_watcher_and_is_recovered_by_the_next_one() {
+fn a_run_goes_on_without_its_watcher_until_the_next_one() {
     let mut world = ClaudeWorld::new();
     let round = in_the_middle_of_a_tool(&mut world);
     world.stop_watching();
@@ -93,7 +93,7 @@ fn a_run_whose_watcher_was_killed_is_delivered_without_it() {
 }
 
 #[test]
-fn an_overloaded_api_is_tried_again_and_the_answer_is_shown_once() {
+fn an_overloaded_api_is_tried_again_with_the_answer_once() {
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nbackoff = '2s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
     world.keep_watching_from_the_start();
@@ -119,7 +119,7 @@ fn an_overloaded_api_is_tried_again_and_the_answer_is_shown_once() {
 }
 
 #[test]
-fn a_wrong_key_parks_the_run_at_once_with_the_reason_and_a_retry_delivers_it() {
+fn a_wrong_key_parks_the_run_at_once_until_a_retry() {
     let mut world = ClaudeWorld::new();
     // By itself the agent tries a 401 for three minutes.
     world.configure("[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");
@@ -140,7 +140,7 @@ fn a_wrong_key_parks_the_run_at_once_with_the_reason_and_a_retry_delivers_it() {
 }
 
 #[test]
-fn a_missing_claude_parks_with_a_reason_that_helps_and_a_retry_brings_it_home() {
+fn a_missing_claude_parks_with_a_reason_until_a_retry() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.remove_claude();
@@ -165,7 +165,7 @@ fn a_missing_claude_parks_with_a_reason_that_helps_and_a_retry_brings_it_home() 
 }
 
 #[test]
-fn an_agent_that_dies_at_its_start_is_tried_again_and_then_parked_with_what_it_said() {
+fn an_agent_that_dies_at_its_start_is_parked_in_the_end() {
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nbackoff = '10ms'\nattempts = 2\n[runner.claude]\nargs = ['--no-such-option']\n");
     world.keep_watching_from_the_start();

@@ -1,5 +1,5 @@
-//! The product's main job with the real `claude`: a question that was answered relaunches its agent, once, with the answer.
-//! What the API received is the proof.
+//! The product's main job with the real `claude`: a question that was answered relaunches its agent, once, with the answer. The requests
+//! that the API received are the proof.
 
 mod answers;
 mod costs;

@@ -6,7 +6,7 @@ use crate::support::claude::bash;
 use crate::support::{ClaudeWorld, LIMIT, until};
 
 #[test]
-fn a_tap_on_the_page_reaches_the_model_and_the_page_shows_its_result() {
+fn a_tap_on_the_page_reaches_the_model_and_shows_its_result() {
     let mut world = ClaudeWorld::new();
     let ask = "ask-post 'The sections overlap. How should we proceed?' -w docs-1 -o merge='Merge into one' -o keep='Keep both'";
     world.user_session(&json!([bash("checkpoint save docs-1 --next-action 'apply the choice'"), bash(ask), {"text": "I have asked."}]));

@@ -37,7 +37,7 @@ fn answered_and_delivered(world: &ClaudeWorld, answer: &str, result: &str) -> Va
 }
 
 #[test]
-fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stays_byte_for_byte() {
+fn a_run_that_asked_without_a_checkpoint_is_forked() {
     for config in ["[relaunch]\nmode = 'resume'\n", ""] {
         let Asked { world, session, transcript } = asked_in_a_run_of_ours(config);
         let before = std::fs::read(&transcript).expect("its bytes");
@@ -63,7 +63,7 @@ fn a_run_of_ours_that_asked_without_a_checkpoint_is_forked_and_its_original_stay
 }
 
 #[test]
-fn mode_auto_starts_a_fresh_session_where_the_question_has_a_checkpoint() {
+fn mode_auto_starts_a_fresh_session_with_a_checkpoint() {
     let Asked { world, session, .. } = asked_in_a_run_of_ours("");
     world.api.on(
         "User chose: beta",
@@ -82,7 +82,7 @@ fn mode_auto_starts_a_fresh_session_where_the_question_has_a_checkpoint() {
 }
 
 #[test]
-fn a_session_that_a_user_started_is_never_resumed_and_the_events_say_so() {
+fn a_session_that_a_user_started_is_never_resumed() {
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nmode = 'resume'\n");
     // A Task-tool subagent's Bash sees the same session id as its main session's.
@@ -104,7 +104,7 @@ fn a_session_that_a_user_started_is_never_resumed_and_the_events_say_so() {
 }
 
 #[test]
-fn a_session_whose_transcript_is_gone_is_not_resumed_and_the_events_say_so() {
+fn a_session_whose_transcript_is_gone_is_not_resumed() {
     let Asked { world, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
     std::fs::remove_file(transcript).expect("it was there");
     world.api.on("User chose: beta", json!([{"text": "went on"}]));
@@ -116,7 +116,7 @@ fn a_session_whose_transcript_is_gone_is_not_resumed_and_the_events_say_so() {
 }
 
 #[test]
-fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fresh_prompt() {
+fn a_transcript_that_vanishes_after_the_claim_means_fresh() {
     let Asked { world, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
     world.remove_claude();
     world.answer("w", "beta");
@@ -132,7 +132,7 @@ fn a_transcript_that_vanishes_after_the_claim_leaves_a_fresh_session_with_a_fres
 }
 
 #[test]
-fn a_session_that_asked_for_another_workflow_is_forked_only_once_its_own_run_has_ended() {
+fn a_session_is_forked_only_once_its_own_run_has_ended() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(ask-post:*)', 'Bash(hold:*)']\n");
     world.add_hold("hold");

@@ -16,7 +16,7 @@ fn only_launched(world: &ClaudeWorld, times: usize) {
 }
 
 #[test]
-fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out() {
+fn a_run_may_ask_and_save_and_is_refused_everything_else() {
     let mut world = ClaudeWorld::new();
     world.configure("[approvals]\nask_stopped = false\n");
     world.keep_watching_from_the_start();
@@ -51,7 +51,7 @@ fn a_run_may_ask_and_save_and_whatever_else_it_tries_is_refused_with_the_way_out
 }
 
 #[test]
-fn nothing_of_an_outer_session_reaches_the_agent_but_its_key_and_its_config_do() {
+fn nothing_of_an_outer_session_reaches_the_agent_but_its_key() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
     world.add_script("show-env", "env -0 > env.txt");
@@ -112,7 +112,7 @@ fn relaunch_with_an_id_runs_the_answer_in_the_foreground() {
 }
 
 #[test]
-fn relaunch_prompt_hands_the_answer_to_a_main_agent_and_nobody_is_launched() {
+fn relaunch_prompt_hands_the_answer_to_a_main_agent() {
     let mut world = ClaudeWorld::new();
     world.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
     world.answer("w", "now");
@@ -151,7 +151,7 @@ fn a_waiting_asker_receives_the_answer_and_no_agent_is_launched() {
 }
 
 #[test]
-fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
+fn a_run_that_waits_for_its_next_answer_gets_it_in_the_run() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
@@ -167,7 +167,7 @@ fn a_run_of_ours_that_waits_for_its_next_answer_gets_it_in_the_same_run() {
 }
 
 #[test]
-fn relaunch_prompt_says_all_that_a_new_agent_needs_even_where_a_session_could_be_forked() {
+fn relaunch_prompt_says_all_that_a_new_agent_needs() {
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nmode = 'resume'\n");
     world.keep_watching_from_the_start();

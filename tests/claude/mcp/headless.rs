@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{call, find, servers, which_database};
 use crate::support::{ClaudeWorld, until};
 
-/// What the model was told as the result of its last call, in a session of a user with the server; `meanwhile` runs beside it.
+/// The result of the model's last call, in a session of a user with the server. `meanwhile` runs beside it.
 fn told(world: &ClaudeWorld, steps: &serde_json::Value, meanwhile: impl FnOnce() + Send) -> String {
     let args = ["--mcp-config", &servers(), "--allowedTools=mcp__askbox"];
     std::thread::scope(|scope| {
@@ -16,7 +16,7 @@ fn told(world: &ClaudeWorld, steps: &serde_json::Value, meanwhile: impl FnOnce()
 }
 
 #[test]
-fn an_answer_in_time_is_the_tools_result_and_no_agent_is_started() {
+fn a_headless_answer_in_time_is_the_tools_result() {
     let mut world = ClaudeWorld::new();
     world.configure("[mcp]\nwait = \"10m\"");
     world.keep_watching_from_the_start();
@@ -32,7 +32,7 @@ fn an_answer_in_time_is_the_tools_result_and_no_agent_is_started() {
 }
 
 #[test]
-fn after_a_turn_that_ended_without_an_answer_an_agent_goes_on_from_the_checkpoint() {
+fn after_a_turn_without_an_answer_an_agent_goes_on() {
     let mut world = ClaudeWorld::new();
     world.configure("[mcp]\nwait = \"0s\"");
     world.keep_watching_from_the_start();

@@ -24,7 +24,7 @@ fn which() -> Value {
 }
 
 #[test]
-fn the_answer_is_the_result_of_the_very_call_although_the_watcher_was_restarted() {
+fn the_answer_is_the_calls_result_after_a_watchers_restart() {
     let mut world = run_that_asks(&json!([find(&["ask_user"]), call("ask_user", &which()), {"text": "built"}]));
     assert_eq!(world.document("pending/w.json")["tool_call"]["name"], "mcp__askbox__ask_user");
     world.stop_watching();
@@ -40,7 +40,7 @@ fn the_answer_is_the_result_of_the_very_call_although_the_watcher_was_restarted(
 }
 
 #[test]
-fn a_refusal_and_a_question_of_the_persons_reach_the_model_as_what_they_are() {
+fn a_refusal_and_a_counter_question_reach_the_model() {
     for (script, expected) in [
         ("ask-answer decline w --note 'ask the DBA'", ["The user declined to answer", "ask the DBA"]),
         ("ask-answer ask-back w 'How many users?'", ["The user asks back", "How many users?"]),

@@ -14,7 +14,7 @@ fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
 }
 
 #[test]
-fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_resumed() {
+fn an_answer_reaches_the_model_after_the_terminal_was_killed() {
     let mut world = ClaudeWorld::used_before();
     world.keep_watching_from_the_start();
     let session = uuid();
@@ -42,7 +42,7 @@ fn the_terminal_is_killed_and_the_answer_reaches_the_model_when_the_session_is_r
 }
 
 #[test]
-fn a_session_whose_user_left_and_stopped_its_tasks_gets_the_answer_once_it_is_resumed() {
+fn a_user_who_left_gets_the_answer_in_a_resumed_session() {
     let mut world = ClaudeWorld::used_before();
     world.keep_watching_from_the_start();
     let session = uuid();

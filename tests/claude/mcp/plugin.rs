@@ -30,7 +30,7 @@ fn which_colour() -> Value {
     json!({"question": "Which colour?", "workflow_id": "sub", "options": [{"label": "red"}, {"label": "blue"}]})
 }
 
-/// What a session is told about its servers and tools when it starts.
+/// The event that tells a session about its servers and tools when it starts.
 #[track_caller]
 fn init(world: &ClaudeWorld, args: &[&str]) -> Value {
     let said = world.prompt_stream(r#"@@[{"text":"done"}]"#, args).ok().stdout;
@@ -50,7 +50,7 @@ fn assert_has_the_server(init: &Value, how: &str) {
 }
 
 #[test]
-fn each_way_to_install_the_plugin_brings_a_connected_server_with_its_tools() {
+fn each_way_to_install_the_plugin_brings_its_server() {
     assert_has_the_server(&init(&ClaudeWorld::new(), &["--plugin-dir", PLUGIN]), "--plugin-dir");
 
     let world = ClaudeWorld::new();
@@ -70,7 +70,7 @@ fn each_way_to_install_the_plugin_brings_a_connected_server_with_its_tools() {
 }
 
 #[test]
-fn without_the_programs_the_plugin_stops_no_session_and_the_model_is_told_that_the_server_failed() {
+fn without_the_programs_the_plugin_stops_no_session() {
     let world = ClaudeWorld::without_askbox();
     let mut command = world.claude();
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
@@ -85,7 +85,7 @@ fn without_the_programs_the_plugin_stops_no_session_and_the_model_is_told_that_t
 }
 
 #[test]
-fn the_plugins_tools_ask_and_look_without_a_permission_and_stop_nothing_without_one() {
+fn the_plugins_tools_need_no_permission_but_to_stop() {
     let world = ClaudeWorld::new();
     world.configure("[mcp]\nwait = \"0s\"");
     let of_workflow = json!({"workflow_id": "sub"});
@@ -114,7 +114,7 @@ fn the_plugins_tools_ask_and_look_without_a_permission_and_stop_nothing_without_
 }
 
 #[test]
-fn a_subagent_asks_with_the_tool_is_told_to_end_and_the_answer_starts_an_agent() {
+fn a_subagent_that_asks_with_the_tool_is_told_to_end() {
     let mut world = ClaudeWorld::new();
     world.configure("[mcp]\nwait = \"0s\"");
     world.keep_watching_from_the_start();
@@ -137,9 +137,9 @@ fn a_subagent_asks_with_the_tool_is_told_to_end_and_the_answer_starts_an_agent()
     assert!(resumed.contains("checkpoints/sub.json"), "{resumed}");
 }
 
-/// Claude Code declares tasks in the requests of the session itself, and not in those of its subagents (measured on 2.1.330).
+/// Claude Code declares tasks in the requests of the session itself, and not in the requests of its subagents (measured on 2.1.330).
 #[test]
-fn a_subagent_in_a_terminal_waits_with_its_call_and_an_answer_in_time_is_the_calls_result() {
+fn a_subagent_in_a_terminal_waits_with_its_call() {
     let mut world = ClaudeWorld::used_before();
     world.configure("[mcp]\nwait = \"10m\"");
     world.keep_watching_from_the_start();
@@ -163,7 +163,7 @@ fn a_subagent_in_a_terminal_waits_with_its_call_and_an_answer_in_time_is_the_cal
 }
 
 #[test]
-fn a_run_of_a_person_who_has_the_plugin_asks_with_its_tool_once_and_has_the_answer_as_its_result() {
+fn a_run_of_a_plugins_owner_asks_with_its_tool_once() {
     let mut world = ClaudeWorld::new();
     world.ok("askbox", &["setup", "--yes", "--only", "plugin"]);
     world.keep_watching_from_the_start();

@@ -1,15 +1,15 @@
-//! Python's client of the protocol, `mcp` of PyPI, in both eras: nothing of it is ours, and neither is its way of speaking.
+//! Python's client of the protocol, `mcp` of PyPI, in both eras. We wrote no part of it, and it speaks in its own way.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::support::program;
 use crate::support::tools::available;
-use crate::support::world::program;
 use crate::support::{ClaudeWorld, Running, until};
 
-/// The Python that `tests/run` has installed the client for.
+/// The Python that `tests/run` has installed the client into.
 #[track_caller]
 fn python() -> String {
     std::env::var("ASKBOX_TEST_PYTHON_MCP")
@@ -17,7 +17,7 @@ fn python() -> String {
 }
 
 #[test]
-fn pythons_client_asks_waits_and_is_told_to_end_its_turn_in_both_eras() {
+fn pythons_client_asks_and_waits_in_both_eras() {
     if !available("python-mcp") {
         return;
     }

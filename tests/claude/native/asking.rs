@@ -35,13 +35,13 @@ pub fn wait_until_it_asks(world: &ClaudeWorld) -> Value {
     world.wait_status("w", "asking", |s| s["state"] == "pending" && world.names("running").is_empty())
 }
 
-/// What the model was told last as the results of its calls.
+/// The results of the model's latest calls, as it was told them.
 pub fn told(world: &ClaudeWorld) -> Vec<String> {
     world.api.turns().pop().expect("a turn").tool_results()
 }
 
 #[test]
-fn the_answer_is_the_result_of_the_very_call_although_every_process_was_restarted() {
+fn the_answer_is_the_calls_result_after_every_restart() {
     let mut world = run_that_asks(&json!([ask(&which_database()), {"text": "built with SQLite"}]));
     let asked = world.document("pending/w.json");
     assert_eq!((&asked["question"], &asked["options"][1]["label"]), (&json!("Which database?"), &json!("Postgres")));
@@ -61,7 +61,7 @@ fn the_answer_is_the_result_of_the_very_call_although_every_process_was_restarte
 }
 
 #[test]
-fn four_questions_of_every_kind_come_back_with_words_of_ones_own_and_a_note() {
+fn four_questions_of_every_kind_come_back_with_own_words() {
     let questions = json!([
         question("Which database?", false, &["SQLite", "Postgres"]),
         question("Which days?", true, &["Monday", "Tuesday", "Friday"]),
@@ -85,7 +85,7 @@ fn four_questions_of_every_kind_come_back_with_words_of_ones_own_and_a_note() {
 }
 
 #[test]
-fn an_agent_that_asks_twice_in_a_row_gets_each_answer_once_even_to_the_same_question() {
+fn an_agent_that_asks_twice_gets_each_answer_once() {
     let world = run_that_asks(&json!([ask(&which_database()), ask(&which_database()), {"text": "done"}]));
     world.answer("w", "SQLite");
     world.wait_status("w", "asking again", |s| s["state"] == "pending" && world.rounds("closed", "w").len() == 2);
@@ -123,7 +123,7 @@ fn a_refusal_reaches_the_model_as_a_refusal_with_its_reason() {
 }
 
 #[test]
-fn a_question_beside_another_call_is_not_lost_and_the_other_call_is_made_once() {
+fn a_question_beside_another_call_is_not_lost() {
     let both =
         json!({"tools": [{"tool": "Bash", "input": {"command": "ask-post -w other 'And this?'; echo made"}}, ask(&which_database())]});
     let world = run_that_asks(&json!([both, {"text": "done"}]));
@@ -135,7 +135,7 @@ fn a_question_beside_another_call_is_not_lost_and_the_other_call_is_made_once() 
 }
 
 #[test]
-fn of_two_questions_in_one_message_the_second_is_refused_with_words_and_asked_again() {
+fn of_two_questions_in_one_message_the_second_is_refused() {
     needs_claude!(DeferBesideRefusal);
     let other = json!([question("Which name?", false, &["Ask", "Box"])]);
     let both = json!({"tools": [ask(&which_database()), ask(&other)]});
@@ -151,7 +151,7 @@ fn of_two_questions_in_one_message_the_second_is_refused_with_words_and_asked_ag
 }
 
 #[test]
-fn a_withdrawn_question_does_not_become_an_answer_when_its_run_goes_on() {
+fn a_withdrawn_question_does_not_become_an_answer() {
     let world = run_that_asks(&json!([ask(&which_database()), {"text": "went on without"}]));
     world.ok("ask-answer", &["cancel", "w"]);
     world.api.on("User chose: go", json!([{"text": "told"}]));
@@ -168,7 +168,7 @@ fn a_withdrawn_question_does_not_become_an_answer_when_its_run_goes_on() {
 }
 
 #[test]
-fn a_person_who_asks_back_is_asked_again_and_the_second_question_replies_to_the_first() {
+fn a_person_who_asks_back_is_asked_again_in_the_thread() {
     let again = json!([question("Which database, given one user?", false, &["SQLite", "Postgres"])]);
     let world = run_that_asks(&json!([ask(&which_database()), ask(&again), {"text": "done"}]));
     let first = world.document("pending/w.json")["question_id"].clone();

@@ -7,7 +7,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
 #[test]
-fn a_question_of_the_fourth_level_is_its_calls_result_and_the_chain_wakes_from_below() {
+fn a_fourth_levels_answer_is_its_calls_result() {
     let mut world = ClaudeWorld::new();
     world.configure("[relaunch]\nbackoff = '10ms'\n[runner.claude]\nallowed_tools = [\"Bash(relaunch spawn:*)\"]\n");
     world.keep_watching_from_the_start();

@@ -18,7 +18,7 @@ fn run_that_said(words: &str) -> ClaudeWorld {
 }
 
 #[test]
-fn a_forged_call_continues_no_session_where_each_answer_begins_one() {
+fn a_forged_call_continues_no_session() {
     let world = run_that_said("the secret plan");
     let session = world.status("w")["session_id"].clone();
     let call = json!({"name": "AskUserQuestion", "id": "toolu_forged"});
@@ -44,7 +44,7 @@ fn a_forged_call_continues_no_session_where_each_answer_begins_one() {
 }
 
 #[test]
-fn where_each_answer_begins_a_session_a_call_that_waits_has_its_answer_all_the_same() {
+fn a_waiting_call_has_its_answer_where_sessions_begin_anew() {
     let world = run_that_said("ready");
     world.ask("w", &["More?"]);
     world.api.on("User chose: more", json!([ask(&which_database()), {"text": "built"}]));

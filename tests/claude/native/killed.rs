@@ -8,7 +8,7 @@ use crate::support::process::kill;
 use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
 
 #[test]
-fn an_attempt_killed_after_it_got_the_answer_goes_on_and_the_answer_is_told_once() {
+fn an_attempt_killed_after_the_answer_is_told_it_once() {
     let world = run_that_asks(&json!([ask(&which_database()), bash("echo did-that"), {"stall": true}]));
     world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
     world.configure("[relaunch]\nbackoff = '10ms'\n");
@@ -21,7 +21,7 @@ fn an_attempt_killed_after_it_got_the_answer_goes_on_and_the_answer_is_told_once
 }
 
 #[test]
-fn an_attempt_killed_before_the_model_replied_to_the_answer_gives_it_once_more() {
+fn an_attempt_killed_before_the_models_reply_gives_it_again() {
     let world = run_that_asks(&json!([ask(&which_database()), {"stall": true}]));
     world.configure("[relaunch]\nbackoff = '10ms'\n");
     world.answer("w", "SQLite");

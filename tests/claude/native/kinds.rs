@@ -1,4 +1,4 @@
-//! What a question of AskUserQuestion may hold: headers, descriptions, previews, and in the extended form text and numbers.
+//! A question of AskUserQuestion may hold headers, descriptions and previews, and in the extended form text and numbers.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
 #[test]
-fn a_preview_is_shown_to_the_person_and_the_chosen_one_comes_back() {
+fn a_preview_is_shown_and_the_chosen_one_comes_back() {
     let preview = "+-----+\n| top |\n+-----+";
     let options =
         json!([{"label": "Top", "description": "above", "preview": preview}, {"label": "Side", "description": "beside", "preview": "|"}]);
@@ -24,7 +24,7 @@ fn a_preview_is_shown_to_the_person_and_the_chosen_one_comes_back() {
 }
 
 #[test]
-fn headers_and_descriptions_of_a_batch_are_shown_and_every_answer_comes_back_under_its_question() {
+fn headers_and_descriptions_of_a_batch_are_shown() {
     let part = |text: &str, header: &str| {
         let mut part = question(text, false, &["Yes", "No"]);
         part["header"] = header.into();
@@ -43,7 +43,7 @@ fn headers_and_descriptions_of_a_batch_are_shown_and_every_answer_comes_back_und
     assert!(told.contains("\"Publish now?\"=\"No\"") && told.contains("\"Delete the branch?\"=\"Yes\""), "{told}");
 }
 
-/// A run whose agent has the extended form of the tool, which the operator switched on.
+/// A run whose agent has the extended form of the tool, because the operator switched it on.
 #[track_caller]
 fn extended(input: &Value) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
@@ -57,7 +57,7 @@ fn extended(input: &Value) -> ClaudeWorld {
 }
 
 #[test]
-fn a_number_and_a_text_of_the_extended_form_are_questions_of_these_types() {
+fn a_number_and_a_text_are_questions_of_these_types() {
     let number = json!({"question": "How many workers?", "header": "Workers", "kind": "number", "min": 1, "max": 16, "step": 1,
         "defaultValue": 4, "unit": "processes", "options": [], "multiSelect": false});
     let text = json!({"question": "Which name?", "header": "Name", "kind": "text", "placeholder": "walnut", "description": "It becomes a folder.",
@@ -86,7 +86,7 @@ fn a_number_and_a_text_of_the_extended_form_are_questions_of_these_types() {
 }
 
 #[test]
-fn a_single_number_of_the_extended_form_is_answered_with_a_number() {
+fn a_single_number_is_answered_with_a_number() {
     let number =
         json!({"question": "How many?", "header": "Many", "kind": "number", "min": 0, "max": 1, "options": [], "multiSelect": false});
     let world = extended(&json!({"questions": [number]}));

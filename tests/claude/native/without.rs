@@ -6,7 +6,7 @@ use crate::native::asking::{ask, question, run_that_asks, which_database};
 use crate::support::{ClaudeWorld, feed};
 
 #[test]
-fn an_answer_to_a_session_whose_transcript_is_gone_comes_in_a_message() {
+fn an_answer_to_a_lost_transcript_comes_in_a_message() {
     let world = run_that_asks(&json!([ask(&which_database()), {"text": "never said"}]));
     let session = world.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
     std::fs::remove_file(world.transcript_of(&session).expect("a transcript")).expect("it was there");
@@ -18,7 +18,7 @@ fn an_answer_to_a_session_whose_transcript_is_gone_comes_in_a_message() {
 }
 
 #[test]
-fn an_operator_with_settings_of_his_own_gets_no_hook_and_the_agent_is_told_how_to_ask() {
+fn an_operators_own_settings_mean_no_hook_but_a_hint() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
     world.keep_watching_from_the_start();
@@ -32,7 +32,7 @@ fn an_operator_with_settings_of_his_own_gets_no_hook_and_the_agent_is_told_how_t
 
 /// If a version of Claude Code offers it one day, `askbox hook` refuses the call with words that name `ask-post`: a subagent's call cannot wait.
 #[test]
-fn a_subagent_is_not_offered_the_tool_and_a_call_of_it_reaches_nobody() {
+fn a_subagents_call_of_the_question_tool_reaches_nobody() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
@@ -52,7 +52,7 @@ fn a_subagent_is_not_offered_the_tool_and_a_call_of_it_reaches_nobody() {
 }
 
 #[test]
-fn a_session_that_a_user_started_inside_of_a_run_asks_nothing_in_the_runs_name() {
+fn a_users_session_inside_of_a_run_asks_nothing_for_it() {
     let world = ClaudeWorld::new();
     world.make_mailbox();
     let event = r#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"AskUserQuestion","tool_use_id":"t","tool_input":{"questions":[]}}"#;
@@ -69,7 +69,7 @@ fn a_session_that_a_user_started_inside_of_a_run_asks_nothing_in_the_runs_name()
 }
 
 #[test]
-fn a_question_that_cannot_be_posted_is_refused_and_never_answered_with_nothing() {
+fn a_question_that_cannot_be_posted_is_refused() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);

@@ -31,7 +31,7 @@ fn stop_now_kills_the_tool_with_all_its_processes() {
 }
 
 #[test]
-fn after_the_grace_time_the_tool_is_killed_with_all_its_processes() {
+fn after_the_grace_time_the_tool_is_killed_with_its_processes() {
     let (world, events) = stopped_with(&["--grace", "1s"]);
     assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");
     let session = interrupted(&events)["session_id"].as_str().expect("a session").to_owned();

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::time::Instant;
 
 #[test]
-fn a_prompt_on_standard_input_gives_events_line_by_line_and_exit_0() {
+fn a_prompt_on_standard_input_gives_events_line_by_line() {
     let world = world();
     let mut command = world.command("relaunch");
     command.args(["run", "--stream", "-w", "w", "-"]);
@@ -38,7 +38,7 @@ fn events_come_as_they_happen() {
 }
 
 #[test]
-fn a_reader_that_closes_the_pipe_stops_the_agent_at_its_tool_boundary() {
+fn a_reader_that_closes_the_pipe_stops_the_agent() {
     let world = world();
     add_writer(&world);
     let mut command = task(&world, "w", &json!([write_steps(), {"text": "never"}]));
@@ -58,7 +58,7 @@ fn a_reader_that_closes_the_pipe_stops_the_agent_at_its_tool_boundary() {
 }
 
 #[test]
-fn a_reader_that_ends_after_one_line_stops_the_run_and_all_its_processes() {
+fn a_reader_that_ends_after_one_line_stops_all_processes() {
     let world = world();
     add_sleeper(&world);
     world.configure("[runner.claude]\nallowed_tools = ['Bash']\n[limits]\ngrace = '1s'\n");
@@ -67,24 +67,24 @@ fn a_reader_that_ends_after_one_line_stops_the_run_and_all_its_processes() {
     let begun = Instant::now();
     let outcome = world.shell(&format!("relaunch run --stream -w w '{}' | head -1", file.display()));
     assert_eq!(outcome.stdout.lines().count(), 1);
-    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 100, "{:?}", begun.elapsed());
     assert_eq!(alive(&world, &groups(&world)), [""; 0]);
     assert_eq!(world.status("w")["state"], "interrupted");
 }
 
 #[test]
-fn a_reader_that_goes_away_is_noticed_although_nothing_is_written() {
+fn a_reader_that_goes_away_is_noticed_without_a_write() {
     let world = service_with("[limits]\ngrace = '1s'\n");
     add_sleeper(&world);
     let mut command = task(&world, "w", &json!([bash("sleep-long"), {"text": "never"}]));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     wait_gate(&world, "begun");
-    // The next event would be the tool's end, in a minute.
+    // The next event would be the tool's end, in ten minutes.
     let groups = groups(&world);
     let begun = Instant::now();
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("its status").code(), Some(1));
-    assert!(begun.elapsed().as_secs() < 40, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 100, "{:?}", begun.elapsed());
     assert_eq!(alive(&world, &groups), [""; 0]);
     assert_eq!(interrupted(&world.events("w"))["how"], "its reader went away");
 }

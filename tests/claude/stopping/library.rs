@@ -5,7 +5,7 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 use askbox::config::{Config, Runner};
 use askbox::mailbox::Mailbox;
-use askbox::run::attempt::record::{self, Run, State};
+use askbox::run::attempt::record::{self, Run, RunState};
 use askbox::run::delegated::DelegatedRun;
 use askbox::run::process::programs;
 use askbox::run::task;
@@ -32,7 +32,7 @@ fn stream(world: &ClaudeWorld, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
 }
 
 #[test]
-fn dropping_the_iterator_stops_the_run_at_its_tool_boundary_and_nothing_lives_on() {
+fn dropping_the_iterator_stops_the_run_at_its_tool_boundary() {
     let world = world();
     add_writer(&world);
     let (mailbox, run, mut stream) = stream(&world, &json!([write_steps(), {"text": "never"}]));
@@ -42,7 +42,7 @@ fn dropping_the_iterator_stops_the_run_at_its_tool_boundary_and_nothing_lives_on
     drop(stream);
     assert_eq!((written(&world), alive(&world, &groups)), (20, Vec::new()));
     let run = record::read(&mailbox, &run.round(), run.attempt).expect("its record");
-    assert_eq!((run.progress.state, run.progress.why.as_deref()), (State::Interrupted, Some("its reader went away")));
+    assert_eq!((run.progress.state, run.progress.why.as_deref()), (RunState::Interrupted, Some("its reader went away")));
     interrupted(&world.events("w"));
 }
 
@@ -52,7 +52,7 @@ fn the_iterator_ends_with_the_run_and_has_every_event() {
     let (_, _, mut stream) = stream(&world, &json!([bash("echo hello"), {"text": "all done"}]));
     let seen: Vec<u64> = stream.by_ref().map(|event| event.seq).collect();
     let run = stream.finish().expect("its record");
-    assert_eq!((run.progress.state, run.progress.result.as_deref()), (State::Delivered, Some("all done")));
+    assert_eq!((run.progress.state, run.progress.result.as_deref()), (RunState::Delivered, Some("all done")));
     let all: Vec<u64> = world.events("w").iter().filter_map(|e| e["seq"].as_u64()).collect();
     assert_eq!(seen, all);
 }

@@ -69,11 +69,11 @@ fn written(world: &ClaudeWorld) -> usize {
     std::fs::read_to_string(world.work().join("out.txt")).unwrap_or_default().lines().count()
 }
 
-/// A program that says that it has begun, and then takes a minute, with a child in a session of its own.
+/// A program that says that it has begun, and then takes ten minutes, with a child in a session of its own.
 fn add_sleeper(world: &ClaudeWorld) {
     add_gate(world, "begun");
     let gate = gate(world, "begun");
-    world.add_script("sleep-long", &format!("setsid sleep 61 & sleep 60 & echo go > '{}'; wait", gate.display()));
+    world.add_script("sleep-long", &format!("setsid sleep 601 & sleep 600 & echo go > '{}'; wait", gate.display()));
 }
 
 fn gate(world: &ClaudeWorld, name: &str) -> std::path::PathBuf {
@@ -134,7 +134,7 @@ fn alive(world: &ClaudeWorld, groups: &[i32]) -> Vec<String> {
 /// The process groups of all agents that were launched, and of what they run now.
 fn groups(world: &ClaudeWorld) -> Vec<i32> {
     let mut groups: Vec<i32> = world.launches().iter().map(|l| l.pid).collect();
-    for name in ["sleep-long", "sleep 6", "write-steps"] {
+    for name in ["sleep-long", "sleep 60", "write-steps"] {
         groups.extend(world.processes(name));
     }
     groups

@@ -5,7 +5,7 @@ use crate::support::claude::version::needs_claude;
 use serde_json::json;
 
 #[test]
-fn a_run_that_the_api_refuses_twice_with_529_is_delivered_by_the_command_that_started_it() {
+fn a_run_refused_twice_with_529_is_delivered() {
     needs_claude!(SameRequestAfterRefusal);
     let world = ClaudeWorld::new();
     let config = "[relaunch]\nbackoff = '200ms'\n[runner.claude]\nallowed_tools = ['Bash']\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n";

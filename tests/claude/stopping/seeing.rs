@@ -1,4 +1,4 @@
-//! What `relaunch status` shows of a live run: working, throttled or silent.
+//! `relaunch status` shows whether a live run works, is throttled or is silent.
 
 use super::*;
 use crate::support::claude::bash;
@@ -21,7 +21,7 @@ fn a_stalled_stream_is_shown_as_silent() {
 }
 
 #[test]
-fn an_overloaded_api_is_shown_as_throttled_and_the_run_ends_delivered() {
+fn an_overloaded_api_is_shown_as_throttled() {
     let world = world();
     let mut run = start(&world, "w", &json!([{"status": 529, "times": 3}, {"text": "done"}]));
     let throttled = run.expect_type("throttled");
@@ -37,7 +37,7 @@ fn an_overloaded_api_is_shown_as_throttled_and_the_run_ends_delivered() {
 }
 
 #[test]
-fn status_tells_tool_turns_tokens_cost_and_last_words_of_a_live_run() {
+fn status_tells_tool_turns_tokens_cost_and_last_words() {
     let world = world();
     world.add_hold("hold");
     let mut run = start(&world, "w", &json!([{"text": "I hold on.", "tool": "Bash", "input": {"command": "hold"}}, {"text": "done"}]));
@@ -79,7 +79,7 @@ fn a_followed_status_tells_programs_every_change_once() {
 }
 
 #[test]
-fn the_view_on_a_terminal_goes_on_by_itself_and_gives_the_terminal_back() {
+fn the_view_goes_on_by_itself_and_returns_the_terminal() {
     let world = world();
     world.add_hold("hold");
     let mut run = start(&world, "w", &json!([bash("hold"), {"text": "done"}]));

@@ -30,7 +30,7 @@ fn goes_on(world: &ClaudeWorld) {
 }
 
 #[test]
-fn a_run_of_the_watcher_is_stopped_and_not_started_again_until_somebody_says_so() {
+fn a_stopped_run_is_not_started_until_somebody_says_so() {
     let world = writing();
     stop(&world, "w", &[]);
     // The watcher looks at everything again when something else is answered.
@@ -66,7 +66,7 @@ fn a_run_in_its_back_off_is_stopped_too() {
 }
 
 #[test]
-fn a_supervisor_that_dies_while_it_stops_a_run_is_not_replaced_by_a_new_run() {
+fn a_supervisor_that_dies_in_a_stop_is_not_replaced() {
     let mut world = world();
     add_sleeper(&world);
     world.keep_watching_from_the_start();

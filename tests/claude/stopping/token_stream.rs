@@ -1,4 +1,4 @@
-//! What the real `claude` generates is told while it does, and what its API refuses is told with the status.
+//! The words of the real `claude` are told while it generates them, and a refusal of its API is told with the status.
 
 use super::*;
 use crate::support::claude::bash;
@@ -18,7 +18,7 @@ fn pieces(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn the_words_of_a_slow_text_come_before_the_text_and_the_run_is_shown_as_generating() {
+fn the_words_of_a_slow_text_come_before_the_text() {
     let world = world();
     let mut run = start(&world, "w", &json!([{"slow_text": "one two three four", "chunks": 6, "chunk_ms": 400}]));
     run.expect_type("partial");
@@ -35,7 +35,7 @@ fn the_words_of_a_slow_text_come_before_the_text_and_the_run_is_shown_as_generat
 }
 
 #[test]
-fn a_text_whose_connection_breaks_is_begun_anew_and_the_wait_is_told_as_a_failed_connection() {
+fn a_text_whose_connection_breaks_is_begun_anew() {
     let world = world();
     let mut run = start(&world, "w", &json!([{"cut": true, "text": "half a"}, {"text": "the whole text"}]));
     let throttled = run.expect_type("throttled");
@@ -50,7 +50,7 @@ fn a_text_whose_connection_breaks_is_begun_anew_and_the_wait_is_told_as_a_failed
 }
 
 #[test]
-fn what_the_api_refuses_is_told_with_its_status_and_a_refused_connection_without_one() {
+fn an_api_refusal_is_told_with_its_status() {
     // The port of discard, where nobody listens.
     let cases = [
         (None, Some(529), "throttled", json!(529)),
@@ -79,7 +79,7 @@ fn what_the_api_refuses_is_told_with_its_status_and_a_refused_connection_without
 }
 
 #[test]
-fn files_touched_are_those_of_the_editing_tools_and_not_what_a_command_wrote() {
+fn files_touched_are_those_of_the_editing_tools() {
     let world = world();
     let written = world.work().join("written.txt").display().to_string();
     let write = json!({"tool": "Write", "input": {"file_path": written, "content": "x"}});

@@ -9,7 +9,7 @@ fn slow(text: &str) -> Value {
 }
 
 #[test]
-fn a_stop_in_the_middle_of_a_text_keeps_what_was_said_and_the_session_goes_on() {
+fn a_stop_in_the_middle_of_a_text_keeps_what_was_said() {
     let world = world();
     let mut run = start(&world, "w", &json!([slow("walnuts are "), {"text": "never"}]));
     // Behind the first block the second one comes, a few letters at a time.
@@ -30,7 +30,7 @@ fn a_stop_in_the_middle_of_a_text_keeps_what_was_said_and_the_session_goes_on() 
 }
 
 #[test]
-fn a_stop_before_the_first_word_of_a_request_that_hangs_is_an_interrupt_too() {
+fn a_stop_before_the_first_word_is_an_interrupt_too() {
     let world = world();
     let mut run = start(&world, "w", &json!([{"stall": true}]));
     run.expect_type("started");

@@ -1,7 +1,7 @@
-//! What the recording disk was told, and what a power cut leaves of it.
+//! The writes that the recording disk was told, and the part of them that a power cut leaves.
 //!
-//! All that was written before the last flush is there. Of what came after it, the disk had kept what it liked in its cache: everything,
-//! some writes without others that came earlier, or one write in part.
+//! All that was written before the last flush is there. The disk may have kept any part of the later writes in its cache: all of them,
+//! some without others that came earlier, or one write in part.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ enum Event {
     Flush,
 }
 
-/// Writes and flushes in order, each with the position in the log at which it ends.
+/// Writes and flushes in order, each with its end position in the log.
 pub struct Record(Vec<(u64, Event)>);
 
 /// How a power cut treats what was not flushed.
@@ -31,7 +31,7 @@ pub enum Kind {
 /// One power cut.
 pub struct Cut {
     pub kind: Kind,
-    /// The position in the log at which it happens.
+    /// The position in the log where it happens.
     pub at: u64,
     /// For each event of the record, how many bytes of its write are on the disk: all, none, or the first ones.
     kept: Vec<usize>,

@@ -13,9 +13,9 @@ pub struct Filesystem {
     megabytes: u64,
     mkfs: &'static [&'static str],
     options: &'static str,
-    /// What a boot runs before the mount, where the filesystem has no journal.
+    /// The program that a boot runs before the mount, if the filesystem has no journal.
     repair: &'static [&'static str],
-    /// What the disk writes whole. btrfs expects that of its superblock of 4 KiB; the others get along with sectors.
+    /// The size that the disk writes whole. btrfs expects that of its superblock of 4 KiB. The others get along with sectors.
     pub sector: usize,
 }
 
@@ -57,7 +57,7 @@ impl Filesystem {
         Ok(Mounted { on: on.to_owned(), btrfs: self.name == "btrfs" })
     }
 
-    /// What a boot does before the mount.
+    /// The steps of a boot before the mount.
     pub fn repair(&self, image: &Path) -> Result<(), String> {
         let Some((program, args)) = self.repair.split_first() else { return Ok(()) };
         let out = Command::new(program).args(args).arg(image).output().expect("fsck");
@@ -88,7 +88,7 @@ impl Drop for Mounted {
     }
 }
 
-/// The recording disk, `tests/support/disk/recording_disk.py`. It ends when it is dropped.
+/// The recording disk, `crates/testkit/disk/recording_disk.py`. It ends when it is dropped.
 pub struct Recorder {
     server: Child,
     pub disk: PathBuf,
@@ -100,7 +100,7 @@ impl Recorder {
     pub fn start(folder: &Path, image: &Path) -> Self {
         let (disk, log) = (folder.join("disk"), folder.join("log"));
         std::fs::write(&disk, "").expect("the file to mount over");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/disk/recording_disk.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/testkit/disk/recording_disk.py");
         let mut command = Command::new("python3");
         command.arg(script).args([&disk, image, &log]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut server = command.spawn().expect("python3");
@@ -115,7 +115,7 @@ impl Recorder {
         self.log.metadata().expect("the log").len()
     }
 
-    /// What the disk was told up to this position.
+    /// The writes that the disk was told up to this position.
     pub fn record(&self, end: u64) -> Record {
         Record::read(&self.log, end)
     }

@@ -1,6 +1,6 @@
-//! Promise 4 under power cuts. The programs work on a disk that records every write and every flush. Then the record is cut at
-//! many places, and each disk that a power cut may have left is mounted: whatever a program had acknowledged with status 0 is there,
-//! whole and in its state, and a watcher delivers every answer once. A control, in which fsync does nothing, must be flagged.
+//! Promise 4 under power cuts. The programs work on a disk that records every write and every flush. Then the record is cut at many
+//! places, and each disk that a power cut may have left is mounted. Everything that a program had acknowledged with status 0 is there,
+//! whole and in its state, and a watcher delivers every answer once. A control run, whose fsync does nothing, must be flagged.
 //!
 //! `ASKBOX_POWERCUT=N` sets the number of cuts for each filesystem, `ASKBOX_POWERCUT_SEED=N` the choices. The choices repeat; the
 //! timing of the programs does not.
@@ -32,11 +32,11 @@ use crate::support::{Dice, World, needs, number, strace};
 /// Cuts of one recording.
 const CUTS_EACH: usize = 24;
 
-/// What some cuts showed.
+/// The result of some cuts.
 #[derive(Default)]
 struct Tally {
     cuts: BTreeMap<Kind, usize>,
-    /// Cuts after which something was lost, doubled, torn or stuck.
+    /// Cuts that lost, doubled, tore or stuck something.
     lost: usize,
     doubled: usize,
     torn: usize,
@@ -59,7 +59,7 @@ impl Tally {
         self.cuts.values().sum()
     }
 
-    /// A row of the table in `docs/reliability.md`.
+    /// A row of the table in `tests/faults/attacks.md`.
     fn row(&self, class: &str) -> String {
         let of = |kind| self.cuts.get(&kind).copied().unwrap_or_default();
         format!(
@@ -188,7 +188,7 @@ fn what_a_power_cut_does_without_a_journal_is_counted() {
 
 /// The control: the same test must see what is lost where fsync does nothing.
 #[test]
-fn programs_whose_fsync_does_nothing_are_seen_to_lose_what_they_acknowledged() {
+fn programs_without_fsync_are_seen_to_lose_what_they_said() {
     needs!("python3", "ext4", "strace");
     if in_a_mount_namespace() {
         let calls = "fsync,fdatasync";

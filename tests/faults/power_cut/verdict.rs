@@ -76,7 +76,7 @@ fn missing(round: &Round, copies: Copies) -> Option<String> {
     round.end.filter(|end| !ended(end)).map(|end| format!("it is not closed as {end}"))
 }
 
-/// What holds as soon as the disk is mounted, before anybody settles anything.
+/// The checks that hold as soon as the disk is mounted, before any program settles anything.
 pub fn at_once(world: &World, histories: &[History], cut: u64) -> Faults {
     let mut faults = Faults::new();
     let found = documents(world, &mut faults);

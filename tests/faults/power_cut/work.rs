@@ -11,14 +11,14 @@ use crate::support::{Dice, Running, World};
 const WORKERS: usize = 3;
 const WORKFLOWS_EACH: usize = 2;
 
-/// What an acknowledged round must be.
+/// The state that an acknowledged round must have.
 #[derive(Clone, Debug)]
 pub struct Round {
     pub question: String,
     pub context: String,
     /// The value of its answer; empty if it was declined.
     pub answer: Option<String>,
-    /// The state in which it was closed.
+    /// The state that it was closed in.
     pub end: Option<&'static str>,
 }
 
@@ -29,7 +29,7 @@ impl Round {
     }
 }
 
-/// What a workflow must be.
+/// The state that a workflow must have.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     pub rounds: Vec<Round>,
@@ -54,7 +54,7 @@ pub struct History {
 }
 
 impl History {
-    /// What a power cut at this position must leave, and what the command that it interrupted would have made of it.
+    /// The state that a power cut at this position must leave, and the state that the interrupted command would have made of it.
     pub fn at(&self, cut: u64) -> (Expected, Option<&Expected>) {
         let known = self.steps.iter().take_while(|step| step.acknowledged <= cut).count();
         let now = known.checked_sub(1).map(|last| self.steps[last].then.clone()).unwrap_or_default();
@@ -66,7 +66,7 @@ impl History {
 struct Worker<'a> {
     world: &'a World,
     recorder: &'a Recorder,
-    /// What runs askbox's programs, such as strace.
+    /// The program that runs askbox's programs, such as strace.
     before: &'a [String],
     history: History,
     now: Expected,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::crowd::Storm;
 use crate::support::{Dice, Signal, Watcher, processes, signal};
 
-/// The longest time for which a process is stopped.
+/// The longest time that a process is stopped, in milliseconds.
 const LONGEST_STOP: usize = 400;
 
 /// SIGKILL as often as the two others together.
@@ -18,7 +18,7 @@ const SIGNALS: [(Signal, &str); 4] =
 pub fn attack(storm: &Storm, seed: u64, watchers: &mut [Watcher; 2]) -> BTreeMap<String, usize> {
     let (mut dice, mut sent) = (Dice::new(seed), BTreeMap::new());
     let mut stopped: Vec<(Instant, i32)> = Vec::new();
-    // To wait for one here would keep those stopped that it may wait for.
+    // Does not wait for the process here: it may wait for another one that the attacker has stopped, and would then stay stopped.
     let mut leaving: Vec<Watcher> = Vec::new();
     let ours = format!("ASKBOX_DIR={}", storm.world.mailbox().display());
     while !storm.over.load(Ordering::Relaxed) {
@@ -40,7 +40,7 @@ pub fn attack(storm: &Storm, seed: u64, watchers: &mut [Watcher; 2]) -> BTreeMap
                     let fresh = storm.world.start_watcher();
                     let old = std::mem::replace(&mut watchers[n], fresh);
                     signal(pid, with);
-                    // One that was stopped takes SIGTERM only when it goes on.
+                    // A stopped process takes SIGTERM only when it goes on.
                     signal(pid, Signal::CONT);
                     leaving.push(old);
                 }

@@ -39,7 +39,7 @@ pub fn manner(question: usize) -> Manner {
     }
 }
 
-/// What the threads of a storm share.
+/// The state that the threads of a storm share.
 pub struct Storm {
     pub world: World,
     pub questions: usize,
@@ -50,7 +50,7 @@ pub struct Storm {
     /// Those at work, for the attacker.
     pub clients: Mutex<HashSet<i32>>,
     answered: AtomicUsize,
-    /// The state in which each round must end, where a command with status 0 said so.
+    /// The state in which each round must end, if a command said so with status 0.
     pub acknowledged: Mutex<BTreeMap<String, &'static str>>,
     /// Nobody attacks any more: nearly all is done, or something failed.
     pub over: AtomicBool,
@@ -171,7 +171,7 @@ impl Storm {
         }
     }
 
-    /// A command of `ask-answer` that nobody else competes with.
+    /// A command of `ask-answer` without a competitor.
     fn ends(&self, id: &str, state: &'static str, args: &[&str]) {
         let (code, killed, said) = self.insist("ask-answer", args);
         // The one that was killed may have been accepted.

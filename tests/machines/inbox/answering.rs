@@ -5,7 +5,7 @@ use crate::support::machine::configure;
 use crate::support::{Machine, Terminal, needs, until};
 
 #[test]
-fn a_question_of_another_machine_is_seen_with_its_host_answered_and_accepted_there() {
+fn a_question_of_another_machine_is_seen_and_answered() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     here.ok("ask-post", &["-w", "local-1", "Here?"]);
@@ -28,7 +28,7 @@ fn a_question_of_another_machine_is_seen_with_its_host_answered_and_accepted_the
     terminal.press(&["Escape"]);
     let screen = terminal.see("1 question is waiting");
     assert!(!screen.contains("docs-42  "), "{screen}");
-    // What became of it, with its host. What its run does is seen there, and there it is taken back.
+    // The outcome of the answer, with its host. The run is shown there, and the answer is taken back there.
     terminal.press(&["Tab"]);
     let screen = terminal.see("→ accepted by build");
     assert!(screen.contains("accepted ") && screen.contains("build:docs-42") && screen.contains("quickly"), "{screen}");
@@ -51,7 +51,7 @@ fn a_question_of_another_machine_is_seen_with_its_host_answered_and_accepted_the
 }
 
 #[test]
-fn questions_with_the_same_id_on_two_machines_and_here_are_three_and_each_answer_goes_to_its_own() {
+fn questions_with_one_id_on_three_machines_stay_three() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     let tower = Machine::new(&here, "tower");
@@ -95,7 +95,7 @@ fn questions_with_the_same_id_on_two_machines_and_here_are_three_and_each_answer
 }
 
 #[test]
-fn a_question_that_is_answered_there_while_it_is_open_here_is_over_and_what_was_typed_is_kept() {
+fn a_question_answered_there_while_it_is_open_here_is_over() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     let terminal = Terminal::new(&here);
@@ -159,7 +159,7 @@ fn who_is_not_the_first_is_told_who_was_and_has_the_draft_again() {
 }
 
 #[test]
-fn marked_questions_of_other_machines_are_declined_by_their_machines_and_no_more_than_a_few_at_once() {
+fn marked_questions_of_other_machines_are_declined_there() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     (0..9).for_each(|n| ask(&build, &format!("old-{n}")));
@@ -216,7 +216,7 @@ fn a_question_of_another_machine_is_opened_by_its_address() {
 }
 
 #[test]
-fn an_address_without_an_answer_opens_the_question_and_an_unknown_one_leaves_the_screen_alone() {
+fn an_address_opens_the_question_and_an_unknown_one_nothing() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     let terminal = Terminal::new(&here);
@@ -234,7 +234,7 @@ fn an_address_without_an_answer_opens_the_question_and_an_unknown_one_leaves_the
 }
 
 #[test]
-fn an_answer_that_does_not_count_there_leaves_the_question_open_with_its_draft() {
+fn an_answer_that_does_not_count_there_leaves_its_draft() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     // The machine tells an earlier text than it has.

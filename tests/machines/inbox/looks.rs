@@ -5,7 +5,7 @@ use crate::support::machine::configure;
 use crate::support::{Machine, Terminal, needs};
 
 #[test]
-fn the_host_is_seen_in_list_header_and_second_pane_on_the_smallest_screen() {
+fn the_host_is_seen_in_all_places_on_the_smallest_screen() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     let tower = Machine::new(&here, "a-machine-with-quite-a-long-name");
@@ -66,7 +66,7 @@ fn a_filter_finds_questions_by_their_host() {
 }
 
 #[test]
-fn what_an_enemy_sends_neither_controls_the_terminal_nor_becomes_a_row_of_another_machine() {
+fn what_an_enemy_sends_becomes_no_row_of_another_machine() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     let id = "0192d3a0-0000-7000-8000-000000000001";

@@ -20,7 +20,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::support::machine::configure;
 use crate::support::{Machine, Terminal, World};
 
-/// Where a person sits, and one other machine on which `docs-42` asks.
+/// The machine of a person, and one other machine that asks `docs-42`.
 fn two() -> (World, Machine) {
     let here = World::new();
     here.make_mailbox();

@@ -8,7 +8,7 @@ use crate::postgres::host::{Host, asked};
 use crate::support::{Signal, Terminal, World, needs, signal, until};
 
 #[test]
-fn an_answer_through_a_database_is_sent_and_becomes_accepted_when_its_machine_has_decided() {
+fn an_answer_through_a_database_is_sent_and_then_accepted() {
     needs!("postgres", "tmux");
     let (database, host, _) = asked();
     let here = looking_into(&database, "ann");
@@ -40,7 +40,7 @@ fn an_answer_through_a_database_is_sent_and_becomes_accepted_when_its_machine_ha
 }
 
 #[test]
-fn an_answer_that_its_machine_has_not_decided_about_is_shown_to_all_others_before_they_answer() {
+fn an_undecided_answer_is_shown_to_all_others_first() {
     needs!("postgres", "tmux");
     let (database, host, _) = asked();
     let (ann, bob) = (looking_into(&database, "ann"), looking_into(&database, "bob"));
@@ -73,7 +73,7 @@ fn an_answer_that_its_machine_has_not_decided_about_is_shown_to_all_others_befor
 }
 
 #[test]
-fn an_answer_that_was_decided_about_while_the_database_was_away_is_shown_as_sent_no_longer() {
+fn an_answer_decided_while_the_database_was_away_is_not_sent() {
     needs!("postgres");
     // The server is killed: it is no other test's.
     let database = Database::in_cluster(Arc::new(Cluster::new()));

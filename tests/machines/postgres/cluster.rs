@@ -18,12 +18,12 @@ use crate::support::{Running, Signal, World, output, signal, until};
 /// A running server. Nothing but its socket leads to it.
 pub struct Cluster {
     folder: tempfile::TempDir,
-    /// Who the server runs as: it refuses root.
+    /// The user that the server runs as: it refuses root.
     user: Option<String>,
     server: Mutex<Option<(Running, Sender<()>)>>,
     settings: Vec<String>,
     port: u16,
-    /// What stands before its programs.
+    /// The command that stands before its programs.
     before: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ impl Cluster {
         self.folder.path().to_str().expect("a UTF-8 path")
     }
 
-    /// What the server logged.
+    /// The log of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

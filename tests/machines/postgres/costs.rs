@@ -1,5 +1,5 @@
-//! What a round costs: measured with the statements of a host, on a disk, with the server's own settings. It prints the rows of the table in
-//! `docs/guide-sync.md`: `tests/run costs`.
+//! The cost of a round, measured with the statements of a host, on a disk, with the server's own settings. It prints the rows of the table
+//! in `docs/guide-sync.md`: `tests/run costs`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn on_disk(settings: &[&str]) -> Database {
 
 /// A host of the database, as a process of it begins.
 fn begin(database: &Database, name: &str) -> (connection::Database, Client, Statement, Uuid) {
-    let of = connection::Database::of(&database.address(name), Path::new("")).unwrap();
+    let of = connection::Database::at(&database.address(name), Path::new("")).unwrap();
     let mut client = of.connect().unwrap();
     let token = Uuid::new_v4();
     store::begin_epoch(&of, &mut client, None, token).unwrap().expect("a new host");
@@ -48,9 +48,9 @@ fn number(database: &Database, query: &str) -> f64 {
 
 #[test]
 #[ignore = "it measures for a minute: tests/run costs"]
-fn a_full_round_has_this_rate_and_takes_this_much_of_the_log_and_of_the_disk() {
+fn a_full_round_has_this_rate_and_takes_this_much_disk() {
     needs!("postgres");
-    // In memory: what the disk adds is its own syncs, four a round.
+    // The cluster lies in memory: a disk adds only its own syncs, four a round.
     let database = Database::in_cluster(Arc::new(Cluster::new()));
     let sizes = "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE relnamespace = 'askbox'::regnamespace AND relkind = 'r'";
     database.connect("owner").batch_execute("CHECKPOINT").unwrap();
@@ -64,7 +64,7 @@ fn a_full_round_has_this_rate_and_takes_this_much_of_the_log_and_of_the_disk() {
         while begun.elapsed() < LONG {
             let round = RoundId { workflow: "docs".parse().unwrap(), question: QuestionId::generate() };
             let question = Question::new(round.workflow.clone(), text());
-            let pending = Row::of(round.clone(), Folder::Pending, &question).unwrap();
+            let pending = Row::new(round.clone(), Folder::Pending, &question).unwrap();
             let write = |client: &mut Client, row: &Row, verdicts: &[Verdict]| {
                 store::write(&of, client, token, std::slice::from_ref(row), verdicts).unwrap();
             };
@@ -139,7 +139,7 @@ fn a_thousand_hosts_poll() {
 
 #[test]
 #[ignore = "it measures for a minute: tests/run costs"]
-fn from_a_click_to_the_agents_start_it_takes_the_interval_and_little_more() {
+fn from_a_click_to_the_start_it_takes_the_interval() {
     needs!("postgres");
     let database = on_disk(&[]);
     for poll in ["2s", "200ms"] {

@@ -1,10 +1,10 @@
-//! What `askbox doctor` says on a machine that brings its questions into a database.
+//! The words of `askbox doctor` on a machine that brings its questions into a database.
 
 use super::host::{asked, laptop};
 use crate::support::{Signal, needs, signal, until};
 
 #[test]
-fn the_doctor_says_that_no_process_brings_the_questions_elsewhere_as_long_as_one_is_wanted() {
+fn the_doctor_says_that_no_process_syncs_where_one_is_wanted() {
     needs!("postgres");
     let (_database, host, _) = asked();
     let doctor = host.world.run("askbox", &["doctor"]);
@@ -17,7 +17,7 @@ fn the_doctor_says_that_no_process_brings_the_questions_elsewhere_as_long_as_one
 }
 
 #[test]
-fn the_doctor_says_how_far_a_host_is_behind_and_which_offers_it_refused() {
+fn the_doctor_says_how_far_behind_a_host_is() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
     let sync = host.serve();

@@ -61,7 +61,7 @@ impl Host {
         self.world.path("sync.log")
     }
 
-    /// What the process of the host has logged.
+    /// The log of the host's process.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
     }
@@ -93,7 +93,7 @@ pub struct Person {
     name: &'static str,
 }
 
-/// What became of an offer.
+/// The outcome of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub outcome: String,
@@ -105,7 +105,7 @@ impl Person {
         Self { client: database.connect(name), name }
     }
 
-    /// What the database says of a round: its state, and its question's hash.
+    /// The database's view of a round: its state, and its question's hash.
     pub fn sees(&mut self, host: &str, workflow: &str) -> Option<(String, String, String)> {
         let query = "SELECT question_id::text, question_hash::text, state FROM askbox.question WHERE host = $1 AND workflow_id = $2
             ORDER BY change DESC LIMIT 1";
@@ -147,7 +147,7 @@ impl Person {
         self.send(host, &offer).expect("the offer is taken")
     }
 
-    /// What the person is told of an offer.
+    /// The outcome of an offer, as the person is told it.
     pub fn told(&mut self, offer: &str) -> Option<Told> {
         let row = self.client.query_one("SELECT outcome, said FROM askbox.offer WHERE offer_id = $1::text::uuid", &[&offer]);
         let row = row.expect("the offer");

@@ -12,7 +12,7 @@ use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{Answer, AnswerValue};
 use askbox::peers::{HostView, Peers, Progress, Reach};
 
-/// What a surface of ann's has.
+/// The peers that a surface of ann's has.
 pub fn hub(database: &Database) -> Peers {
     let mut config = Config::default();
     config.peers.insert("team".into(), PeerConfig { postgres: database.address("ann"), ..PeerConfig::default() });
@@ -46,7 +46,7 @@ fn decided(hub: &Peers, host: &HostName, offer: &Offer) -> Verdict {
 }
 
 #[test]
-fn the_questions_of_all_hosts_are_seen_and_answered_in_one_place() {
+fn the_questions_of_all_hosts_are_answered_in_one_place() {
     needs!("postgres");
     let database = Database::new();
     let hosts = [Host::new(&database, "laptop"), Host::new(&database, "build"), Host::new(&database, "tower")];
@@ -88,7 +88,7 @@ fn an_offer_is_sent_and_no_more_until_its_host_has_decided() {
 }
 
 #[test]
-fn a_hub_whose_database_is_down_shows_what_it_knew_and_catches_up() {
+fn a_hub_without_its_database_shows_what_it_knew() {
     needs!("postgres");
     let database = Database::in_cluster(std::sync::Arc::new(Cluster::new()));
     let host = Host::new(&database, "laptop");

@@ -1,5 +1,5 @@
 //! The process of a host is killed right before each of its system calls that changes or opens anything, one after the other, while an
-//! offer waits. Whoever comes next must find nothing lost, doubled or shown wrongly.
+//! offer waits. The next process must find nothing lost, doubled or shown wrongly.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ fn setup(database: &Database, name: &'static str) -> (Host, Person, String) {
 }
 
 #[test]
-fn a_host_killed_at_any_point_decides_each_offer_once_and_tells_what_is_true() {
+fn a_host_killed_at_any_point_decides_each_offer_once() {
     needs!("postgres", "strace");
     let database = Database::new();
     let points = {

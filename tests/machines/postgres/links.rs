@@ -9,7 +9,7 @@ use crate::support::network::hub_for;
 use crate::support::{Network, World, needs, output, until};
 
 #[test]
-fn in_three_network_namespaces_each_host_goes_on_without_its_link_and_tells_later_what_happened() {
+fn each_host_goes_on_without_its_link_and_tells_later() {
     needs!("postgres", "openssl", "root", "network-namespace");
     let network = Network::new(2);
     let mut here = World::new();
@@ -42,7 +42,7 @@ fn in_three_network_namespaces_each_host_goes_on_without_its_link_and_tells_late
     // The machine goes on alone, and the other one does not notice.
     let begun = std::time::Instant::now();
     laptop.world.ok("ask-answer", &["mine", "a", "--by", "bob"]);
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "nothing waits for the link");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "nothing waits for the link");
     assert!(here.ok("ask-answer", &["build:site", "b"]).contains("accepted by build"));
     let mut ann = Person::new(&database, "ann");
     assert_eq!(ann.sees("laptop", "mine").expect("known").2, "pending", "nobody can know better");

@@ -4,7 +4,7 @@ use super::host::{Person, asked, laptop};
 use crate::support::{in_parallel, needs, until};
 
 #[test]
-fn an_offer_is_accepted_by_its_host_and_the_agent_is_relaunched_there() {
+fn an_offer_is_accepted_by_its_host_which_relaunches() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
     let watcher = host.world.watch();
@@ -23,7 +23,7 @@ fn an_offer_is_accepted_by_its_host_and_the_agent_is_relaunched_there() {
 }
 
 #[test]
-fn of_two_people_who_answer_here_and_elsewhere_at_once_one_wins_and_the_other_is_told_who() {
+fn of_two_people_here_and_elsewhere_one_wins() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
     let _sync = host.serve();
@@ -108,7 +108,7 @@ fn every_offer_gets_the_verdict_that_it_deserves() {
 }
 
 #[test]
-fn an_offer_that_is_sent_again_counts_once_and_one_that_was_taken_back_counts_no_more() {
+fn an_offer_sent_again_counts_once_and_one_taken_back_never() {
     needs!("postgres");
     let (database, host, mut ann) = asked();
     let offer = ann.offer_for("laptop", "docs", &"b".into());

@@ -7,7 +7,7 @@ use super::host::{Host, Person, asked, laptop};
 use crate::support::{Signal, needs, signal, until};
 
 #[test]
-fn while_a_host_is_away_it_works_on_and_an_offer_learns_later_that_it_lost() {
+fn an_absent_host_works_on_and_an_offer_learns_that_it_lost() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
     host.ask("docs");
@@ -27,7 +27,7 @@ fn while_a_host_is_away_it_works_on_and_an_offer_learns_later_that_it_lost() {
 }
 
 #[test]
-fn while_the_database_is_down_a_host_goes_on_and_catches_up_by_itself() {
+fn while_the_database_is_down_a_host_goes_on() {
     needs!("postgres");
     let database = Database::in_cluster(Arc::new(Cluster::new()));
     let host = Host::new(&database, "laptop");
@@ -61,7 +61,7 @@ fn while_the_database_is_down_a_host_goes_on_and_catches_up_by_itself() {
 }
 
 #[test]
-fn a_host_whose_server_hangs_answers_here_and_goes_on_when_it_answers_again() {
+fn a_host_whose_server_hangs_answers_here_and_goes_on() {
     needs!("postgres");
     let (database, host, mut ann) = laptop();
     let sync = host.serve();
@@ -81,7 +81,7 @@ fn a_host_whose_server_hangs_answers_here_and_goes_on_when_it_answers_again() {
 }
 
 #[test]
-fn a_question_that_expired_meanwhile_by_its_hosts_clock_is_closed_and_the_answer_is_kept() {
+fn a_question_expired_by_its_hosts_clock_is_closed() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
     let world = &host.world;
@@ -140,7 +140,7 @@ fn clocks_that_differ_change_neither_who_wins_nor_what_is_shown() {
 }
 
 #[test]
-fn a_person_who_is_cut_off_sends_the_offer_again_and_it_is_one_offer() {
+fn an_offer_sent_again_after_a_cut_is_one_offer() {
     needs!("postgres");
     let (database, host, mut ann) = asked();
     let offer = ann.offer_for("laptop", "docs", &"b".into());

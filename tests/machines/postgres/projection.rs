@@ -1,4 +1,4 @@
-//! What the database knows of a mailbox.
+//! The database's view of a mailbox.
 
 use super::host::{asked, laptop};
 use crate::support::{needs, until};
@@ -54,7 +54,7 @@ fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
 }
 
 #[test]
-fn questions_of_all_kinds_and_of_strangers_arrive_as_they_are_asked() {
+fn questions_of_all_kinds_arrive_as_they_are_asked() {
     needs!("postgres");
     let (database, host, mut ann) = laptop();
     let world = &host.world;
@@ -92,7 +92,7 @@ fn nothing_that_belongs_to_the_machine_alone_leaves_it() {
 }
 
 #[test]
-fn a_thousand_questions_arrive_with_one_look_and_a_change_is_told_at_once() {
+fn a_thousand_questions_arrive_with_one_look() {
     needs!("postgres");
     let (database, host, _) = laptop();
     let batch: Vec<_> = (0..1000).map(|n| serde_json::json!({"workflow_id": format!("w{n}"), "question": "x".repeat(2000)})).collect();

@@ -1,4 +1,4 @@
-//! What the role of a host and of a person may not do: the database refuses it, whatever program the role uses.
+//! The roles of a host and of a person have limits: the database refuses the rest, in whatever program the role is used.
 
 use postgres::Client;
 
@@ -17,7 +17,7 @@ fn refused(client: &mut Client, statement: &str) {
 }
 
 #[test]
-fn a_host_attacks_other_hosts_deletes_and_changes_the_schema_in_vain() {
+fn a_host_attacks_others_and_the_schema_in_vain() {
     needs!("postgres");
     let database = Database::new();
     let (laptop, build) = (Host::new(&database, "laptop"), Host::new(&database, "build"));
@@ -114,7 +114,7 @@ fn a_person_reads_and_offers_and_does_nothing_else() {
         &format!("DELETE FROM askbox.offer WHERE offer_id = '{offer}'"),
         "DELETE FROM askbox.question",
         "TRUNCATE askbox.offer",
-        // In another person's name; decided beforehand; before the others.
+        // An offer in another person's name, one that is decided beforehand, and one that comes before the others.
         &insert(", sent_by", ", 'bob'"),
         &insert(", outcome", ", 'accepted'"),
         &insert(", sent_at", ", 'epoch'"),

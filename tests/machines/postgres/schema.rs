@@ -102,7 +102,7 @@ fn a_week_goes_with_its_partition_and_what_is_open_stays() {
 }
 
 #[test]
-fn a_wrong_address_a_missing_role_and_an_open_file_of_passwords_are_told_in_words() {
+fn wrong_address_role_and_password_file_are_told_in_words() {
     needs!("postgres");
     let database = Database::new();
     let host = Host::new(&database, "laptop");
@@ -139,7 +139,7 @@ fn a_wrong_address_a_missing_role_and_an_open_file_of_passwords_are_told_in_word
 }
 
 #[test]
-fn over_a_network_the_servers_certificate_and_its_name_are_verified() {
+fn over_a_network_the_servers_certificate_is_verified() {
     needs!("postgres", "openssl");
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
     let world = World::new();

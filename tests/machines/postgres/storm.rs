@@ -1,5 +1,5 @@
 //! Rounds in which two people answer at once, one at the host and one elsewhere, while links are cut, hosts are killed and the server
-//! crashes: no answer is lost, none counts twice, and nobody is told or shown what is not so.
+//! crashes. No answer is lost, no answer counts twice, and everything that people are told or shown is true.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,9 +22,9 @@ use askbox::mailbox::who::caller::Caller;
 use askbox::mailbox::{AnswerValue, Mailbox, Question};
 use askbox::{Error, time};
 
-/// How many rounds: some in the suite; `tests/run rounds` lets 100,000.
+/// The number of rounds: few in the suite. `tests/run rounds` makes it 100,000.
 const VARIABLE: &str = "ASKBOX_ROUNDS";
-/// After how many minutes no more rounds begin; 0: all of them do.
+/// The minutes after which no more rounds begin. 0: all of them do.
 const MINUTES: &str = "ASKBOX_ROUNDS_MINUTES";
 /// How many people answer from elsewhere at once, each with some rounds at a time.
 const PEOPLE: usize = 6;
@@ -32,7 +32,7 @@ const PEOPLE: usize = 6;
 const AT_ONCE: usize = 40;
 /// How long some rounds may take together, however much is killed.
 const LIMIT: Duration = Duration::from_secs(300);
-/// How long nothing more is cut off or killed while no round comes on.
+/// The time in which nothing more is cut off or killed while no round comes on.
 const CALM: Duration = Duration::from_secs(30);
 /// After this time a new database and new mailboxes go on: old ones are thrown away.
 const ERA: Duration = Duration::from_secs(480);
@@ -81,7 +81,7 @@ struct Round {
 }
 
 #[test]
-fn no_round_is_lost_doubled_or_shown_wrongly_while_everything_is_cut_off_and_killed() {
+fn no_round_is_lost_or_doubled_while_everything_is_cut() {
     needs!("postgres");
     let minutes = number(MINUTES, 0);
     let storm = Storm {
@@ -224,7 +224,7 @@ impl<'a> Era<'a> {
         }
     }
 
-    /// What the database says of each of these rounds, once it says something of all: the columns of the query, by the round's id.
+    /// The database's view of each of these rounds, once it knows all of them: the columns of the query, by the round's id.
     fn told(&self, person: &mut Client, what: &str, query: &str, ids: &[String]) -> HashMap<String, [String; 2]> {
         let told = self.insist(person, what, |person| {
             let rows = person.query(query, &[&ids])?;
@@ -275,7 +275,7 @@ impl<'a> Era<'a> {
             self.storm.typical.store((typical * 7 + took) / 8, Ordering::Relaxed);
             (here.join().expect("the person at the host"), verdicts)
         });
-        // What people elsewhere are shown is what lies in the mailbox.
+        // People elsewhere are shown the state that lies in the mailbox.
         let endings = "SELECT question_id::text, ending, state FROM askbox.question
             WHERE question_id = ANY($1::text[]::uuid[]) AND state = 'answered'";
         let endings = self.told(person, "the answers", endings, &ids);
@@ -292,7 +292,7 @@ impl<'a> Era<'a> {
         }
     }
 
-    /// One of the two has won, and each was told what is so.
+    /// One of the two has won, and each was told so.
     fn check(&self, round: &Round, answer: &serde_json::Value, local: Result<(), Error>, outcome: &str, said: &str) {
         let workflow = &round.id.workflow;
         match local {
@@ -325,7 +325,8 @@ impl<'a> Era<'a> {
         let counts = &self.storm.counts;
         while !over.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(200 + u64::try_from(dice.roll(800)).unwrap_or(0)));
-            // On a machine that is busier than that, hosts that never come to anything would be killed for ever.
+            // Waits for the next step of a host, for a bounded time. On a busy machine, hosts would be killed for ever before they finish
+            // anything.
             let (before, end) = (load(&self.steps), Instant::now() + CALM);
             while load(&self.steps) == before && Instant::now() < end && !over.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(20));
@@ -376,7 +377,7 @@ fn ask(mailbox: &Mailbox, n: usize) -> RoundId {
 fn answer_here(mailbox: &Mailbox, id: &RoundId) -> Result<(), Error> {
     let bob = Caller::person("bob", "test").unwrap();
     let answer = bob.value(AnswerValue::Text("a".into()));
-    accept::answer(mailbox, &id.workflow, Decision::of(&bob, Some(id.question)), answer).map(drop)
+    accept::answer(mailbox, &id.workflow, Decision::by(&bob, Some(id.question)), answer).map(drop)
 }
 
 fn send(person: &mut Client, host: &str, rounds: &[Round]) -> Result<u64, postgres::Error> {

@@ -1,4 +1,4 @@
-//! Of a mailbox and its copy, one is the host.
+//! Only one of a mailbox and its copy is the host.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ fn copy(database: &Database, host: &Host) -> Host {
 }
 
 #[test]
-fn a_copied_mailbox_that_starts_fences_the_other_one_which_says_so_and_stops() {
+fn a_copied_mailbox_fences_the_other_one_which_stops() {
     needs!("postgres");
     let (database, host, mut ann) = laptop();
     let mut sync = host.serve();
@@ -51,7 +51,7 @@ fn a_copied_mailbox_that_starts_fences_the_other_one_which_says_so_and_stops() {
 }
 
 #[test]
-fn a_fenced_host_changes_nothing_not_even_a_round_that_it_has_answered() {
+fn a_fenced_host_changes_nothing_any_more() {
     needs!("postgres");
     let (database, host, _) = asked();
     let twin = copy(&database, &host);
@@ -64,10 +64,10 @@ fn a_fenced_host_changes_nothing_not_even_a_round_that_it_has_answered() {
 }
 
 #[test]
-fn a_process_that_was_killed_while_its_start_was_on_its_way_does_not_fence_the_next_one() {
+fn a_process_killed_at_its_start_does_not_fence_the_next() {
     needs!("postgres");
     let (database, host, mut ann) = asked();
-    // What a killed process leaves: its token in the file, and its statement, which the database carries out later.
+    // The remains of a killed process: its token in the file, and its statement, which the database carries out later.
     let late = uuid::Uuid::new_v4().to_string();
     let path = host.world.in_mailbox("sync/epoch.json");
     let mut file = host.world.json(&path);
@@ -100,7 +100,7 @@ fn a_new_mailbox_is_not_the_host_whose_role_it_has() {
     // Its start has not fenced the first one.
     host.sync();
     assert_eq!(other.once(&["--take-over"]).code(), 0);
-    // What the other mailbox does not have is over.
+    // A round that the other mailbox does not have is over.
     ann.sees_state("laptop", "docs", "gone");
 }
 

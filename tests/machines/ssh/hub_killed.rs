@@ -7,7 +7,7 @@ use crate::support::machine::configure;
 use crate::support::{Dice, Machine, Running, World, needs, until};
 
 #[test]
-fn a_person_whose_program_is_killed_while_it_answers_has_answered_once_or_not_at_all() {
+fn a_program_killed_while_it_answers_has_answered_or_not() {
     needs!("sshd", "ssh");
     let here = World::new();
     let build = Machine::new(&here, "build");

@@ -27,7 +27,7 @@ enum Kept {
     No,
 }
 
-/// What a surface has, with the machine's section as the configuration has it.
+/// The peers that a surface has, with the machine's section as the configuration has it.
 fn surface(here: &World, machine: &Machine, kept: Kept) -> Peers {
     let sections: toml::Table = machine.section().parse().expect("a section");
     let peers: BTreeMap<String, PeerConfig> = sections["peers"].clone().try_into().expect("peers");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_round_in_whose_run_an_open_question_was_asked_stays_until_that_question_is_over() {
+fn the_round_of_an_open_questions_run_stays_with_it() {
     let world = world();
     gc(&world, &["--keep", "0s"]);
     let rounds: Vec<String> = (0..4).map(|_| deliver(&world, "parent")).collect();

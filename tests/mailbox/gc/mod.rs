@@ -94,7 +94,7 @@ fn traces(world: &World, word: &str) -> Vec<PathBuf> {
     everything(world).into_keys().filter(|p| p.strip_prefix(world.mailbox()).is_ok_and(|p| p.to_string_lossy().contains(word))).collect()
 }
 
-/// Nothing of these is changed by a gc that keeps nothing.
+/// A gc that keeps nothing changes none of these.
 #[track_caller]
 fn assert_untouched(world: &World, what: &str) {
     let before = everything(world);
@@ -104,7 +104,7 @@ fn assert_untouched(world: &World, what: &str) {
 }
 
 #[test]
-fn rounds_that_ended_long_ago_are_removed_without_a_trace_and_others_stay() {
+fn rounds_that_ended_long_ago_are_removed_without_a_trace() {
     let world = world();
     for (id, days) in [("old", 40), ("young", 20)] {
         world.ok("checkpoint", &["save", id, "--step", "review"]);
@@ -214,7 +214,7 @@ fn foreign_files_and_links_are_neither_followed_nor_removed() {
 }
 
 #[test]
-fn a_look_at_one_workflow_does_not_read_the_names_of_all_history() {
+fn a_look_at_one_workflow_reads_no_names_of_all_history() {
     needs!("strace");
     let world = world();
     let round = deliver(&world, "docs");
@@ -246,7 +246,7 @@ fn a_look_at_one_workflow_does_not_read_the_names_of_all_history() {
             assert!(!listed.contains(&format!("{}>", world.in_mailbox(folder).display())), "{program} {args:?} lists {folder}/:\n{listed}");
         }
     }
-    // What the doctor finds where the folder was lost, and that its command mends it.
+    // The doctor finds a lost folder, and the command that it names mends it.
     let runs = world.in_mailbox(format!("runs/docs/{round}"));
     std::fs::remove_dir_all(&runs).unwrap();
     let out = world.run("askbox", &["doctor", "--json"]);

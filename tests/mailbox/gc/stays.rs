@@ -1,4 +1,4 @@
-//! What `askbox gc` never removes.
+//! `askbox gc` never removes these.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -46,7 +46,7 @@ fn nothing_that_is_open_goes_whatever_its_age() {
 }
 
 #[test]
-fn a_round_whose_run_is_still_locked_or_whose_workflow_is_awaited_inline_stays() {
+fn a_round_with_a_locked_run_or_an_inline_waiter_stays() {
     let world = world();
     gc(&world, &["--keep", "0s"]);
     let round = deliver(&world, "docs");

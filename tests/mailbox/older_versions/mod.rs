@@ -16,10 +16,10 @@ mod make;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mailboxes");
 
-/// What the fixtures' files say for the folder in which the mailbox was made.
+/// The fixtures' files have this in place of the folder of the mailbox that they come from.
 const ROOT: &str = "/ROOT";
 
-/// What the agents of the workflows do that do not just say `done`.
+/// The work of the workflows' agents, for those that do more than say `done`.
 const WORK: [(&str, &str); 4] = [
     ("parked", "[ -e $AGENT_DIR/mended ] || echo HOPELESS"),
     ("claimed", "[ -e $AGENT_DIR/mended ] || sleep 600"),
@@ -106,7 +106,7 @@ fn every_document_of_an_older_mailbox_is_read_as_it_was() {
 }
 
 #[test]
-fn what_waits_in_an_older_mailbox_is_answered_and_delivered_and_pruned() {
+fn what_waits_in_an_older_mailbox_is_answered_and_pruned() {
     for fixture in fixtures() {
         let world = restored(&fixture);
         world.sh("relaunch go");

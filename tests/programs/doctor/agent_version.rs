@@ -3,7 +3,7 @@
 use super::{report, well};
 
 #[test]
-fn doctor_names_the_version_of_claude_whether_it_was_tested_and_what_it_lacks() {
+fn doctor_names_the_version_of_claude_and_what_it_lacks() {
     let world = well();
     assert!(report(&world)["agent"].is_null(), "only claude says its version in this way");
     world.sh("mkdir on; printf '#!/bin/sh\\ncat %s\\n' \"$PWD/said\" >on/claude; chmod +x on/claude");
@@ -23,7 +23,7 @@ fn doctor_names_the_version_of_claude_whether_it_was_tested_and_what_it_lacks() 
     assert!(agent["tested"] == false && words.contains("which askbox was not tested with"), "{words}");
     let (agent, words) = says("hello\n");
     assert!(agent["version"].is_null() && words.contains("does not say its version"), "{words}");
-    // A program that says nothing holds the doctor up for seconds only, and a wrong one is no problem of the mailbox.
+    // A silent program holds the doctor up for seconds only, and a wrong one is not a problem of the mailbox.
     world.sh("mkfifo never; printf '#!/bin/sh\\nread x <%s\\n' \"$PWD/never\" >on/claude");
     assert!(report(&world)["agent"]["version"].is_null());
 }

@@ -16,7 +16,7 @@ fn problem(world: &World, kind: &str) -> String {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_a_problem_of_every_workflow_and_status_says_what_to_mend() {
+fn an_unreadable_configuration_is_a_problem_of_every_workflow() {
     let world = well();
     let _watcher = world.watch();
     broken(&world);
@@ -32,7 +32,7 @@ fn a_configuration_that_cannot_be_read_is_a_problem_of_every_workflow_and_status
 }
 
 #[test]
-fn a_runner_is_not_reported_by_the_doctor_that_cannot_read_which_one_it_is() {
+fn a_runner_of_an_unreadable_configuration_is_not_reported() {
     let world = well();
     broken(&world);
     let file = world.path(".config/askbox/config.toml").display().to_string();
@@ -42,7 +42,7 @@ fn a_runner_is_not_reported_by_the_doctor_that_cannot_read_which_one_it_is() {
 }
 
 #[test]
-fn a_run_that_failed_once_is_not_said_to_have_failed_too_often_and_its_cause_and_mending_are_named() {
+fn a_single_failure_of_a_run_is_named_with_its_cause() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
     world.sh("mv agent elsewhere");

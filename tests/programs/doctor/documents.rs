@@ -18,7 +18,7 @@ fn doctor_reports_stale_and_overdue_questions() {
 }
 
 #[test]
-fn doctor_reports_a_question_that_cannot_be_read_or_has_the_wrong_name() {
+fn doctor_reports_an_unreadable_or_misnamed_question() {
     let world = well();
     world.sh("echo '{' > m/pending/torn.json");
     assert_eq!(findings(&world), [] as [Value; 0], "it may still be written");

@@ -1,4 +1,4 @@
-//! What lies outside of the mailbox: programs, configuration, folders, targets.
+//! The doctor's view of things outside of the mailbox: programs, configuration, folders, targets.
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn doctor_reports_missing_programs_of_askbox() {
 }
 
 #[test]
-fn doctor_names_the_program_that_is_missing_beside_a_running_watcher() {
+fn doctor_names_the_missing_program_beside_a_running_watcher() {
     let world = well();
     world.sh("mkdir own && cp \"$(command -v relaunch)\" own && cp own/relaunch kept");
     let watcher = world.start_as_watcher(&mut world.shell_command("exec own/relaunch watch"));
@@ -103,7 +103,7 @@ fn doctor_names_the_program_that_is_missing_beside_a_running_watcher() {
 }
 
 #[test]
-fn the_doctor_tells_of_the_pages_devices_and_of_a_file_of_them_that_others_may_use() {
+fn the_doctor_tells_of_devices_and_of_their_file_if_it_is_open() {
     let world = well();
     assert!(!world.shell("askbox doctor").stdout.contains("The page:"));
     let now = chrono::Utc::now();

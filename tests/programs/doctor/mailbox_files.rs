@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn doctor_reports_folders_and_files_that_others_may_write_or_read() {
+fn doctor_reports_folders_and_files_open_to_others() {
     let world = well();
     for (make, subject) in [
         ("chmod 777 m", "/m"),
@@ -49,7 +49,7 @@ fn doctor_reports_links_in_the_mailbox() {
 }
 
 #[test]
-fn doctor_reports_entries_that_are_not_files_or_that_no_program_would_name_so() {
+fn doctor_reports_entries_that_no_program_would_make() {
     let world = well();
     world.sh("mkfifo m/answered/x.json");
     finds(&world, "no_file", "answered/x.json");
@@ -82,7 +82,7 @@ fn doctor_reports_temporary_files_of_dead_programs() {
 }
 
 #[test]
-fn doctor_reports_a_question_that_was_moved_aside_and_never_put_back() {
+fn doctor_reports_a_question_moved_aside_and_never_put_back() {
     let world = well();
     world.sh(
         "ask-post -w lost 'Where am I?' >/dev/null; mv m/pending/lost.json m/pending/.tmpretired.lost.01a1ff87-0000-7000-8000-000000000000",
@@ -110,7 +110,7 @@ fn a_quarantined_file_can_be_edited_and_put_back() {
 }
 
 #[test]
-fn doctor_reports_a_mailbox_on_a_filesystem_that_is_mounted_read_only() {
+fn doctor_reports_a_mailbox_on_a_read_only_filesystem() {
     needs!("mount");
     let world = well();
     let ran = world.shell("unshare -m sh -c 'mount --bind m m && mount -o remount,bind,ro m && askbox doctor'");

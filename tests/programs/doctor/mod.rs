@@ -23,7 +23,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","termi
 cat > /dev/null
 "#;
 
-/// A machine on which all is well.
+/// A machine without any problem.
 fn well() -> World {
     let world = World::new();
     std::fs::write(world.path("agent"), AGENT).unwrap();
@@ -62,7 +62,7 @@ fn finds(world: &World, kind: &str, subject: &str) -> String {
     found[0]["mend"].as_str().unwrap().to_owned()
 }
 
-/// [`finds`], then runs the command that mends it, after which all is well.
+/// [`finds`], then runs the command that mends it. After that, all is well.
 #[track_caller]
 fn finds_and_mends(world: &World, kind: &str, subject: &str) {
     let mend = finds(world, kind, subject);
@@ -114,7 +114,7 @@ fn doctor_reports_a_mailbox_that_is_named_and_not_there() {
 }
 
 #[test]
-fn doctor_reports_a_named_folder_that_holds_no_mailbox_as_the_watcher_waits_for_one() {
+fn doctor_reports_a_named_folder_without_a_mailbox() {
     let world = World::new();
     std::fs::write(world.path("agent"), AGENT).unwrap();
     world.sh("chmod +x agent && mkdir -p .config/askbox && mkdir -m 700 m");
@@ -148,7 +148,7 @@ fn doctor_shows_each_setting_in_force_with_its_source() {
 }
 
 #[test]
-fn doctor_names_the_mailbox_of_its_flag_in_the_commands_that_it_suggests() {
+fn doctor_repeats_its_mailbox_flag_in_its_commands() {
     let world = well();
     world.sh("ask-post -w kept 'In time?' --timeout 1ms --mailbox other && chmod 700 other && sleep 0.01");
     let out = world.shell("askbox doctor --mailbox other").stdout;

@@ -39,7 +39,7 @@ fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
 }
 
 #[test]
-fn an_answer_that_came_just_now_or_waits_for_a_place_is_no_sign_of_a_watcher_that_hangs() {
+fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
     needs!("jq");
     let world = well();
     let watcher = passes_over(&world, "w");
@@ -59,7 +59,7 @@ fn an_answer_that_came_just_now_or_waits_for_a_place_is_no_sign_of_a_watcher_tha
 }
 
 #[test]
-fn while_the_queue_is_paused_the_doctor_says_of_no_answer_that_a_watcher_left_it_and_says_what_ends_the_pause() {
+fn the_doctor_blames_no_watcher_while_the_queue_is_paused() {
     needs!("jq");
     let world = well();
     let watcher = passes_over(&world, "w");
@@ -129,7 +129,7 @@ fn doctor_reports_a_run_record_that_cannot_be_read() {
 }
 
 #[test]
-fn what_would_be_refused_while_a_person_holds_the_queue_is_suggested_behind_the_command_that_ends_that() {
+fn what_a_held_queue_refuses_is_suggested_after_its_release() {
     let world = well();
     // Answered, and a crash before the pending copy was removed.
     world.sh("ask-post -w one 'Go?' -t yes_no && cp m/pending/one.json kept && ask-answer one yes && relaunch one && cp kept m/pending/one.json && relaunch pause");

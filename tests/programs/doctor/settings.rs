@@ -28,7 +28,7 @@ fn doctor_reports_a_folder_for_metrics_that_does_not_exist() {
 }
 
 #[test]
-fn doctor_says_what_it_did_not_check_behind_a_folder_and_a_configuration_that_it_cannot_use() {
+fn doctor_says_what_it_could_not_check() {
     let world = well();
     assert!(!world.sh("askbox doctor").contains("not checked"));
     world.sh("chmod 777 m/pending; echo '{' > m/pending/broken.json");
@@ -40,7 +40,7 @@ fn doctor_says_what_it_did_not_check_behind_a_folder_and_a_configuration_that_it
 }
 
 #[test]
-fn doctor_prints_the_values_of_the_configuration_only_when_asked() {
+fn doctor_prints_the_configurations_values_only_when_asked() {
     let world = well();
     let plain = world.sh("askbox doctor");
     assert!(plain.contains("mailbox") && !plain.contains("limits.grace"), "{plain}");

@@ -1,4 +1,4 @@
-//! Damage in the folder `awaits/`, in which each file says that a parent waits for a child.
+//! Damage in the folder `awaits/`. Each of its files says that a parent waits for a child.
 
 use super::*;
 
@@ -7,7 +7,7 @@ use askbox::mailbox::Mailbox;
 use askbox::mailbox::documents::awaited::Join;
 use askbox::mailbox::family::awaits;
 
-/// A scene in which these workflows have been run.
+/// A scene with these workflows, which have been run.
 fn with(ids: &[&str]) -> World {
     let world = well();
     for id in ids {
@@ -48,7 +48,7 @@ fn all_is_well(world: &World) {
 }
 
 #[test]
-fn a_parent_that_waits_for_one_that_asks_or_has_just_ended_is_no_trouble() {
+fn a_parent_of_one_that_asks_or_just_ended_is_no_trouble() {
     let world = with(&["p", "q", "done"]);
     world.sh("ask-post -w asks 'When?'");
     wait(&world, "p", "asks");
@@ -62,7 +62,7 @@ fn a_parent_whose_children_are_over_and_that_nobody_wakes() {
     let world = with(&["p", "c"]);
     long_ago(&world, "c");
     wait(&world, "p", "c");
-    // Whoever waits in the parent's own turn tells it.
+    // A process that waits in the parent's own turn will tell the parent.
     let mailbox = Mailbox::open(world.mailbox()).unwrap();
     let lock = mailbox.lock(&"p".parse().unwrap()).unwrap();
     let held = awaits::hold(&mailbox, &lock, &"c".parse().unwrap()).unwrap();
@@ -91,7 +91,7 @@ fn doctor_reports_a_child_that_was_never_started() {
 }
 
 #[test]
-fn doctor_reports_a_wait_for_a_workflow_that_is_unknown_or_was_dropped() {
+fn doctor_reports_a_wait_for_an_unknown_or_dropped_workflow() {
     let world = with(&[]);
     world.sh("ask-post -w asks 'When?'");
     wait(&world, "nobody", "asks");
@@ -166,7 +166,7 @@ fn doctor_reports_foreign_files_among_the_waits() {
 }
 
 #[test]
-fn doctor_reports_an_asker_that_waits_for_its_answer_and_was_stopped() {
+fn doctor_reports_a_stopped_asker_that_waits_for_its_answer() {
     let world = well();
     let mut command = world.command("ask-post");
     let asker = Running::start(command.args(["-w", "w", "How?", "--wait", "5m"]).stdout(std::process::Stdio::null()));

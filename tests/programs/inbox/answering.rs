@@ -5,7 +5,7 @@ use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 #[test]
-fn a_choice_is_made_with_keys_and_sent_with_enter_and_enter_alone_decides_nothing() {
+fn a_choice_is_made_with_keys_and_enter_alone_decides_nothing() {
     needs!("tmux");
     let world = World::new();
     world.sh(
@@ -39,7 +39,7 @@ fn a_choice_is_made_with_keys_and_sent_with_enter_and_enter_alone_decides_nothin
 }
 
 #[test]
-fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_letters_occur_in_one() {
+fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
     needs!("tmux");
     let world = World::new();
     let terminal = Terminal::new(&world);
@@ -75,7 +75,7 @@ fn typed_words_are_an_option_only_if_they_are_its_key_and_never_because_its_lett
 }
 
 #[test]
-fn a_meaning_that_was_chosen_holds_while_a_left_out_text_is_told() {
+fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Ship? -w w -o nowait='Ship at once, on Monday' -o later='Do not ship'");
@@ -117,7 +117,7 @@ fn where_only_the_options_count_other_words_choose_none_of_them() {
 }
 
 #[test]
-fn keys_that_are_numbers_are_chosen_by_key_and_never_by_their_place() {
+fn numeric_keys_are_chosen_by_key_and_never_by_place() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post 'How many workers?' -w w -o 4=four -o 2=two -o 1=one");
@@ -131,7 +131,7 @@ fn keys_that_are_numbers_are_chosen_by_key_and_never_by_their_place() {
 }
 
 #[test]
-fn several_options_and_words_of_ones_own_are_marked_and_sent_together() {
+fn several_options_and_own_words_are_sent_together() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E -o perf=P");
@@ -149,7 +149,7 @@ fn several_options_and_words_of_ones_own_are_marked_and_sent_together() {
 }
 
 #[test]
-fn a_batch_goes_back_and_forth_and_is_looked_over_before_it_is_sent() {
+fn a_batch_goes_back_and_forth_and_is_reviewed_before_sending() {
     needs!("tmux");
     let world = World::new();
     let batch = json!({"questions": [
@@ -186,7 +186,7 @@ fn a_batch_goes_back_and_forth_and_is_looked_over_before_it_is_sent() {
 }
 
 #[test]
-fn a_question_is_left_open_declined_or_asked_back_and_a_note_goes_with_the_answer() {
+fn a_question_is_left_declined_or_asked_back_with_a_note() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w declined; ask-post Which? -w back -o a=A; ask-post Which? -w noted -o a=A");
@@ -230,7 +230,7 @@ fn a_question_is_left_open_declined_or_asked_back_and_a_note_goes_with_the_answe
 }
 
 #[test]
-fn long_words_are_written_in_the_editor_or_pasted_and_keep_their_lines() {
+fn long_words_come_from_the_editor_or_a_paste_with_their_lines() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w edited; ask-post Essay? -w pasted");
@@ -253,7 +253,7 @@ fn long_words_are_written_in_the_editor_or_pasted_and_keep_their_lines() {
 }
 
 #[test]
-fn a_question_whose_text_changes_while_it_is_open_is_over_and_an_answer_to_the_earlier_text_counts_for_neither() {
+fn a_question_whose_text_changes_while_it_is_open_is_over() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post 'Merge it?' -w w -o a=A -o b=B");
@@ -272,7 +272,7 @@ fn a_question_whose_text_changes_while_it_is_open_is_over_and_an_answer_to_the_e
 }
 
 #[test]
-fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anything_is_decided() {
+fn a_word_that_begins_like_a_command_is_asked_about_first() {
     needs!("tmux");
     let world = World::new();
     world.sh(
@@ -325,7 +325,7 @@ fn a_word_that_begins_with_the_letter_of_a_command_is_asked_about_before_anythin
 }
 
 #[test]
-fn ctrl_c_leads_from_a_log_back_to_the_answered_questions_at_once() {
+fn ctrl_c_leads_from_a_log_back_to_the_answered_questions() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post -w which 'Which?'; ask-answer which this");

@@ -1,10 +1,10 @@
-//! What changes while the inbox is on the screen, and what became of what was answered.
+//! Changes while the inbox is on the screen, and the outcome of answers.
 
 use super::{answer, drafts, open, open_question};
 use crate::support::{Terminal, World, needs};
 
 #[test]
-fn a_question_that_is_answered_elsewhere_meanwhile_is_said_and_what_was_typed_is_kept() {
+fn a_question_answered_elsewhere_is_said_and_the_text_is_kept() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w answered; ask-post How? -w changed");
@@ -41,7 +41,7 @@ fn a_question_that_is_answered_elsewhere_meanwhile_is_said_and_what_was_typed_is
 }
 
 #[test]
-fn the_list_follows_the_mailbox_and_an_answer_is_taken_back_with_one_key() {
+fn the_list_follows_the_mailbox_and_one_key_undoes_an_answer() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();
@@ -80,7 +80,7 @@ fn the_second_pane_shows_what_became_of_answered_questions() {
 }
 
 #[test]
-fn the_second_pane_tells_each_step_of_a_round_and_the_calls_that_its_run_was_refused() {
+fn the_second_pane_tells_each_step_and_each_refused_call() {
     needs!("tmux");
     let world = World::new().with_scripted_agent();
     world.configure("[approvals]\nask_stopped = false");

@@ -14,7 +14,7 @@ fn file_behind(screen: &str, words: &str) -> String {
 }
 
 #[test]
-fn what_was_typed_and_not_sent_is_in_a_file_when_the_inbox_is_left_and_the_person_is_told_which() {
+fn unsent_words_are_in_a_file_that_the_person_is_told_of() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w first; ask-post Essay? -w second; ask-post Essay? -w third");
@@ -51,7 +51,7 @@ fn what_was_typed_and_not_sent_is_in_a_file_when_the_inbox_is_left_and_the_perso
 }
 
 #[test]
-fn words_for_a_question_that_vanished_are_kept_even_if_nobody_asks_for_that() {
+fn words_for_a_vanished_question_are_kept_unasked() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w essay");
@@ -94,7 +94,7 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
 }
 
 #[test]
-fn a_draft_is_there_again_when_its_question_is_opened_again_and_is_removed_once_it_is_sent() {
+fn a_draft_returns_with_its_question_until_it_is_sent() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E; ask-post Other? -w other");
@@ -112,7 +112,7 @@ fn a_draft_is_there_again_when_its_question_is_opened_again_and_is_removed_once_
     for words in ["[x] e2e", "│ and fuzz", "note: but slowly"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
-    // A second press of the key that opened it sends nothing that was not looked at.
+    // A second press of the key that opened it sends only what was looked at.
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; enter again goes on with it");
     terminal.enter_again();
@@ -138,7 +138,7 @@ fn a_draft_outlives_the_terminal() {
 }
 
 #[test]
-fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted_again_is_not() {
+fn typed_words_return_after_the_inbox_was_killed() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w essay; ask-post Other? -w other");
@@ -181,7 +181,7 @@ fn what_was_typed_is_there_again_after_the_inbox_was_killed_and_what_was_deleted
 }
 
 #[test]
-fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_back() {
+fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Essay? -w essay -o a=A -o b=B; ask-post Other? -w other");
@@ -238,7 +238,7 @@ fn a_text_beside_the_answer_outlives_its_window_and_a_decision_that_is_taken_bac
 }
 
 #[test]
-fn a_text_of_a_window_that_was_left_is_not_dropped_with_an_answer_without_a_word() {
+fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
     needs!("tmux");
     let world = World::new();
     world.sh("for w in note back why words; do ask-post Merge? -w $w -o merge=Yes -o keep=No; done");
@@ -284,7 +284,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_with_an_answer_without_a_word
 }
 
 #[test]
-fn words_beside_an_option_become_the_note_and_a_word_that_begins_with_the_notes_letter_is_asked_about() {
+fn words_beside_an_option_become_the_note() {
     needs!("tmux");
     let world = World::new();
     world.sh("for w in one two; do ask-post Merge? -w $w -o merge=Yes -o later=No; done");

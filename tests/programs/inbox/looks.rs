@@ -1,4 +1,4 @@
-//! What a person sees first: the question itself, what an approval allows, what is urgent; and that nothing is out of line.
+//! A person first sees the question itself, what an approval allows, and what is urgent. Every column is in line.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -7,7 +7,7 @@ use super::{line_of, open, open_question};
 use crate::support::{Terminal, World, approval_question, needs, until};
 
 #[test]
-fn the_question_and_its_options_are_on_the_smallest_screen_however_long_the_context_is() {
+fn the_question_and_its_options_are_on_the_smallest_screen() {
     needs!("tmux");
     let world = World::new();
     world.sh("seq -f 'Line %g of the context.\n' 1 200 >context; ask-post 'Shall it be merged?' -w w -o merge=Merge -o keep=Keep --context \"$(cat context)\"");
@@ -40,7 +40,7 @@ fn the_question_and_its_options_are_on_the_smallest_screen_however_long_the_cont
 }
 
 #[test]
-fn a_permission_is_shown_as_one_and_is_not_given_before_all_of_the_call_was_on_the_screen() {
+fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();
@@ -68,7 +68,7 @@ fn a_permission_is_shown_as_one_and_is_not_given_before_all_of_the_call_was_on_t
 }
 
 #[test]
-fn colours_say_what_is_urgent_and_a_person_who_wants_none_gets_none() {
+fn colours_say_what_is_urgent_and_can_be_switched_off() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post Usual? -w usual; ask-post Urgent? -w urgent --priority 5; ask-post Late? -w late --timeout 1s; sleep 1.1");
@@ -96,7 +96,7 @@ fn is_in_line(screen: &str, columns: usize, rows: usize) -> bool {
 }
 
 #[test]
-fn wide_joined_and_right_to_left_characters_keep_every_column_in_its_place() {
+fn wide_joined_and_right_to_left_characters_keep_the_columns() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();
@@ -139,7 +139,7 @@ fn wide_joined_and_right_to_left_characters_keep_every_column_in_its_place() {
 }
 
 #[test]
-fn the_last_line_names_the_key_that_takes_an_answer_back_as_long_as_it_does() {
+fn the_last_line_names_the_undo_key_as_long_as_it_works() {
     needs!("tmux");
     let world = World::new();
     let terminal = Terminal::new(&world);

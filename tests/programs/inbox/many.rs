@@ -4,7 +4,7 @@ use super::{line_of, open};
 use crate::support::{Terminal, World, needs, until};
 
 #[test]
-fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
+fn the_inbox_lists_the_urgent_first_with_asker_and_age() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
@@ -24,7 +24,7 @@ fn the_inbox_lists_the_urgent_first_and_shows_who_asks_and_since_when() {
 }
 
 #[test]
-fn words_filter_the_list_and_marked_questions_are_declined_together() {
+fn words_filter_the_list_and_marked_questions_are_declined() {
     needs!("tmux");
     let world = World::new();
     world.sh("for n in 1 2 3; do ask-post Stale? -w old-$n --asked-by bot; done; ask-post Real? -w real --asked-by ann");
@@ -56,7 +56,7 @@ fn words_filter_the_list_and_marked_questions_are_declined_together() {
 }
 
 #[test]
-fn a_question_that_changes_before_several_are_declined_is_told_anew() {
+fn a_question_that_changes_before_a_group_declines_is_told() {
     needs!("tmux");
     let world = World::new();
     world.sh("ask-post One? -w one; ask-post Two? -w two");
@@ -88,7 +88,7 @@ fn a_question_that_changes_before_several_are_declined_is_told_anew() {
 }
 
 #[test]
-fn a_filter_asks_for_words_project_asker_and_priority_and_what_is_typed_is_filtered_at_once() {
+fn a_filter_asks_for_words_project_asker_and_priority() {
     needs!("tmux");
     let world = World::new();
     world.sh("mkdir web api; (cd web; ask-post 'Merge it?' -w one --asked-by ann; ask-post Other? -w two); (cd api; ask-post 'Merge that?' -w three --priority 3)");
@@ -160,7 +160,7 @@ fn listed(terminal: &Terminal<'_>, last: &str) -> std::collections::BTreeSet<Str
     }
 }
 
-/// Waits for a screen with these words, of which no row is wider than the terminal: tmux tells a program of a new size a moment later, and
+/// Waits for a screen with these words and with rows that all fit the terminal. tmux tells a program of a new size a moment later, and
 /// until then breaks what the program drew for the earlier size.
 fn see_fitting(terminal: &Terminal<'_>, words: &[&str], columns: u32, rows: u32) {
     let fits =
@@ -172,7 +172,7 @@ fn see_fitting(terminal: &Terminal<'_>, words: &[&str], columns: u32, rows: u32)
 }
 
 #[test]
-fn the_screen_fits_every_size_and_follows_a_resize_and_each_question_can_be_reached() {
+fn the_screen_fits_every_size_and_follows_a_resize() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();

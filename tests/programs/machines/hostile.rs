@@ -24,7 +24,7 @@ fn heard(here: &World) -> Outcome {
     until("the machine is heard", || answer().filter(|told| !told.stderr.contains("has not answered in time")))
 }
 
-/// What a person is told who answers a question of the machine.
+/// The words for a person who answers a question of the machine.
 #[track_caller]
 fn complaint(script: &str) -> String {
     let (here, _build) = played(script);
@@ -94,21 +94,21 @@ fn listed_in_the_flood(lines: &str) -> (String, Duration, u64) {
 }
 
 #[test]
-fn a_flood_of_questions_and_of_huge_ones_takes_little_memory_and_holds_up_no_list() {
+fn a_flood_of_questions_takes_little_memory_and_no_time() {
     needs!("sshd", "ssh");
     let line = r#""{\"line\":\"question\",\"workflow_id\":\"w" n "\",\"question_id\":\"00000000-0000-0000-0000-" sprintf("%012d", n) "\",\"document\":{\"workflow_id\":\"w" n "\",\"question\":\"" text "\"}}""#;
     for (what, bytes) in [("many", 1_000), ("huge", 250_000), ("too huge", 2_000_000)] {
         let text = format!("text = \"x\"; while (length(text) < {bytes}) text = text text;");
         let (said, took, most) = listed_in_the_flood(&format!("{text} for (n = 0; ; n++) print {line}"));
         assert!(said.contains("local-1") && said.contains("note: build "), "{what}: {}", &said[said.len().saturating_sub(2000)..]);
-        assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+        assert!(took < Duration::from_secs(60), "{what}: {took:?}");
         assert!(most > 0 && most < 600, "{what}: {most} MiB");
         eprintln!("{what}: {took:.1?}, {most} MiB");
     }
 }
 
 #[test]
-fn the_words_of_an_enemy_neither_run_nor_control_the_terminal_and_its_questions_name_only_itself() {
+fn the_words_of_an_enemy_neither_run_nor_control_the_terminal() {
     needs!("sshd", "ssh");
     let lines = [
         r#"{"line":"hello","protocol":1,"schema_version":1,"version":"1"}"#,
@@ -134,7 +134,7 @@ fn the_words_of_an_enemy_neither_run_nor_control_the_terminal_and_its_questions_
     );
     let shown = here.run("ask-answer", &["show", "build:w"]).ok();
     assert!(!shown.words().contains(['\x1b', '\x07', '\u{202e}']) && shown.stdout.contains("checkpoint /etc/passwd"), "{shown:?}");
-    // It takes the answer and says nothing about it: nobody is told that it counts.
+    // The machine takes the answer and says nothing about it: the person is not told that it counts.
     let sent = || Some(here.run("ask-answer", &["build:w", "a"])).filter(|told| !told.stderr.contains("nothing was sent"));
     let answered = until("the answer is sent", sent);
     assert!(answered.code() == 1 && answered.stderr.contains("may have it or not"), "{answered:?}");

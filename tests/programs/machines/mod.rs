@@ -10,7 +10,7 @@ mod signed;
 use crate::support::machine::configure;
 use crate::support::{Machine, World, until};
 
-/// Where a person sits, and one other machine on which `docs-42` asks.
+/// The machine of a person, and one other machine that asks `docs-42`.
 fn two() -> (World, Machine) {
     let here = World::new();
     let build = Machine::new(&here, "build");

@@ -4,7 +4,7 @@ use super::two;
 use crate::support::{needs, output, until};
 
 #[test]
-fn of_an_answer_there_and_one_from_here_one_wins_and_the_other_person_is_told_who() {
+fn an_answer_there_and_one_from_here_have_one_winner() {
     needs!("sshd", "ssh");
     let (here, build) = two();
     let (mut from_here, mut from_there) = (0, 0);
@@ -39,7 +39,7 @@ fn of_an_answer_there_and_one_from_here_one_wins_and_the_other_person_is_told_wh
 }
 
 #[test]
-fn a_connection_that_is_cut_at_any_moment_loses_and_doubles_nothing_and_says_nothing_false() {
+fn a_connection_cut_at_any_moment_loses_and_doubles_nothing() {
     needs!("sshd", "ssh");
     let (here, build) = two();
     let (mut accepted, mut refused) = (0, 0);

@@ -6,7 +6,7 @@ use super::two;
 use crate::support::{Terminal, needs};
 
 #[test]
-fn where_other_machines_are_configured_the_inbox_opens_without_anything_having_been_asked_here() {
+fn with_other_machines_the_inbox_opens_without_a_question_here() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
     assert!(!here.mailbox().exists(), "a list makes no mailbox");
@@ -36,7 +36,7 @@ fn where_other_machines_are_configured_the_inbox_opens_without_anything_having_b
 }
 
 #[test]
-fn the_doctor_of_a_computer_from_which_one_only_answers_finds_nothing_wrong_until_something_is_asked_there() {
+fn the_doctor_of_a_computer_that_only_answers_finds_no_fault() {
     needs!("sshd", "ssh");
     let (here, _build) = two();
     let doctor = here.run("askbox", &["doctor"]);
@@ -49,7 +49,7 @@ fn the_doctor_of_a_computer_from_which_one_only_answers_finds_nothing_wrong_unti
 }
 
 #[test]
-fn without_other_machines_and_in_the_run_of_an_agent_the_inbox_makes_no_mailbox() {
+fn an_agents_run_and_a_lone_machine_make_no_mailbox() {
     needs!("sshd", "ssh", "tmux");
     let (here, _build) = two();
     let terminal = Terminal::new(&here);

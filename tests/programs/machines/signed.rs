@@ -7,7 +7,7 @@ use crate::support::machine::configure;
 use crate::support::{needs, until};
 
 #[test]
-fn an_answer_that_is_signed_here_counts_there_and_another_one_is_refused_at_once() {
+fn an_answer_signed_here_counts_there_and_another_is_refused() {
     needs!("sshd", "ssh");
     let (here, build) = two();
     let keys = here.only_signed_answers();

@@ -23,7 +23,7 @@ fn is_waited_for(world: &World) -> bool {
 }
 
 #[test]
-fn an_answer_in_time_is_the_calls_result_and_no_agent_is_started() {
+fn an_mcp_answer_in_time_is_the_calls_result() {
     for era in BOTH {
         let world = waiting("10m");
         let watcher = world.watch();
@@ -45,7 +45,7 @@ fn an_answer_in_time_is_the_calls_result_and_no_agent_is_started() {
 }
 
 #[test]
-fn without_an_answer_the_asker_is_told_to_save_and_to_end_its_turn_and_an_agent_goes_on() {
+fn without_an_answer_the_asker_saves_and_an_agent_goes_on() {
     for era in BOTH {
         let world = waiting("0s");
         let mut client = Client::of(&world, era);
@@ -64,7 +64,7 @@ fn without_an_answer_the_asker_is_told_to_save_and_to_end_its_turn_and_an_agent_
 }
 
 #[test]
-fn the_asker_takes_an_answer_that_nobody_has_taken_and_a_stranger_does_not() {
+fn the_asker_takes_an_untaken_answer_and_a_stranger_does_not() {
     let world = waiting("0s");
     let mut asker = Client::of(&world, Era::Of2026);
     let mut other = Client::of(&world, Era::Of2025);
@@ -82,7 +82,7 @@ fn the_asker_takes_an_answer_that_nobody_has_taken_and_a_stranger_does_not() {
 }
 
 #[test]
-fn declined_asked_back_own_words_and_withdrawn_are_told_as_what_they_are() {
+fn each_outcome_of_an_mcp_question_is_told_as_what_it_is() {
     for (script, expected) in [
         ("ask-answer decline db --note 'not mine'", &["The user declined to answer", "not mine"][..]),
         ("ask-answer ask-back db 'How many users?'", &["asks back", "How many users?", "call ask_user again with workflow_id \"db\""]),
@@ -102,7 +102,7 @@ fn declined_asked_back_own_words_and_withdrawn_are_told_as_what_they_are() {
 }
 
 #[test]
-fn several_questions_are_one_round_and_an_unnamed_question_keeps_its_workflow() {
+fn several_questions_are_one_round_and_unnamed_ones_too() {
     let world = waiting("0s");
     let mut client = Client::of(&world, Era::Of2026);
     let questions = json!({"questions": [{"question": "Which name?", "header": "Name"}, {"question": "Which days?", "multiSelect": true,
@@ -118,7 +118,7 @@ fn several_questions_are_one_round_and_an_unnamed_question_keeps_its_workflow() 
 }
 
 #[test]
-fn a_call_that_the_client_gives_up_leaves_the_answer_to_an_agent() {
+fn a_call_that_the_client_gives_up_leaves_the_answer() {
     let world = waiting("10m");
     let _watcher = world.watch();
     let mut client = Client::of(&world, Era::Of2025);
@@ -131,7 +131,7 @@ fn a_call_that_the_client_gives_up_leaves_the_answer_to_an_agent() {
 }
 
 #[test]
-fn a_server_that_dies_while_it_waits_leaves_the_answer_to_an_agent() {
+fn a_server_that_dies_while_it_waits_leaves_the_answer() {
     let world = waiting("10m");
     let _watcher = world.watch();
     let mut client = Client::of(&world, Era::Of2026);
@@ -143,7 +143,7 @@ fn a_server_that_dies_while_it_waits_leaves_the_answer_to_an_agent() {
 }
 
 #[test]
-fn a_client_that_goes_away_ends_the_server_although_a_call_waits() {
+fn a_client_that_goes_away_ends_the_server() {
     let world = waiting("10m");
     let mut client = Client::of(&world, Era::Of2026);
     client.begin("ask_user", which());

@@ -117,14 +117,14 @@ impl Client {
         self.send("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// What a tool says. It must succeed.
+    /// The words of a tool. It must succeed.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.begin(tool, arguments);
         self.said(id)
     }
 
-    /// What the called tool says. It must succeed.
+    /// The words of the called tool. It must succeed.
     #[track_caller]
     pub fn said(&mut self, id: u64) -> String {
         let reply = self.reply_to(id);
@@ -132,7 +132,7 @@ impl Client {
         words(&reply)
     }
 
-    /// What a tool says that refuses.
+    /// The words of a tool that refuses.
     #[track_caller]
     pub fn refused(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.begin(tool, arguments);

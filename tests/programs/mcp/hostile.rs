@@ -1,4 +1,4 @@
-//! Input that is no message, too long, or not permitted leaves the server usable and the mailbox as it was.
+//! Input that is not a message, too long, or not permitted leaves the server usable and the mailbox as it was.
 
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn words_that_control_a_terminal_do_not_leave_a_list() {
 }
 
 #[test]
-fn where_the_system_refuses_the_first_thread_the_server_says_so_and_does_not_abort() {
+fn the_server_says_that_the_system_refuses_its_first_thread() {
     needs!("strace");
     let world = World::new();
     let before = strace(&[

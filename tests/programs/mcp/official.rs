@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::World;
 
-/// What the client sees of a call in this version of the protocol.
+/// The client's view of a call in this version of the protocol.
 async fn talk(world: &World, version: ProtocolVersion) -> String {
     let mut command = tokio::process::Command::from(world.command("askbox"));
     let mut server = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("the server");
@@ -35,7 +35,7 @@ async fn talk(world: &World, version: ProtocolVersion) -> String {
 }
 
 #[test]
-fn the_official_client_asks_and_gets_the_answer_in_every_version_of_the_protocol() {
+fn the_official_client_gets_its_answer_in_every_version() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for version in ProtocolVersion::KNOWN_VERSIONS {
         let world = World::new().with_scripted_agent();

@@ -46,7 +46,7 @@ fn watcher_has_looked(world: &World) {
 }
 
 #[test]
-fn any_later_server_knows_the_task_and_no_agent_is_started_meanwhile() {
+fn any_later_server_knows_the_task_and_no_agent_is_started() {
     for era in BOTH {
         let world = world();
         let mut client = knows_tasks(&world, era);
@@ -75,7 +75,7 @@ fn any_later_server_knows_the_task_and_no_agent_is_started_meanwhile() {
 }
 
 #[test]
-fn an_answer_whose_session_does_not_come_back_is_shown_and_a_person_can_start_an_agent_with_it() {
+fn an_answer_of_a_lost_session_can_start_an_agent() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
     let task = ask(&mut client);
@@ -101,7 +101,7 @@ fn the_doctor_names_an_answer_that_its_session_has_not_taken() {
 }
 
 #[test]
-fn a_task_that_the_client_stops_leaves_its_question_open_and_its_answer_where_it_is() {
+fn a_stopped_task_leaves_its_question_and_its_answer() {
     for era in BOTH {
         let world = world();
         let mut client = knows_tasks(&world, era);
@@ -130,7 +130,7 @@ fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
 }
 
 #[test]
-fn what_is_no_task_is_refused_and_a_client_without_tasks_gets_none() {
+fn what_is_no_task_is_refused_and_some_clients_get_none() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
     for wrong in

@@ -4,7 +4,7 @@ use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
 
 #[test]
-fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
+fn a_level_too_deep_and_a_child_too_many_are_refused() {
     let tree = Tree::with("[chain]\nmax_depth = 2\nmax_children = 2\n");
     let spawn = |id: &str| format!("relaunch spawn --background -w {id} --prompt go 2>&1");
     tree.does("root", &format!("[ $n = 1 ] && {{ {}; {}; {}; }}", spawn("a"), spawn("b"), spawn("c")));
@@ -24,7 +24,7 @@ fn a_level_too_deep_and_a_child_too_many_are_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_child_that_its_parents_reservation_leaves_no_money_for_is_refused_with_the_way_out() {
+fn a_child_without_money_by_reservation_is_refused() {
     let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
     tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
     let said = tree.spawn("root");
@@ -33,7 +33,7 @@ fn a_child_that_its_parents_reservation_leaves_no_money_for_is_refused_with_the_
 }
 
 #[test]
-fn nobody_waits_for_its_ancestor_or_for_itself_or_for_a_stranger() {
+fn nobody_waits_for_its_ancestor_itself_or_a_stranger() {
     let tree = Tree::new();
     tree.does("root", &passes_on("child"));
     tree.does("child", "for id in root child other; do relaunch spawn -w $id --prompt go 2>&1; echo \"status $?\"; done");
@@ -46,7 +46,7 @@ fn nobody_waits_for_its_ancestor_or_for_itself_or_for_a_stranger() {
 }
 
 #[test]
-fn a_cancelled_tree_has_no_open_questions_and_only_its_own_parent_is_told() {
+fn a_cancelled_tree_has_no_open_questions() {
     let tree = Tree::new();
     tree.does("top", "if [ $n = 1 ]; then relaunch spawn -w root --prompt go; else echo woken; fi");
     tree.does("root", &passes_on("leaf"));

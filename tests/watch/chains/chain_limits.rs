@@ -1,4 +1,4 @@
-//! The limits of a whole tree: its money, and the time in which its agents run.
+//! The limits of a whole tree: its money, and the working time of its agents.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
@@ -33,7 +33,7 @@ fn held(tree: &Tree, id: &str, state: &str) -> Value {
     status
 }
 
-/// Whoever waits for one that is held goes on waiting, and no model is asked.
+/// A parent of a held workflow goes on waiting, and no model is asked.
 fn root_sleeps(tree: &Tree) {
     for _ in 0..3 {
         assert_eq!(tree.resume("root"), (0, "SGN_PEND_ONGOING".into()));
@@ -42,7 +42,7 @@ fn root_sleeps(tree: &Tree) {
 }
 
 #[test]
-fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_what_is_left() {
+fn a_tree_without_money_starts_nobody_more() {
     let tree = Tree::with("[limits]\ntree_cost = 0.015\nday_cost = 5\n");
     let spawn = |id: &str| format!("relaunch spawn -w {id} --prompt go 2>&1; echo \"status $?\"");
     tree.does("root", &["a", "b", "c"].map(spawn).join("; "));
@@ -55,7 +55,7 @@ fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_w
     assert_eq!(["a", "b", "c"].map(|id| tree.launches(id)), [1, 1, 0]);
     let arguments = |id: &str| std::fs::read_to_string(tree.world.agent(&format!("arguments.{id}"))).unwrap();
     assert!(arguments("a").contains("--max-budget-usd=0.015000"), "{}", arguments("a"));
-    // What the first child has spent is not the second one's.
+    // The money that the first child has spent does not count for the second one.
     assert!(arguments("b").contains("--max-budget-usd=0.005000"), "{}", arguments("b"));
     // Another tree has its own.
     tree.does("other", "echo done");
@@ -63,7 +63,7 @@ fn a_tree_whose_money_is_used_up_starts_nobody_more_and_the_last_ones_are_told_w
 }
 
 #[test]
-fn a_parent_that_could_not_be_told_is_parked_and_goes_on_when_the_operator_raises_the_limit() {
+fn a_parent_that_could_not_be_told_goes_on_with_a_higher_limit() {
     let tree = nearly_used_up();
     let _watcher = tree.world.watch();
     tree.answer("leaf");
@@ -81,7 +81,7 @@ fn a_parent_that_could_not_be_told_is_parked_and_goes_on_when_the_operator_raise
 }
 
 #[test]
-fn a_tree_that_is_given_up_when_its_limit_is_reached_is_told_so_once_there_is_room() {
+fn a_tree_given_up_at_its_limit_is_told_once_there_is_room() {
     let tree = nearly_used_up();
     let _watcher = tree.world.watch();
     tree.answer("leaf");
@@ -110,7 +110,7 @@ fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
 }
 
 #[test]
-fn time_in_which_no_agent_of_the_tree_runs_does_not_count_against_its_limit() {
+fn time_without_an_agent_does_not_count_for_the_tree() {
     let tree = asleep("[limits]\ntree_time = '1h'\n");
     ["middle", "leaf"].iter().for_each(|id| shift(&tree, id, [3 * DAY; 3]));
     // Its supervisor died with the machine, and its end was written when that was back, days later.
@@ -120,7 +120,7 @@ fn time_in_which_no_agent_of_the_tree_runs_does_not_count_against_its_limit() {
 }
 
 #[test]
-fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it() {
+fn a_tree_without_time_waits_for_a_higher_limit() {
     let tree = asleep("[limits]\ntree_time = '1h'\n");
     let _watcher = tree.world.watch();
     // One was at work for two hours, and another one beside it.
@@ -137,7 +137,7 @@ fn a_tree_whose_time_is_used_up_is_launched_no_more_until_the_operator_raises_it
 }
 
 #[test]
-fn a_run_in_which_the_time_of_its_tree_ends_is_stopped_by_the_ladder_and_goes_on_in_its_session() {
+fn a_run_in_which_its_trees_time_ends_is_stopped_by_the_ladder() {
     let tree = asleep("[limits]\ntree_time = '1h'\ngrace = '1s'\nsilent_after = '10m'\n");
     tree.does("leaf", "[ $n = 2 ] && say 'I am at work.' && while :; do sleep 0.1; done; echo after all");
     let _watcher = tree.world.watch();

@@ -21,7 +21,7 @@ fn a_parked_child_wakes_its_parent_with_that_outcome() {
 }
 
 #[test]
-fn a_child_that_dies_in_its_parents_turn_is_told_on_one_line_with_status_one() {
+fn a_child_that_dies_in_its_parents_turn_is_one_line() {
     let tree = Tree::with("[relaunch]\nattempts = 1\n");
     tree.does("root", "relaunch spawn -w child --prompt go; echo \"status $?\"");
     tree.does("child", "echo HOPELESS");
@@ -33,7 +33,7 @@ fn a_child_that_dies_in_its_parents_turn_is_told_on_one_line_with_status_one() {
 }
 
 #[test]
-fn a_cancelled_and_an_expired_question_each_wake_the_parent_with_their_outcome() {
+fn a_cancelled_and_an_expired_question_each_wake_the_parent() {
     let tree = Tree::new();
     tree.does("a", "if [ $n = 1 ]; then relaunch spawn -w taken --prompt go; else echo woken; fi");
     tree.does("b", "if [ $n = 1 ]; then relaunch spawn -w late --prompt go; else echo woken; fi");
@@ -51,7 +51,7 @@ fn a_cancelled_and_an_expired_question_each_wake_the_parent_with_their_outcome()
 }
 
 #[test]
-fn a_watcher_killed_between_two_wake_ups_leaves_the_rest_to_the_next_one() {
+fn a_watcher_killed_between_two_wake_ups_leaves_the_rest() {
     let tree = Tree::new();
     tree.does("root", &passes_on("middle"));
     tree.does(
@@ -74,7 +74,7 @@ fn a_watcher_killed_between_two_wake_ups_leaves_the_rest_to_the_next_one() {
 }
 
 #[test]
-fn a_parent_that_is_stopped_while_its_child_runs_takes_nothing_along_and_is_told_when_it_goes_on() {
+fn a_stopped_parent_is_told_of_its_child_when_it_goes_on() {
     let tree = Tree::new();
     tree.does("root", "case $n in 1) relaunch spawn -w child --prompt go;; 2) echo went on;; *) news;; esac");
     tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo survived");
@@ -120,7 +120,7 @@ fn a_killed_spawn_loses_nothing() {
 }
 
 #[test]
-fn a_parent_that_dies_in_mid_spawn_and_spawns_the_same_again_waits_for_the_same_child() {
+fn a_parent_that_dies_in_mid_spawn_waits_for_the_same_child() {
     let tree = Tree::new();
     tree.does("root", "echo $PPID >\"$AGENT_DIR/pid\"; relaunch spawn -w child --prompt go");
     tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo kept");
@@ -139,7 +139,7 @@ fn a_parent_that_dies_in_mid_spawn_and_spawns_the_same_again_waits_for_the_same_
 }
 
 #[test]
-fn the_same_words_again_are_another_child_where_the_first_call_was_answered_or_still_waits() {
+fn the_same_words_after_an_answer_are_another_child() {
     let tree = Tree::new();
     let same = "relaunch spawn --prompt same";
     tree.does("root", &format!("if [ $n = 1 ]; then {same} & {same} & wait; {same}; {same} --background; fi"));
@@ -154,7 +154,7 @@ fn the_same_words_again_are_another_child_where_the_first_call_was_answered_or_s
 
 /// Its parent's tools are ended while it is only just being started: it is still found among their descendants.
 #[test]
-fn a_child_that_was_just_started_is_not_ended_along_with_its_parents_tools() {
+fn a_just_started_child_does_not_end_with_its_parents_tools() {
     let tree = Tree::new();
     tree.does("root", "relaunch spawn -w child --prompt go");
     tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
@@ -173,7 +173,7 @@ fn a_wait_that_cannot_be_read_holds_up_its_own_parent_alone() {
     }
     let wait = tree.world.in_mailbox("awaits/a/a-leaf.json");
     let whole = std::fs::read_to_string(&wait).unwrap();
-    // Whom it names is not whom it lies there for.
+    // The workflow that the document names is not the one that its file is named after.
     std::fs::write(&wait, whole.replace("\"child\": \"a-leaf\"", "\"child\": \"b-leaf\"")).unwrap();
     ["a-leaf", "b-leaf"].iter().for_each(|id| tree.answer(id));
     let watcher = tree.world.watch();

@@ -48,7 +48,7 @@ fn only_the_leaf_works(tree: &Tree) {
 }
 
 #[test]
-fn a_run_that_failed_is_tried_again_by_the_command_that_started_it() {
+fn a_failed_run_is_tried_again_by_its_command() {
     let tree = Tree::with(SOON);
     tree.does("w", "if [ $n -lt 3 ]; then echo HOPELESS; else echo at last; fi");
     let outcome = output(&mut run(&tree, "w")).ok();
@@ -70,7 +70,7 @@ fn a_prompt_may_stand_on_the_command_line_of_run() {
 }
 
 #[test]
-fn a_run_whose_attempts_are_used_up_ends_with_the_command_that_retries_it() {
+fn a_run_without_attempts_ends_with_its_retrying_command() {
     let tree = Tree::with("[relaunch]\nbackoff = '50ms'\nattempts = 2\n");
     tree.does("w", "echo HOPELESS");
     let outcome = output(&mut run(&tree, "w"));
@@ -80,7 +80,7 @@ fn a_run_whose_attempts_are_used_up_ends_with_the_command_that_retries_it() {
 }
 
 #[test]
-fn one_foreground_command_wakes_a_chain_of_three_up_to_the_root_and_prints_the_roots_result() {
+fn one_foreground_command_wakes_a_chain_of_three() {
     let tree = chain("");
     let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();
     only_the_leaf_works(&tree);
@@ -110,7 +110,7 @@ fn a_foreground_command_beside_a_watcher_launches_nothing_twice() {
 }
 
 #[test]
-fn a_watcher_that_dies_leaves_the_tree_to_the_foreground_command() {
+fn a_watcher_that_dies_leaves_the_tree_to_the_command() {
     let tree = chain("");
     let watcher = tree.world.watch();
     let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();
@@ -123,7 +123,7 @@ fn a_watcher_that_dies_leaves_the_tree_to_the_foreground_command() {
 }
 
 #[test]
-fn a_supervisor_that_dies_below_is_replaced_by_the_foreground_command() {
+fn a_supervisor_that_dies_below_is_replaced_by_the_command() {
     let tree = chain(SOON);
     let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();
     only_the_leaf_works(&tree);
@@ -135,7 +135,7 @@ fn a_supervisor_that_dies_below_is_replaced_by_the_foreground_command() {
 }
 
 #[test]
-fn a_foreground_command_that_is_killed_leaves_its_tree_to_the_next_one() {
+fn a_killed_foreground_command_leaves_its_tree_to_the_next() {
     let tree = chain("");
     let running = Running::start(run(&tree, "root").stdout(Stdio::null()));
     only_the_leaf_works(&tree);
@@ -182,7 +182,7 @@ fn ctrl_c_during_a_back_off_stops_the_run_and_keeps_it() {
 }
 
 #[test]
-fn ctrl_c_while_only_a_child_works_leaves_the_child_and_names_the_commands() {
+fn ctrl_c_while_a_child_works_leaves_it_and_names_commands() {
     let tree = chain("");
     let running = run(&tree, "root").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     only_the_leaf_works(&tree);
@@ -210,7 +210,7 @@ fn a_reader_that_goes_away_during_a_back_off_stops_the_run() {
 }
 
 #[test]
-fn a_paused_queue_holds_up_the_retries_of_a_foreground_command_which_says_so() {
+fn a_paused_queue_holds_up_the_retries_of_a_command() {
     let tree = Tree::with("[relaunch]\nbackoff = '50ms'\nattempts = 5\nsame_failure = 0\nbreaker_failures = 1\nbreaker_pause = '1h'\n");
     tree.does("w", "echo HOPELESS");
     let mut running = run(&tree, "w").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -225,7 +225,7 @@ fn a_paused_queue_holds_up_the_retries_of_a_foreground_command_which_says_so() {
 }
 
 #[test]
-fn a_foreground_command_ends_with_0_when_its_workflow_waits_for_a_person() {
+fn a_foreground_command_ends_with_0_at_a_waiting_question() {
     let tree = Tree::new();
     tree.does("w", ASKS);
     let outcome = output(&mut run(&tree, "w")).ok();

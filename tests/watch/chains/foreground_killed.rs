@@ -7,7 +7,7 @@ use crate::chains::scripted::Tree;
 use crate::support::process::is_alive;
 use crate::support::{Running, until};
 
-/// Who goes on after the command that was killed.
+/// The process that goes on after the command that was killed.
 #[derive(Clone, Copy)]
 enum Next {
     Watcher,
@@ -41,12 +41,12 @@ fn killed_in_the_first_attempt(next: Next) {
 }
 
 #[test]
-fn a_command_killed_while_it_supervises_the_agent_is_followed_by_one_new_attempt_of_the_watcher() {
+fn after_a_killed_foreground_command_the_watcher_tries_once() {
     killed_in_the_first_attempt(Next::Watcher);
 }
 
 #[test]
-fn a_command_killed_while_it_supervises_the_agent_is_followed_by_one_new_attempt_of_the_next_command() {
+fn after_a_killed_foreground_command_the_next_one_tries_once() {
     killed_in_the_first_attempt(Next::Resume);
 }
 
@@ -62,16 +62,16 @@ fn killed_in_the_back_off(next: Next) {
 }
 
 #[test]
-fn a_command_killed_in_the_back_off_leaves_the_retry_to_the_watcher() {
+fn a_command_killed_in_the_back_off_leaves_the_watcher_a_retry() {
     killed_in_the_back_off(Next::Watcher);
 }
 
 #[test]
-fn a_command_killed_in_the_back_off_leaves_the_retry_to_the_next_command() {
+fn a_command_killed_in_the_back_off_leaves_the_next_a_retry() {
     killed_in_the_back_off(Next::Resume);
 }
 
-/// The second attempt has a supervisor of its own, which goes on.
+/// The second attempt has a supervisor of its own, and that supervisor goes on.
 fn killed_in_a_later_attempt(next: Next) {
     let tree = Tree::with(SOON);
     tree.does("w", "if [ $n = 1 ]; then echo HOPELESS; else while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo at last; fi");
@@ -83,17 +83,17 @@ fn killed_in_a_later_attempt(next: Next) {
 }
 
 #[test]
-fn a_command_killed_during_a_later_attempt_leaves_it_running_and_a_watcher_launches_nothing() {
+fn a_later_attempt_outlives_its_command_beside_a_watcher() {
     killed_in_a_later_attempt(Next::Watcher);
 }
 
 #[test]
-fn a_command_killed_during_a_later_attempt_leaves_it_running_and_the_next_command_gets_its_result() {
+fn a_later_attempt_outlives_its_command_for_the_next_one() {
     killed_in_a_later_attempt(Next::Resume);
 }
 
 #[test]
-fn the_end_of_a_runs_orphans_spares_the_supervisor_that_its_agent_started_for_another_run() {
+fn ending_orphans_spares_the_supervisor_of_another_run() {
     let tree = Tree::new();
     tree.does("w", "relaunch spawn --background -w child --prompt go; echo started; sleep 1000");
     tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo baked");

@@ -1,4 +1,4 @@
-//! Ends of a turn that are no result: a signal behind which nothing waits, and work that the limit of turns cut off.
+//! Ends of a turn that are not a result: a signal with nothing behind it that waits, and work that the limit of turns cut off.
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
@@ -12,7 +12,7 @@ fn state(tree: &Tree, id: &str, state: &str) -> Value {
 }
 
 #[test]
-fn a_last_line_that_is_a_signal_with_nothing_behind_it_is_no_result_and_round_parent_and_doctor_say_so() {
+fn a_signal_with_nothing_behind_it_is_no_result() {
     let tree = Tree::new();
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1ms -w leaf --prompt go; else echo \"told\"; fi");
     // The leaf of the first design: it writes question.md, and ends with its signal.
@@ -63,7 +63,7 @@ fn every_signal_counts_and_text_around_a_signal_does_not() {
 }
 
 #[test]
-fn a_signal_with_a_question_a_child_or_another_workflows_question_behind_it_ends_the_turn_as_before() {
+fn a_signal_with_something_behind_it_ends_the_turn() {
     let tree = Tree::new();
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", &ASKS.replace("ask-post 'When?'", "ask-post 'When?' >/dev/null; echo SGN_PEND_STARTED"));
@@ -82,7 +82,7 @@ fn a_signal_with_a_question_a_child_or_another_workflows_question_behind_it_ends
 }
 
 #[test]
-fn an_agent_that_is_told_what_to_do_and_retried_continues_in_its_session_and_delivers() {
+fn a_told_and_retried_agent_continues_in_its_session() {
     let tree = Tree::new();
     tree.does("leaf", "if [ $n = 1 ]; then say working; echo SGN_UNHANDLED; else echo done after all; fi");
     tree.world.run("relaunch", &["spawn", "-w", "leaf", "--prompt", "go"]);
@@ -97,7 +97,7 @@ fn an_agent_that_is_told_what_to_do_and_retried_continues_in_its_session_and_del
 const CUT: &str = r#"say "half of it"; printf '{"type":"result","subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns","errors":["Reached maximum number of turns (30)"],"session_id":"%s","num_turns":30,"usage":{}}\n' "$session" >&3; kill $$; exit"#;
 
 #[test]
-fn at_its_limit_of_turns_a_child_is_parked_and_its_parent_gets_what_it_had_marked_as_cut() {
+fn a_child_at_its_limit_of_turns_is_parked_and_marked_as_cut() {
     let tree = Tree::with("[limits]\nturns = 30\n");
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1ms -w leaf --prompt go; else echo told; fi");
     tree.does("leaf", &format!("until [ -f \"$AGENT_DIR/go\" ]; do sleep 0.05; done; {CUT}"));

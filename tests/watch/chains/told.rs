@@ -1,11 +1,11 @@
-//! A session that the user started himself, and that spawned a chain: `askbox hook` tells it when the root's result is in.
+//! A session that the user started himself, and that spawned a chain. `askbox hook` tells it when the root's result is in.
 
 use serde_json::{Value, json};
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
 
-/// What the user's session is told with its next prompt.
+/// The words that the user's session is told with its next prompt.
 fn told(tree: &Tree) -> String {
     let event = json!({"hook_event_name": "UserPromptSubmit", "session_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7"});
     let said = tree.world.run_with("askbox", &["hook"], event.to_string().as_bytes()).ok().stdout;
@@ -14,7 +14,7 @@ fn told(tree: &Tree) -> String {
 }
 
 #[test]
-fn a_session_that_spawned_a_chain_is_told_of_the_leafs_question_and_of_the_roots_result_each_once() {
+fn a_session_hears_of_the_leafs_question_and_the_roots_result() {
     let tree = Tree::new();
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", ASKS);

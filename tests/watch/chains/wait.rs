@@ -6,7 +6,7 @@ use crate::chains::scripted::{ASKS, Tree};
 use crate::support::{Running, until};
 
 #[test]
-fn wait_goes_on_over_a_question_and_prints_the_final_text_that_resume_prints() {
+fn wait_goes_on_over_a_question_and_prints_the_final_text() {
     let tree = Tree::new();
     tree.does("w", ASKS);
     let watcher = tree.world.start_watcher();
@@ -41,7 +41,7 @@ fn wait_launches_nothing_and_says_that_no_watcher_runs() {
 }
 
 #[test]
-fn wait_says_how_a_workflow_ended_without_a_text_and_knows_no_other_workflow() {
+fn wait_says_how_a_workflow_ended_without_a_text() {
     let tree = Tree::with("[relaunch]\nattempts = 1\n");
     tree.does("w", "echo HOPELESS");
     assert_eq!(tree.world.run("relaunch", &["run", "-w", "w", "--prompt", "go"]).code(), 1);

@@ -4,7 +4,7 @@ use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
 
 #[test]
-fn a_child_that_asks_nothing_gives_its_reply_in_its_parents_own_turn() {
+fn a_child_that_asks_nothing_replies_in_its_parents_turn() {
     let tree = Tree::new();
     tree.does("root", &passes_on("child"));
     tree.does("child", "printf 'one\\ntwo'");
@@ -16,7 +16,7 @@ fn a_child_that_asks_nothing_gives_its_reply_in_its_parents_own_turn() {
 }
 
 #[test]
-fn eight_levels_end_their_turns_for_one_question_and_are_woken_one_by_one_from_below() {
+fn eight_levels_are_woken_one_by_one_for_one_question() {
     let tree = Tree::new();
     (1..8).for_each(|level| tree.does(&format!("l{level}"), &passes_on(&format!("l{}", level + 1))));
     tree.does("l8", ASKS);
@@ -44,7 +44,7 @@ fn eight_levels_end_their_turns_for_one_question_and_are_woken_one_by_one_from_b
 }
 
 #[test]
-fn a_parent_of_five_is_woken_once_when_the_last_of_two_that_asked_is_done() {
+fn a_parent_of_five_is_woken_once_by_the_last_of_two() {
     let tree = Tree::new();
     tree.does("root", "[ $n = 1 ] && for c in 1 2 3 4 5; do relaunch spawn --background -w c$c --prompt go; done; echo turn $n");
     for child in ["c1", "c3", "c5"] {
@@ -71,7 +71,7 @@ fn a_parent_of_five_is_woken_once_when_the_last_of_two_that_asked_is_done() {
 }
 
 #[test]
-fn a_parent_that_wants_any_is_woken_by_the_first_and_again_by_the_last() {
+fn a_parent_that_wants_any_is_woken_by_the_first_and_the_last() {
     let tree = Tree::new();
     tree.does("root", "[ $n = 1 ] && for c in 1 2; do relaunch spawn --background --any -w c$c --prompt go; done; echo turn $n");
     ["c1", "c2"].iter().for_each(|child| tree.does(child, ASKS));
@@ -89,7 +89,7 @@ fn a_parent_that_wants_any_is_woken_by_the_first_and_again_by_the_last() {
 }
 
 #[test]
-fn two_questions_of_one_leaf_one_after_the_other_wake_its_parent_once() {
+fn two_questions_of_one_leaf_wake_its_parent_once() {
     let tree = Tree::new();
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", "if [ $n -lt 3 ]; then ask-post \"Question $n?\"; else echo both; fi");
@@ -107,7 +107,7 @@ fn two_questions_of_one_leaf_one_after_the_other_wake_its_parent_once() {
 }
 
 #[test]
-fn prose_that_mentions_a_signal_is_a_reply_and_a_line_that_is_one_is_quoted() {
+fn prose_that_mentions_a_signal_is_a_reply() {
     let tree = Tree::new();
     tree.does("root", &passes_on("child"));
     tree.does("child", "echo 'I saw SGN_PEND_ONGOING and SGN_PEND_STARTED (x) today.'");
@@ -118,7 +118,7 @@ fn prose_that_mentions_a_signal_is_a_reply_and_a_line_that_is_one_is_quoted() {
 }
 
 #[test]
-fn without_a_watcher_resume_brings_the_answer_up_the_whole_chain() {
+fn without_a_watcher_resume_brings_the_answer_up_the_chain() {
     let tree = Tree::new();
     tree.does("root", &passes_on("middle"));
     tree.does("middle", &passes_on("leaf"));
@@ -132,7 +132,7 @@ fn without_a_watcher_resume_brings_the_answer_up_the_whole_chain() {
 }
 
 #[test]
-fn a_spawn_whose_time_is_over_answers_pending_and_the_reply_wakes_the_parent() {
+fn a_spawn_whose_time_is_over_answers_pending() {
     let tree = Tree::new();
     tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1s -w child --prompt go; else news; fi");
     tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo late");
@@ -143,7 +143,7 @@ fn a_spawn_whose_time_is_over_answers_pending_and_the_reply_wakes_the_parent() {
     };
     assert!(status);
     assert_eq!(said, "SGN_PEND_STARTED (root)\n");
-    // On a slow machine its own turn takes longer than it was waited for.
+    // On a slow machine root's own turn takes longer than `spawn` waited for it.
     until("the end of its turn", || tree.status("root")["state"] == "awaiting");
     std::fs::write(tree.world.agent("go"), "").unwrap();
     assert_eq!(tree.result("root"), "late");
@@ -168,7 +168,7 @@ fn a_long_reply_goes_by_file() {
 }
 
 #[test]
-fn what_a_killed_spawn_left_goes_when_a_watcher_starts_even_if_its_parent_has_ended_before() {
+fn the_rest_of_a_killed_spawn_goes_when_a_watcher_starts() {
     let tree = Tree::new();
     tree.does("root", "echo done");
     assert_eq!(tree.spawn("root"), "done");

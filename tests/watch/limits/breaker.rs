@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn run_after_run_that_fails_pauses_the_queue_and_one_probe_opens_it_again() {
+fn failures_in_a_row_pause_the_queue_until_a_probe_succeeds() {
     let relaunch = "attempts = 1\nbreaker_failures = 3\nbreaker_pause = \"8s\"";
     let world = world("[ -e $AGENT_DIR/well ] && work || exit 3", "", "");
     world.configure(relaunch);
@@ -19,7 +19,7 @@ fn run_after_run_that_fails_pauses_the_queue_and_one_probe_opens_it_again() {
     assert_eq!(waiting["state"], "answered");
     assert!(waiting["why"].as_str().is_some_and(|w| w.contains("paused") && w.contains("3 runs failed")), "{waiting}");
     assert_eq!(audited(&world, "queue_paused"), 1);
-    // It is no secret of one watcher.
+    // The next watcher knows it, too.
     watcher.kill();
     let watcher = world.start_watcher();
     until("the probe fails", || world.logged("start ") == 4);

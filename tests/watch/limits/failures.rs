@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn throttled_runs_go_on_in_the_same_session_and_count_as_no_attempts() {
+fn throttled_runs_keep_their_session_and_count_no_attempts() {
     let world = world("[ $n -gt 4 ] && work || overloaded", "attempts = 2\nsame_failure = 2", "");
     world.ask_and_answer("docs");
     let _watcher = world.start_watcher();
@@ -17,7 +17,7 @@ fn throttled_runs_go_on_in_the_same_session_and_count_as_no_attempts() {
 }
 
 #[test]
-fn a_throttled_run_waits_at_least_as_long_as_the_stream_says_and_is_shown_as_throttled() {
+fn a_throttled_run_waits_as_long_as_the_stream_says() {
     let retry = r#"say '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":90000,"error_status":429,"error":"rate_limit"}'"#;
     let world = world(&format!("{retry}\noverloaded"), "", "");
     world.ask_and_answer("docs");
@@ -34,7 +34,7 @@ fn a_throttled_run_waits_at_least_as_long_as_the_stream_says_and_is_shown_as_thr
 }
 
 #[test]
-fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_deadline() {
+fn a_run_throttled_past_its_deadline_is_parked() {
     let world = world("[ -e $AGENT_DIR/well ] && work || overloaded", "throttle_deadline = \"8s\"\nattempts = 1\nbreaker_failures = 0", "");
     world.ask_and_answer("docs");
     let _watcher = world.start_watcher();
@@ -50,7 +50,7 @@ fn a_run_that_stays_throttled_past_the_deadline_is_parked_and_a_retry_has_a_new_
 }
 
 #[test]
-fn a_failure_that_a_retry_cannot_mend_parks_at_once_with_its_reason_and_what_to_do() {
+fn a_failure_beyond_mending_parks_at_once_with_its_reason() {
     let api = |status: u16, kind: &str, text: &str| {
         format!("\"terminal_reason\":\"api_error\",\"api_error_status\":{status},\"api_error_type\":\"{kind}\",\"result\":\"{text}\"")
     };
@@ -104,7 +104,7 @@ fn stopped_attempts_do_not_count_as_attempts() {
         assert_eq!(world.state("docs"), "interrupted");
     }
     std::fs::write(world.agent("well"), "").expect("a file");
-    // Two attempts that fail: the first of them is no last one.
+    // Two attempts that fail: the first of them is not the last one.
     let out = world.run("relaunch", &["docs"]);
     assert_eq!(out.code(), 1, "{out:?}");
     let status = world.status("docs");

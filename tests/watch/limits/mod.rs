@@ -1,5 +1,5 @@
-//! What happens to runs that fail, cost and wait: throttling, failure classes, the breaker, the limits on money and turns.
-//! With a scripted agent; the figures of the real one are in `main_job/costs.rs`.
+//! The fate of runs that fail, cost and wait: throttling, failure classes, the breaker, the limits on money and turns. With a scripted
+//! agent. The figures of the real one are in `main_job/costs.rs`.
 
 mod breaker;
 mod failures;
@@ -28,7 +28,7 @@ fn summary(world: &World) -> Value {
     serde_json::from_str(&world.ok("relaunch", &["status", "--summary", "--json"])).expect("JSON")
 }
 
-/// What the doctor says to do about a queue that is paused.
+/// The doctor's advice about a queue that is paused.
 fn held_up(world: &World) -> String {
     let found: Value = serde_json::from_str(&world.run("askbox", &["doctor", "--json"]).stdout).expect("JSON");
     let paused = found["findings"].as_array().expect("findings").iter().find(|f| f["kind"] == "paused");

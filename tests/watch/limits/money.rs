@@ -1,9 +1,9 @@
-//! What turns cost, and the limits on that.
+//! The cost of turns, and the limits on it.
 
 use super::*;
 
 #[test]
-fn where_the_days_money_is_used_up_go_says_that_nothing_is_launched_today() {
+fn go_says_that_the_days_money_is_used_up() {
     let world = world("paid 0.5", "", "[limits]\nday_cost = 0.5\n");
     world.ask_and_answer("docs");
     let _watcher = world.start_watcher();
@@ -28,7 +28,7 @@ fn turns_are_booked_one_by_one_with_their_own_figures() {
 }
 
 #[test]
-fn a_days_limit_holds_the_queue_until_the_next_day_and_keeps_the_answers() {
+fn a_days_limit_holds_the_queue_and_keeps_the_answers() {
     let world = world("paid 0.5", "", "[limits]\nday_cost = 1.5");
     ["a", "b"].iter().for_each(|w| world.ask_and_answer(w));
     let _watcher = world.start_watcher();
@@ -42,7 +42,7 @@ fn a_days_limit_holds_the_queue_until_the_next_day_and_keeps_the_answers() {
     assert!(waiting["why"].as_str().is_some_and(|w| w.contains("limits.day_cost = 1.5 USD is used up (1.50 spent)")), "{waiting}");
     assert_eq!(world.logged("start "), 2);
     assert!(held_up(&world).ends_with("config.toml"), "{}", held_up(&world));
-    // By hand it is not launched either, and what the next day would start is not parked.
+    // By hand it is not launched either, and a round that the next day would start is not parked.
     for by_hand in [&["c"][..], &["run", "--prompt", "do it"]] {
         let out = world.run("relaunch", by_hand);
         assert_eq!(out.status.code(), Some(4), "{out:?}");
@@ -56,7 +56,7 @@ fn a_days_limit_holds_the_queue_until_the_next_day_and_keeps_the_answers() {
 }
 
 #[test]
-fn a_workflow_that_has_used_its_budget_up_is_parked_before_it_is_launched() {
+fn a_workflow_without_budget_is_parked_before_its_launch() {
     let world = world("paid 0.5", "", "[limits]\nworkflow_cost = 0.7");
     world.ask_and_answer("docs");
     let _watcher = world.start_watcher();
@@ -71,7 +71,7 @@ fn a_workflow_that_has_used_its_budget_up_is_parked_before_it_is_launched() {
 }
 
 #[test]
-fn the_agent_is_told_what_is_left_and_attempts_of_one_answer_share_it() {
+fn the_agent_is_told_what_is_left_for_all_its_attempts() {
     let world = world(
         "log \"args $*\"\n[ $n = 1 ] && error '\"terminal_reason\":\"odd\",\"result\":\"x\",\"model_usage_since_last_result\":{\"m\":{\"costUSD\":0.3}}' || paid 0.1",
         "",
@@ -87,7 +87,7 @@ fn the_agent_is_told_what_is_left_and_attempts_of_one_answer_share_it() {
 }
 
 #[test]
-fn a_killed_supervisors_turn_is_booked_once_also_where_the_booking_was_lost() {
+fn a_killed_supervisors_turn_is_booked_once() {
     for lost in [false, true] {
         let world = world("paid 0.5; step paid", "", "");
         world.hold("paid");

@@ -1,4 +1,4 @@
-//! What programs are told: metrics and the log.
+//! The news for programs: metrics and the log.
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn the_log_is_json_where_the_command_says_so() {
 }
 
 #[test]
-fn of_the_watchers_of_two_mailboxes_that_are_to_write_one_file_one_does_and_the_other_says_so() {
+fn of_two_watchers_with_one_metrics_file_one_writes_it() {
     let world = world("work", "", "");
     let file = world.path("askbox.prom");
     world.configure(&format!("[metrics]\nfile = \"{}\"", file.display()));
@@ -72,7 +72,7 @@ fn of_the_watchers_of_two_mailboxes_that_are_to_write_one_file_one_does_and_the_
 }
 
 #[test]
-fn metrics_that_cannot_be_written_are_told_with_the_key_of_the_configuration() {
+fn unwritable_metrics_are_told_with_their_configuration_key() {
     let world = world("work", "", "");
     world.configure(&format!("[metrics]\nfile = \"{}\"", world.path("nowhere/askbox.prom").display()));
     world.make_mailbox();

@@ -1,12 +1,12 @@
-//! Nothing is forgotten and nothing comes twice under two ids, whoever is killed.
+//! News are never forgotten and never come under two ids, whatever process is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{told, words, world_with_desk};
-use crate::support::tools::needs;
+use crate::support::needs;
 use crate::support::{Dice, Signal, number, signal, until};
 
-/// The ids under which each event of each workflow was told.
+/// The ids that each event of each workflow was told under.
 fn ids(world: &crate::support::World) -> BTreeMap<String, BTreeSet<String>> {
     let mut ids = BTreeMap::<String, BTreeSet<String>>::new();
     for news in told(world) {
@@ -23,7 +23,7 @@ fn are_sent(world: &crate::support::World, number: usize) -> bool {
 }
 
 #[test]
-fn a_teller_that_is_killed_again_and_again_forgets_nothing_and_tells_nothing_under_a_second_id() {
+fn a_killed_teller_forgets_nothing_and_keeps_its_ids() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     let mut dice = Dice::new(number("ASKBOX_STORM_SEED", 20_261_123) as u64);
     let mut watcher = world.watch();
@@ -66,7 +66,7 @@ fn a_teller_that_is_killed_again_and_again_forgets_nothing_and_tells_nothing_und
 }
 
 #[test]
-fn the_doctor_says_that_news_wait_when_the_watcher_that_tells_hangs_beside_another_one() {
+fn the_doctor_says_that_news_wait_behind_a_hung_watcher() {
     needs!("jq");
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"\ntime_limit = \"1s\"");
     let first = world.watch();
@@ -97,7 +97,7 @@ fn of_two_watchers_one_tells_and_the_other_one_takes_over() {
     for n in 0..5 {
         world.ok("ask-post", &["-w", &format!("w{n}"), "Merge?"]);
     }
-    // What a teller that is killed has told but not yet written down is told again.
+    // The teller must have written down all that it told before it is killed: the next one tells the rest again.
     until("all are known to be told", || are_sent(&world, 5));
     first.kill();
     world.ok("ask-post", &["-w", "w5", "Merge?"]);
@@ -107,7 +107,7 @@ fn of_two_watchers_one_tells_and_the_other_one_takes_over() {
 }
 
 #[test]
-fn a_target_that_fails_is_told_later_with_the_same_id_and_the_doctor_names_it_meanwhile() {
+fn a_failing_target_is_told_later_and_the_doctor_names_it() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     std::fs::write(world.agent("desk_fails"), "").expect("a file");
     let watcher = world.watch();

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::tools::needs;
+use crate::support::needs;
 use crate::support::{Running, World, output, until};
 
 /// A notification daemon; everything ends when this is dropped.
@@ -55,7 +55,7 @@ impl Desktop {
 }
 
 #[test]
-fn a_question_appears_on_the_desktop_and_its_end_takes_its_place() {
+fn a_question_appears_on_the_desktop_and_then_its_end() {
     needs!("dunst", "Xvfb", "dbus-daemon", "notify-send");
     let place = World::new();
     let desktop = Desktop::start(&place);

@@ -4,7 +4,7 @@ use super::{records, told, words, world_with_desk};
 use crate::support::until;
 
 #[test]
-fn a_question_its_answer_and_its_delivery_are_told_once_each_with_who_answered() {
+fn question_answer_and_delivery_are_told_once_each() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     let _watcher = world.watch();
     let long = format!("Merge {}?", "very ".repeat(60));
@@ -25,7 +25,7 @@ fn a_question_its_answer_and_its_delivery_are_told_once_each_with_who_answered()
 }
 
 #[test]
-fn a_question_that_is_withdrawn_is_told_to_be_so_and_a_wait_for_an_event_is_not_told_at_all() {
+fn a_withdrawn_question_is_told_and_an_event_wait_is_not() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     let _watcher = world.watch();
     world.ok("ask-post", &["-w", "later", "Wait.", "--until", "2099-01-01T00:00:00Z"]);
@@ -38,9 +38,9 @@ fn a_question_that_is_withdrawn_is_told_to_be_so_and_a_wait_for_an_event_is_not_
 }
 
 #[test]
-fn attempts_that_fail_and_a_parked_round_are_told_even_if_the_question_was_answered_before_anybody_was_told() {
+fn failures_are_told_even_if_the_answer_came_first() {
     let world = world_with_desk("exit 3", "attempts = 2\n[notify]\ngrace = \"1h\"");
-    // Of a failure that is being mended when the teller looks, nothing is told.
+    // A failure that is being mended when the teller looks is not told.
     world.reconfigure("backoff = \"50ms\"\nbackoff_max = \"500ms\"", "backoff = \"1h\"\nbackoff_max = \"1h\"");
     let _watcher = world.watch();
     world.ok("ask-post", &["-w", "docs", "Merge?"]);
@@ -56,7 +56,7 @@ fn attempts_that_fail_and_a_parked_round_are_told_even_if_the_question_was_answe
 }
 
 #[test]
-fn a_question_that_is_about_to_expire_is_told_before_its_time_and_when_it_is_over() {
+fn an_expiry_is_told_before_its_time_and_when_it_is_over() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"\nexpiring = \"30m\"");
     let _watcher = world.watch();
     // A quarter of its time before its end: the teller has to look in that quarter.
@@ -66,7 +66,7 @@ fn a_question_that_is_about_to_expire_is_told_before_its_time_and_when_it_is_ove
 }
 
 #[test]
-fn a_target_is_told_the_events_it_wants_and_the_log_tells_all_of_them() {
+fn a_target_is_told_the_events_it_wants_and_the_log_all() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"");
     world.reconfigure("[target.desk]", "[target.desk]\nevents = [\"delivered\", \"parked\"]");
     let watcher = world.watch();

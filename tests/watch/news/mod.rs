@@ -36,7 +36,7 @@ fn world_with_desk(agent: &str, more: &str) -> World {
     world
 }
 
-/// What the desk was told.
+/// The news that the desk was told.
 fn told(world: &World) -> Vec<Value> {
     let text = std::fs::read_to_string(world.agent("desk")).unwrap_or_default();
     text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).expect("JSON")).collect()

@@ -1,4 +1,5 @@
-//! When people are told: after the grace time, not while somebody sits at an inbox, not in quiet hours; and then all the same.
+//! People are told after the grace time, not while somebody sits at an inbox, and not in quiet hours. After that they are told all the
+//! same.
 
 use askbox::mailbox::Mailbox;
 use askbox::mailbox::who::presence;
@@ -7,7 +8,7 @@ use super::{records, told, words, world_with_desk};
 use crate::support::until;
 
 #[test]
-fn a_question_that_is_answered_within_the_grace_time_disturbs_nobody() {
+fn a_question_answered_within_its_grace_disturbs_nobody() {
     let world = world_with_desk("work", "[notify]\ngrace = \"1h\"");
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "docs", "Merge?"]);

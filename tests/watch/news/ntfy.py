@@ -59,10 +59,11 @@ class Ntfy(BaseHTTPRequestHandler):
                 known = [n for n, m in enumerate(all_of) if m["id"] == since]
                 first = known[0] + 1 if known else 0
                 later = [m for m in all_of[first:] if known or not since.isdigit() or m["time"] >= int(since)]
-                for message in later[sent:]:
-                    self.wfile.write((json.dumps(message) + "\n").encode())
-                    sent += 1
+                # A follower may be killed at any time.
                 try:
+                    for message in later[sent:]:
+                        self.wfile.write((json.dumps(message) + "\n").encode())
+                        sent += 1
                     self.wfile.write(b'{"id":"k","event":"keepalive"}\n')
                     self.wfile.flush()
                 except OSError:

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Server, lines};
-use crate::support::tools::needs;
+use crate::support::needs;
 use crate::support::{World, until};
 
 struct Phone {
@@ -57,7 +57,7 @@ impl Phone {
 }
 
 #[test]
-fn a_button_on_the_phone_answers_the_question_and_the_card_says_what_became_of_it() {
+fn a_button_on_the_phone_answers_and_the_card_says_the_rest() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let _watcher = phone.world.watch();
@@ -82,7 +82,7 @@ fn a_button_on_the_phone_answers_the_question_and_the_card_says_what_became_of_i
 }
 
 #[test]
-fn where_answers_must_be_signed_there_are_no_buttons_and_the_phone_says_how_to_answer_and_why_it_is_asked_again() {
+fn where_answers_are_signed_the_phone_has_no_buttons() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let config = std::fs::read_to_string(phone.world.config()).expect("a configuration");
@@ -101,14 +101,15 @@ fn where_answers_must_be_signed_there_are_no_buttons_and_the_phone_says_how_to_a
 }
 
 #[test]
-fn late_double_and_forged_replies_change_nothing_and_the_person_is_told() {
+fn late_double_and_forged_replies_change_nothing() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let watcher = phone.world.watch();
     phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
     phone.world.ok("ask-post", &["-w", "other", "Merge?", "-o", "merge=", "-o", "keep="]);
     let (card, other) = (phone.shows_title("docs asks"), phone.shows_title("other asks"));
-    // The code of one option with the key of the other one; the code of another question; no code; another's words; nonsense.
+    // The code of one option with the key of the other one, then the code of another question, no code, another person's words, and
+    // nonsense.
     let body = |card: &Value, n: usize| card["actions"][n]["body"].as_str().expect("a body").to_owned();
     let id = |body: &str| body.split(' ').nth(2).expect("an id").to_owned();
     for forged in [
@@ -144,7 +145,7 @@ fn late_double_and_forged_replies_change_nothing_and_the_person_is_told() {
 }
 
 #[test]
-fn a_button_that_is_pressed_while_no_watcher_runs_counts_once_the_next_one_runs() {
+fn a_button_pressed_without_a_watcher_counts_with_the_next() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let watcher = phone.world.watch();
@@ -181,7 +182,7 @@ fn what_a_button_cannot_answer_has_none() {
 }
 
 #[test]
-fn the_topic_is_followed_only_while_a_card_waits_and_again_after_the_server_was_gone() {
+fn the_topic_is_followed_only_while_a_card_waits() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let watcher = phone.world.watch();
@@ -202,7 +203,7 @@ fn the_topic_is_followed_only_while_a_card_waits_and_again_after_the_server_was_
 }
 
 #[test]
-fn a_line_that_is_too_long_is_passed_over_and_the_press_behind_it_counts() {
+fn a_too_long_line_is_passed_over_and_the_next_press_counts() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let watcher = phone.world.watch();
@@ -217,7 +218,7 @@ fn a_line_that_is_too_long_is_passed_over_and_the_press_behind_it_counts() {
 }
 
 #[test]
-fn a_flood_of_forged_and_late_replies_starts_no_programs_and_takes_no_memory() {
+fn a_flood_of_forged_replies_starts_no_programs() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
     let watcher = phone.world.watch();

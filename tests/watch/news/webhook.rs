@@ -1,7 +1,7 @@
 //! A webhook, heard by an independent receiver.
 
 use super::{Server, lines};
-use crate::support::tools::needs;
+use crate::support::needs;
 use crate::support::{World, until};
 
 fn world_with_webhook(port: u16, secret: &str) -> World {
@@ -14,15 +14,15 @@ fn world_with_webhook(port: u16, secret: &str) -> World {
 }
 
 #[test]
-fn a_webhook_is_signed_so_that_an_independent_receiver_can_check_it() {
+fn a_webhook_is_signed_for_an_independent_receiver() {
     needs!("python3", "curl");
     let place = World::new();
     let server = Server::start(&place, "receiver.py", &["a shared secret"]);
     let world = world_with_webhook(server.port, "a shared secret\n");
     let _watcher = world.watch();
-    // What an agent writes cannot become a header, another option, or another request.
+    // Words of an agent cannot become a header, another option, or another request.
     world.ok("ask-post", &["-w", "docs", "Merge \"it\"?\r\nurl = \"http://127.0.0.1:1/\"\n\\ ü"]);
-    // Of a question that is answered before anybody hears of it, nothing is told.
+    // A question that is answered before anybody hears of it is not told.
     until("the question is heard of", || lines(&place, "received").len() == 1);
     world.ok("ask-answer", &["docs", "yes"]);
     let heard = until("the rest is heard", || Some(lines(&place, "received")).filter(|heard| heard.len() >= 3));
@@ -37,7 +37,7 @@ fn a_webhook_is_signed_so_that_an_independent_receiver_can_check_it() {
 }
 
 #[test]
-fn a_webhook_that_refuses_is_told_again_with_the_same_id_and_its_status_is_logged() {
+fn a_refused_webhook_is_told_again_with_the_same_id() {
     needs!("python3", "curl");
     let place = World::new();
     let server = Server::start(&place, "receiver.py", &["s"]);
@@ -53,7 +53,7 @@ fn a_webhook_that_refuses_is_told_again_with_the_same_id_and_its_status_is_logge
 }
 
 #[test]
-fn a_secret_that_is_missing_keeps_the_request_from_being_sent_unsigned() {
+fn without_its_secret_no_request_is_sent_unsigned() {
     needs!("python3", "curl");
     let place = World::new();
     let server = Server::start(&place, "receiver.py", &["s"]);

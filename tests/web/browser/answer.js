@@ -20,7 +20,7 @@ run(async ({ base, link, size, scripting, hostRules, secure }) => {
   await page.getByText("One section", { exact: true }).click();
   await page.getByRole("button", { name: "Send the answer" }).click();
   await page.waitForURL(/#outcome$/);
-  // What reads the page aloud goes on at the heading.
+  // A screen reader goes on at the heading.
   if (scripting) assert.strictEqual(await page.evaluate(() => document.activeElement.id), "outcome");
   assert.ok((await page.locator(".given").textContent()).includes("merge"));
   await page.locator(".steps li.done").first().waitFor();

@@ -20,7 +20,7 @@ run(async ({ base, link, program }) => {
     await each.waitForFunction(() => document.title === "(2) Inbox · askbox");
   }
   assert.strictEqual(streams.length, 1, streams.join());
-  // Who reads a page is not disturbed.
+  // A person who reads a page is not disturbed.
   await page.getByRole("searchbox").focus();
   await page.keyboard.type("fir");
   execFileSync(program, ["-w", "three", "The third?"]);

@@ -30,7 +30,7 @@ run(async ({ base, link, places, program, lab, folder }) => {
   assert.ok(await page.getByRole("radio", { name: "keep" }).isChecked());
   await look();
 
-  // Two taps: sent, and accepted when the machine says so.
+  // Two taps: the answer is sent, and it is accepted when the machine says so.
   await page.goto(base + "/");
   await page.getByRole("link", { name: "Merge the sections on build?" }).click();
   await page.getByText("Into one", { exact: true }).click();

@@ -12,7 +12,7 @@ run(async ({ base, link, place, pid, folder }) => {
   const page = await person(browser, "phone");
   await signIn(page, base + link, "ann's phone");
   await page.goto(base + place);
-  // What the browser says of a server that is gone interrupts a page that is asked for meanwhile.
+  // The browser's own page about a server that is gone may interrupt a page that is asked for just then. So it is asked for again.
   const load = async () => {
     while (!(await page.goto(base + place).then(() => true, () => false))) await new Promise((done) => setTimeout(done, 200));
   };

@@ -1,5 +1,5 @@
-// A real browser, driven by playwright. What a script needs of the test that runs it comes as JSON in $GIVEN; what it found goes to standard
-// output as JSON. A script that throws has failed.
+// A real browser, driven by playwright. The test that runs a script gives it a JSON object in $GIVEN. The script prints what it found to
+// standard output as JSON. A script that throws has failed.
 "use strict";
 const driver = process.env.ASKBOX_TEST_BROWSER_DRIVER;
 const { chromium } = require(driver + "/playwright-core");
@@ -24,7 +24,8 @@ const launch = (more = []) =>
     ],
   });
 
-// A browser of its own: cookies and drafts are those of one person. Errors of the page's script, and what its policy refuses, fail the test.
+// A browser of its own, with the cookies and drafts of one person. Errors of the page's script, and requests that its policy refuses, fail
+// the test.
 const person = async (browser, size, more = {}) => {
   const context = await browser.newContext({ ...sizes[size], ...more });
   context.setDefaultTimeout(60000);
@@ -33,7 +34,7 @@ const person = async (browser, size, more = {}) => {
   page.on("pageerror", (error) => page.complaints.push(String(error)));
   page.on("console", (message) => {
     const text = message.text();
-    // What the server answers with another status than 200 is the script's business.
+    // A reply of the server with another status than 200 is the script's business.
     if (message.type() === "error" && !text.startsWith("Failed to load resource")) page.complaints.push(text);
   });
   return page;
@@ -47,7 +48,7 @@ const signIn = async (page, link, device) => {
   await page.waitForURL((url) => url.pathname === "/");
 };
 
-// What axe-core finds that is serious.
+// The serious problems that axe-core finds.
 const barriers = async (page) => {
   await page.evaluate(require("fs").readFileSync(driver + "/axe-core/axe.min.js", "utf8"));
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));

@@ -9,7 +9,7 @@ run(async ({ base, links, place }) => {
   await signIn(bob, base + links[1], "bob's desk");
   await ann.goto(base + place);
   await bob.goto(base + place);
-  // What is written is kept, and chooses what it belongs to.
+  // A text that was written is kept, and chooses the option that it belongs to.
   await bob.getByRole("textbox", { name: "Your own words" }).fill("not before the tests pass");
   assert.ok(await bob.getByRole("radio", { name: "Your own words" }).isChecked());
   await bob.reload();
@@ -18,7 +18,7 @@ run(async ({ base, links, place }) => {
   await ann.getByText("One section", { exact: true }).click();
   await ann.getByRole("button", { name: "Send the answer" }).click();
   await ann.waitForURL(/#outcome$/);
-  // The other page says so by itself, and keeps what was written.
+  // The other page says so by itself, and keeps the text that was written.
   await bob.getByText("This question is over.").waitFor();
   assert.ok((await bob.locator("#live").textContent()).includes("answered by ann's phone"));
   await bob.getByRole("button", { name: "Send the answer" }).click();

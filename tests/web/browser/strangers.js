@@ -1,4 +1,4 @@
-// What pages of strangers can make a browser do that is signed in.
+// Pages of strangers try to use a browser that is signed in.
 "use strict";
 const { assert, launch, person, run, signIn } = require("./lib.js");
 

@@ -1,0 +1,220 @@
+//! The command line and the environment of a launch of `claude`, and the variables that `claude` itself uses.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The variable that names the folder of settings and sessions.
+pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+
+/// The folder of settings and sessions: `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`. `None` if both variables are missing or empty.
+pub fn config_dir(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(CONFIG_DIR).or_else(|| set("HOME").map(|home| home.join(".claude")))
+}
+
+/// Variables (or their prefixes) among `CLAUDE*` that the operator sets: settings, credentials, switches.
+const SET_BY_OPERATOR: [&str; 7] = [
+    CONFIG_DIR,
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_",
+    "CLAUDE_CODE_SKIP_",
+    "CLAUDE_CODE_DISABLE_",
+    "CLAUDE_CODE_MAX_",
+    "CLAUDE_CODE_RETRY_",
+];
+
+/// True if an outer agent sets this variable for the programs that it runs: `AI_AGENT`, and `CLAUDE*` except for the variables that the
+/// operator sets.
+pub fn is_inherited_from_agent(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name == b"AI_AGENT" || (name.starts_with(b"CLAUDE") && !SET_BY_OPERATOR.iter().any(|own| name.starts_with(own.as_bytes())))
+}
+
+/// Options of every launch: stream-json on stdin and stdout, each piece of an answer as it is generated, and permission requests on
+/// stdout.
+const SUPERVISED: [&str; 9] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];
+
+/// How to launch the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// A path, or a name to look up on PATH.
+    pub program: PathBuf,
+    /// Its arguments, without the program's name.
+    pub args: Vec<OsString>,
+    /// Variables that the agent must not inherit.
+    pub env_remove: Vec<OsString>,
+    /// Variables that are set, after the removal.
+    pub env_set: Vec<(OsString, OsString)>,
+}
+
+impl Invocation {
+    /// `session` are options in the `=` form, so that an id is never read as an option.
+    fn new(program: &Path, session: &[String]) -> Self {
+        let args = SUPERVISED.iter().map(OsString::from).chain(session.iter().map(OsString::from)).collect();
+        // A background task would outlive the turn, and a deferred question would be lost.
+        let env_set = vec![("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())];
+        Self { program: program.into(), args, env_remove: Vec::new(), env_set }
+    }
+
+    /// A new session under this id, a UUID. `claude` refuses the id if a session with it exists in this folder.
+    pub fn start(program: &Path, session_id: &str) -> Self {
+        Self::new(program, &[format!("--session-id={session_id}")])
+    }
+
+    /// Continues a session. The session keeps only its model and its system prompt: give all other options again.
+    pub fn resume(program: &Path, session_id: &str) -> Self {
+        Self::new(program, &[format!("--resume={session_id}")])
+    }
+
+    /// Continues a copy of session `from` under the id `new`; the original stays as it is.
+    pub fn fork(program: &Path, from: &str, new: &str) -> Self {
+        let session = [format!("--resume={from}"), "--fork-session".into(), format!("--session-id={new}")];
+        Self::new(program, &session)
+    }
+
+    fn with(mut self, option: &str, value: impl Into<OsString>) -> Self {
+        self.args.extend([option.into(), value.into()]);
+        self
+    }
+
+    /// `acceptEdits`, `auto`, `bypassPermissions`, `manual`, `dontAsk` or `plan`.
+    pub fn permission_mode(self, mode: &str) -> Self {
+        self.with("--permission-mode", mode)
+    }
+
+    /// Rules for tools that need no permission, such as [`DEFAULT_ALLOWED_TOOLS`](crate::claude::DEFAULT_ALLOWED_TOOLS).
+    pub fn allowed_tools<S: AsRef<str>>(mut self, rules: impl IntoIterator<Item = S>) -> Self {
+        // One argument for each rule, in the `=` form, because the option takes any number of arguments and would take those that
+        // follow too.
+        for rule in rules {
+            self.args.push(format!("--allowedTools={}", rule.as_ref()).into());
+        }
+        self
+    }
+
+    /// Takes away the tool for starting subagents. It is called Task, and Agent in newer versions.
+    pub fn without_task_tool(mut self) -> Self {
+        self.args.push("--disallowedTools=Task,Agent".into());
+        self
+    }
+
+    /// Settings for this launch alone, such as hooks, as JSON.
+    pub fn settings(self, json: &str) -> Self {
+        self.with("--settings", json)
+    }
+
+    /// The operator's own arguments, last.
+    pub fn extra_args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Removes the variables that an outer agent set: see [`is_inherited_from_agent`]. `names` are the variables of this process.
+    pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name)));
+        self
+    }
+
+    /// Sets a variable, even if [`scrub`](Self::scrub) removes it.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.env_remove.retain(|removed| *removed != name);
+        self.env_set.retain(|(set, _)| *set != name);
+        self.env_set.push((name, value.into()));
+        self
+    }
+
+    /// Sets the folder of settings and sessions; the default is `~/.claude`.
+    pub fn config_dir(self, dir: &Path) -> Self {
+        self.env(CONFIG_DIR, dir)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claude::DEFAULT_ALLOWED_TOOLS;
+
+    #[test]
+    fn the_config_folder_is_the_variable_or_the_default_in_the_home() {
+        let env = |vars: &'static [(&str, &str)]| move |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
+        let both = env(&[("CLAUDE_CONFIG_DIR", "/c"), ("HOME", "/h")]);
+        assert_eq!(config_dir(both), Some("/c".into()));
+        let empty = env(&[("CLAUDE_CONFIG_DIR", ""), ("HOME", "/h")]);
+        assert_eq!(config_dir(empty), Some("/h/.claude".into()));
+        assert_eq!(config_dir(env(&[])), None);
+    }
+
+    fn args(invocation: &Invocation) -> Vec<&str> {
+        invocation.args.iter().map(|arg| arg.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn start_resume_and_fork_differ_only_in_naming_the_session() {
+        let program = Path::new("claude");
+        let cases = [
+            (Invocation::start(program, "S"), &["--session-id=S"][..]),
+            (Invocation::resume(program, "S"), &["--resume=S"]),
+            (Invocation::fork(program, "S", "N"), &["--resume=S", "--fork-session", "--session-id=N"]),
+        ];
+        for (invocation, session) in &cases {
+            assert_eq!(args(invocation), [&SUPERVISED[..], session].concat());
+            assert!(invocation.env_set.contains(&("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into())));
+        }
+    }
+
+    #[test]
+    fn options_follow_in_order_and_no_rule_swallows_an_argument() {
+        let invocation = Invocation::resume(Path::new("claude"), "S")
+            .permission_mode("acceptEdits")
+            .allowed_tools(DEFAULT_ALLOWED_TOOLS)
+            .settings(r#"{"hooks":{}}"#)
+            .extra_args(["--model", "x"]);
+        assert_eq!(
+            args(&invocation)[SUPERVISED.len() + 1..],
+            [
+                "--permission-mode",
+                "acceptEdits",
+                "--allowedTools=Bash(ask-post:*)",
+                "--allowedTools=Bash(checkpoint:*)",
+                "--settings",
+                r#"{"hooks":{}}"#,
+                "--model",
+                "x"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_outer_agent_leaves_only_its_folder_and_credentials() {
+        let names = [
+            "PATH",
+            "CLAUDECODE",
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDE_PID",
+            "CLAUDE_EFFORT",
+            "AI_AGENT",
+            "CLAUDE_CONFIG_DIR",
+            "ANTHROPIC_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+        ];
+        let invocation = Invocation::start(Path::new("claude"), "S")
+            .scrub(names)
+            .config_dir(Path::new("/c"))
+            .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");
+        let expected = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
+        assert_eq!(invocation.env_remove, expected);
+        assert!(invocation.env_set.contains(&(CONFIG_DIR.into(), "/c".into())));
+    }
+}

@@ -1,0 +1,19 @@
+//! How `claude` is called. Everything here was tested with Claude Code 2.1.330. `versions` says what older versions lack.
+//!
+//! - `invocation`: the command line and the environment of a launch, and the variables of `claude`.
+//! - `permissions`: rules for what an agent may do without being asked.
+//! - `input`: the lines that an agent reads on stdin.
+//! - `versions`: the tested versions, and what older ones lack.
+
+mod input;
+mod invocation;
+mod permissions;
+mod versions;
+
+pub use input::{
+    elicitation_accept, elicitation_cancel, elicitation_decline, initialize, interrupt, permission_allow, permission_allow_with,
+    permission_deny, permission_deny_and_end, user_message,
+};
+pub use invocation::{CONFIG_DIR, Invocation, config_dir, is_inherited_from_agent};
+pub use permissions::{DEFAULT_ALLOWED_TOOLS, PERMISSION_MODES, may_read, rule_for};
+pub use versions::{TESTED, Version};

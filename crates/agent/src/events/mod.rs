@@ -1,0 +1,13 @@
+//! The normalized events of a run, the same for every agent program: one JSON object a line, `{"seq":N,"at":"…","type":…}`.
+//!
+//! `seq` counts from 1 over all attempts of a round and grows by at least 1 a line. `at` is RFC 3339, UTC, with milliseconds. Readers
+//! ignore fields that they do not know. Texts are limited: a line is at most [`LINE_LIMIT`] bytes, and an event says how much was cut.
+//!
+//! - `event`: the types, which are the JSON schema as well.
+//! - `writer`: appends events to a file, and finds where an existing file ends.
+
+mod event;
+mod writer;
+
+pub use event::{Event, EventKind, Generated, Tokens, ToolSummary};
+pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail, write_line};

@@ -1,0 +1,17 @@
+//! Calls an agent program and reads its output.
+//!
+//! - [`claude`]: calls `claude`.
+//! - [`transcript`]: finds and reads a session's transcript.
+//! - [`stream`]: reads the output of `claude`.
+//! - [`events`]: the events that a run records, the same for every agent program.
+//! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
+//! - `definitions`: the agents that are defined in files.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod chain_signals;
+pub mod claude;
+pub mod definitions;
+pub mod events;
+pub mod stream;
+pub mod transcript;

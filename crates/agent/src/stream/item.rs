@@ -1,0 +1,129 @@
+//! The items that one line of an agent's stream contains.
+
+use serde_json::Value;
+
+use crate::events::EventKind;
+use crate::stream::verdict::TurnOutcome;
+use askbox_mailbox::untrusted::Untrusted;
+
+/// One item of a line. A line may have several.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamItem {
+    /// An event for the run's log.
+    Event(EventKind),
+    /// The session began (`first`), or began another turn. The transcript may not exist yet.
+    Began {
+        /// The session's id, from `init`.
+        session_id: Untrusted,
+        /// The model's name, from `init`.
+        model: Untrusted,
+        /// The version of the agent program: `claude_code_version` of `init`.
+        version: Untrusted,
+        /// The permission mode in force: `permissionMode` of `init`.
+        permission_mode: Untrusted,
+        /// The working folder of the agent, from `init`.
+        cwd: Untrusted,
+        /// True if this is the first `init` of this process.
+        first: bool,
+    },
+    /// The main agent's model answered another request. The events of the answer follow, from this line or from several.
+    RoundTrip,
+    /// The main agent's model is generating an answer.
+    Generating(Generating),
+    /// The progress of a message that askbox sent.
+    Receipt {
+        /// The uuid of the message.
+        uuid: Untrusted,
+        /// Its state.
+        state: ReceiptState,
+    },
+    /// The agent asks for a permission, and waits until the request is answered.
+    Permission(PermissionRequest),
+    /// A server of the agent asks its user, and waits until the request is answered.
+    Elicitation(Box<Elicitation>),
+    /// The agent withdrew a request.
+    RequestCancelled {
+        /// The [`PermissionRequest::request_id`] or [`Elicitation::request_id`].
+        request_id: Untrusted,
+    },
+    /// The reply to a control request that askbox sent.
+    ControlReply {
+        /// The id of the request.
+        request_id: Untrusted,
+        /// True if the request succeeded.
+        ok: bool,
+        /// The reason for its failure; empty if it succeeded.
+        error: Untrusted,
+        /// The content of the reply; null if it is missing or larger than 256 KiB.
+        response: Value,
+    },
+    /// A turn ended. The event `result` precedes it.
+    TurnEnded(Box<TurnOutcome>),
+}
+
+/// The output that a model is generating.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Generating {
+    /// An answer, from its beginning. Output that was generated for it before is void.
+    Answer,
+    /// The next words of a text.
+    Text(Untrusted),
+    /// A thought.
+    Thinking,
+    /// The input of a tool call.
+    ToolInput,
+}
+
+/// The progress of a message that askbox sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiptState {
+    /// The message is in the agent's queue.
+    Queued,
+    /// The message is in a request to the model.
+    Started,
+    /// The turn of the message is over. If this is the first receipt after a resume, the session already had the message and dropped it.
+    Completed,
+    /// The turn of the message was cut by an interrupt, an API error or a limit.
+    Cancelled,
+}
+
+/// The agent asks whether it may use a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionRequest {
+    /// The id that the answer must carry.
+    pub request_id: Untrusted,
+    /// The tool that it wants to use.
+    pub tool_name: Untrusted,
+    /// The whole input of the tool; null if `complete` is false.
+    pub input: Value,
+    /// False if the input is nested too deep, is larger than 256 KiB, or has a string over [`Limits::string`]. A decision that depends
+    /// on the input must then refuse.
+    ///
+    /// [`Limits::string`]: crate::stream::lines::Limits::string
+    pub complete: bool,
+    /// The tool call that waits for the decision.
+    pub tool_use_id: Untrusted,
+    /// The agent's own words about the call; empty if it gave none.
+    pub description: Untrusted,
+    /// True if only a person can answer it, as with `AskUserQuestion`.
+    pub requires_user_interaction: bool,
+    /// True if a subagent inside the session makes the call.
+    pub in_subagent: bool,
+}
+
+/// An MCP server of the agent asks its user: with a form, or to open an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elicitation {
+    /// The id that the answer must carry.
+    pub request_id: Untrusted,
+    /// The server's name in the agent's configuration.
+    pub server: Untrusted,
+    /// The server's words.
+    pub message: Untrusted,
+    /// The address, if the user is to open one. There is no form then.
+    pub url: Option<Untrusted>,
+    /// The form's schema; null if it is missing, larger than 256 KiB, or shortened.
+    pub schema: Value,
+    /// The names of the form's fields in the server's order; empty if the server gave none.
+    pub order: Value,
+}

@@ -1,0 +1,28 @@
+//! Reads the stream-json output of `claude`: lines in, [`StreamItem`]s out.
+//!
+//! The reader must cope with a lot. `init` is neither the first line nor the only one. Several results come. `type` is not the first
+//! key. Subagents speak in between, and there are types that this version does not know. The stream is not trusted: everything that is
+//! kept or passed on is limited, and the true sizes are recorded.
+//!
+//! A line passes through these files in this order:
+//! - [`lines`]: reads lines in limited memory; `shorten` cuts long JSON strings while they are read.
+//! - `wire`: the JSON shapes of the lines. It also mends almost valid JSON.
+//! - `interpreter`: finds the meaning of a line. It uses `verdict` (the end and the cost of a turn), `bounded` (limits on values) and
+//!   `ledger` (the work of the run so far).
+//! - `item`: what the interpreter returns.
+
+mod bounded;
+mod interpreter;
+mod item;
+mod ledger;
+pub mod lines;
+mod shorten;
+mod verdict;
+mod wire;
+
+pub use interpreter::Interpreter;
+pub use item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
+pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Finds and reads the transcript of a session, to find out how the session is to be continued.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::stream::lines::BoundedLines;
+
+#[derive(Deserialize)]
+struct Deferral {
+    attachment: Option<Attachment>,
+}
+
+#[derive(Deserialize)]
+struct Attachment {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(rename = "toolUseID")]
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct InFolder {
+    #[serde(default, rename = "type")]
+    kind: String,
+    cwd: Option<PathBuf>,
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Value,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    uuid: Option<String>,
+}
+
+/// True if a session has this message, and no entry of the agent after it. If the message is sent to such a session once more, the
+/// agent program adds it a second time. Returns false if the transcript cannot be read.
+pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
+    let mut lines = BoundedLines::new(transcript);
+    let mut has_it = false;
+    loop {
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return has_it,
+            Err(_) => return false,
+        };
+        // Parse only the lines that may matter.
+        if !(has_it && line.text().contains("assistant") || line.text().contains(message_id)) {
+            continue;
+        }
+        match serde_json::from_str::<Entry>(line.text()) {
+            Ok(entry) if entry.kind == "user" => has_it |= entry.uuid.as_deref() == Some(message_id),
+            Ok(entry) if entry.kind == "assistant" && has_it => return false,
+            Ok(_) => {}
+            // A cut line may be the agent's.
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The id of the tool call that a session waits with, because a hook deferred it and it has no result. `None` if there is no such call,
+/// or if the transcript cannot be read.
+pub fn suspended_call(transcript: impl Read) -> Option<String> {
+    let mut lines = BoundedLines::new(transcript);
+    let mut suspended = None;
+    while let Ok(Some(line)) = lines.next_line() {
+        let text = line.text();
+        if text.contains("\"hook_deferred_tool\"") {
+            if let Ok(Deferral { attachment: Some(Attachment { kind, id: Some(id) }) }) = serde_json::from_str(text)
+                && kind == "hook_deferred_tool"
+            {
+                suspended = Some(id);
+            }
+        } else if text.contains("\"tool_result\"")
+            && suspended.as_ref().is_some_and(|id| text.contains(&format!("\"tool_use_id\":\"{id}\"")))
+        {
+            suspended = None;
+        }
+    }
+    suspended
+}
+
+/// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has
+/// its result. `None` if that is not known yet, or if the transcript cannot be read.
+pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
+    let mut lines = BoundedLines::new(transcript);
+    let (mut open, mut folder) = (Vec::new(), None);
+    while let Ok(Some(line)) = lines.next_line() {
+        let Ok(entry) = serde_json::from_str::<InFolder>(line.text()) else { continue };
+        folder = entry.cwd.or(folder);
+        let content = entry.message.map(|message| message.content).unwrap_or_default();
+        let is_prompt = entry.kind == "user" && !content.as_array().is_some_and(|blocks| blocks.iter().any(|b| b["type"] == "tool_result"));
+        if is_prompt {
+            // Calls of an earlier turn that was cut have no result, and never will.
+            open.retain(|known| known == call);
+        }
+        for block in content.as_array().into_iter().flatten() {
+            match (block["type"].as_str(), block["id"].as_str(), block["tool_use_id"].as_str()) {
+                (Some("tool_use"), Some(id), _) => open.push(id.to_owned()),
+                (Some("tool_result"), _, Some(id)) => open.retain(|known| known != id),
+                _ => {}
+            }
+        }
+    }
+    folder.filter(|_| open.first().is_some_and(|first| first == call))
+}
+
+/// The transcript of a session. If it exists, the session has begun and can be resumed. If it does not, the id is free.
+///
+/// The transcript is the newest `projects/*/<session_id>.jsonl`. The name of a project's folder is ambiguous, and a session may run in
+/// any project, so all projects are searched. The file appears with the first API request, not with `init`. It exists while a deferred
+/// call is pending; the resumed session then takes no message.
+///
+/// Also returns `None` if the id is not a plain name or the folder cannot be read.
+pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if session_id.is_empty() || !session_id.bytes().all(plain) {
+        return None;
+    }
+    let name = format!("{session_id}.jsonl");
+    let projects = std::fs::read_dir(config_dir.join("projects")).ok()?;
+    let transcripts = projects.flatten().filter_map(|project| {
+        let path = project.path().join(&name);
+        let found = path.metadata().ok().filter(|found| found.is_file() && found.len() > 0)?;
+        Some((found.modified().ok(), path))
+    });
+    transcripts.max().map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_call_is_known_after_all_earlier_results() {
+        let calls = r#"{"type":"assistant","cwd":"/a","message":{"content":[{"type":"tool_use","id":"cut"}]}}
+{"type":"user","cwd":"/a","message":{"content":"go on"}}
+{"type":"assistant","cwd":"/a","message":{"content":[{"type":"tool_use","id":"one"}]}}
+{"type":"assistant","cwd":"/a","message":{"content":[{"type":"tool_use","id":"two"}]}}
+"#;
+        let result = r#"{"type":"user","cwd":"/a/b","message":{"content":[{"type":"tool_result","tool_use_id":"one"}]}}
+"#;
+        let of = |text: &str, call| folder_of_call(text.as_bytes(), call);
+        assert_eq!(of(calls, "one"), Some("/a".into()));
+        assert_eq!(of(calls, "two"), None, "the first one may change the folder");
+        assert_eq!(of(&[calls, result].concat(), "two"), Some("/a/b".into()));
+        assert_eq!(of(&[calls, result].concat(), "three"), None);
+    }
+
+    #[test]
+    fn a_message_is_unanswered_until_the_agent_says_something() {
+        let before = "{\"type\":\"user\",\"uuid\":\"a\"}\n{\"type\":\"assistant\",\"uuid\":\"b\"}\n";
+        let message = "{\"type\":\"user\",\"uuid\":\"m\",\"message\":{\"content\":\"an assistant\"}}\n";
+        let queued = "{\"type\":\"queue-operation\",\"content\":\"m\"}\n";
+        let reply = "{\"type\":\"assistant\",\"uuid\":\"r\"}\n";
+        let of = |lines: &[&str]| is_unanswered(lines.concat().as_bytes(), "m");
+        assert!(of(&[before, queued, message, "{\"type\":\"attachment\",\"uuid\":\"x\"}\n"]));
+        assert!(!of(&[before, message, reply]));
+        assert!(!of(&[before, queued]), "the session does not have the message");
+        assert!(!of(&[before, message, "{\"type\":\"assistant\",\"uu"]), "torn");
+    }
+
+    #[test]
+    fn a_transcript_is_found_in_any_project_and_nowhere_else() {
+        let dir = std::env::temp_dir().join(format!("askbox-transcripts-{}", std::process::id()));
+        let project = dir.join("projects/-some-where");
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir_all(dir.join("projects/-other")).unwrap();
+        std::fs::write(project.join("s-1.jsonl"), "{}\n").unwrap();
+        std::fs::write(project.join("empty.jsonl"), "").unwrap();
+        assert_eq!(find(&dir, "s-1"), Some(project.join("s-1.jsonl")));
+        for id in ["s-2", "empty", "../-some-where/s-1", "", "s-1/", "."] {
+            assert_eq!(find(&dir, id), None);
+        }
+        assert_eq!(find(Path::new("/nonexistent"), "s-1"), None);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

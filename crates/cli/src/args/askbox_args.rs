@@ -1,0 +1,375 @@
+//! The arguments of the commands of `askbox`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::args::common::Common;
+use crate::args::value_parsers;
+use askbox_config::{ToolRule, Way};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::trust::{Policy, PublicKey};
+
+/// `askbox keygen`
+#[derive(Debug, Args)]
+pub struct Keygen {
+    /// The new file for the secret key [default: answer.key beside the configuration file]
+    pub file: Option<PathBuf>,
+    /// The name that stands beside the public key [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Make no key: print the public half of the key in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub public: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `askbox inbox`
+#[derive(Debug, Args)]
+pub struct Inbox {
+    /// The question that is open first
+    pub id: Option<Address>,
+    /// The name of the person who answers [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
+    #[arg(long, value_name = "DIR")]
+    pub mailbox: Option<PathBuf>,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// A rule of `[approvals] ask` (given by the supervisor)
+    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    pub ask: Vec<ToolRule>,
+    /// A rule of `[approvals] refuse` (given by the supervisor)
+    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    pub refuse: Vec<ToolRule>,
+    /// A way of `[answers] accept` (given by the supervisor, if not all are accepted)
+    #[arg(long, hide = true, value_name = "WAY", value_parser = |word: &str| Way::try_from(word.to_owned()))]
+    pub accept: Vec<Way>,
+    /// A key of `[answers] trusted_keys` (given by the supervisor, if answers must be signed)
+    #[arg(long, hide = true, value_name = "KEY", value_parser = |key: &str| PublicKey::try_from(key.to_owned()))]
+    pub trusted_key: Vec<PublicKey>,
+}
+
+impl Hook {
+    /// The conditions under which an answer counts.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let any = Policy::default().accept;
+        let accept = if self.accept.is_empty() { any } else { self.accept.iter().cloned().map(Way::into).collect() };
+        Policy { accept, signed_by: Some(self.trusted_key.clone()).filter(|keys| !keys.is_empty()) }
+    }
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Agents {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub what: WhatOfAgents,
+    /// The folder that an agent would work in [default: the current folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum WhatOfAgents {
+    /// List the agents, and the files that cannot be read
+    ///
+    /// Looks at `.claude/agents/**/*.md` of the project and of the user, as claude does: the nearest folder up to the
+    /// repository's root wins, and the project wins over the user. Problems go to standard error, as FILE:LINE: problem,
+    /// each with a hint. The exit status is 5 if a file cannot be read; the other agents are listed all the same.
+    /// Claude reads some files that are not valid YAML; they are problems here. Built-in agents and those of plugins are not
+    /// listed.
+    #[command(after_help = "Examples:
+  $ askbox agents list
+  $ askbox agents list --json | jq -r '.problems[] | \"\\(.file): \\(.problem)\"'")]
+    List,
+    /// Show one agent: its description, its tools, its file, its system prompt
+    #[command(after_help = "Examples:
+  $ askbox agents show reviewer
+  $ askbox agents show reviewer --json | jq -r .prompt")]
+    Show {
+        /// The agent's name
+        name: String,
+    },
+    /// Print the description of a Task tool that names the agents to a model
+    ///
+    /// With --json, the whole tool is printed, as the Messages API takes it. Descriptions over 8 KiB are cut.
+    #[command(after_help = "Examples:
+  $ askbox agents describe
+  $ askbox agents describe --json | jq .description")]
+    Describe,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Answer automatically; this is the default where there is no terminal
+    #[arg(long)]
+    pub auto: bool,
+    /// Keep the temporary folder
+    #[arg(long)]
+    pub keep: bool,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Check only the files of this workflow: its documents, rounds, runs and waits
+    pub id: Option<WorkflowId>,
+    /// The age from which an unanswered question is stale, such as 12h or 3d
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = value_parsers::duration)]
+    pub stale: Duration,
+    /// Also print every value of the configuration in force, and where it comes from
+    #[arg(long, conflicts_with = "id")]
+    pub config: bool,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Tree {
+    /// The workflow to show, with everything below it
+    pub id: Option<WorkflowId>,
+    /// Include the trees that are over
+    #[arg(long, conflicts_with = "id")]
+    pub all: bool,
+    /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
+    #[arg(short, long)]
+    pub follow: bool,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct History {
+    /// Only the rounds of this workflow
+    pub id: Option<WorkflowId>,
+    /// How many rounds to show; 0 shows all [default: 20, and with --json all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only rounds that changed in this time, such as 2d
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub since: Option<Duration>,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
+pub struct Gc {
+    /// How long history is kept, such as 30d [default: history.keep]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub keep: Option<Duration>,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `askbox notify`
+#[derive(Debug, Args)]
+pub struct Notify {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub command: NotifyCommand,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum NotifyCommand {
+    /// Send a code to each target, and ask for it: that a server took a message does not say that it arrived
+    ///
+    /// The exit status is 1 if the arrival of one was not confirmed. `askbox doctor` shows when each target was last told and confirmed.
+    #[command(after_help = "Examples:
+  $ askbox notify test
+  $ askbox notify test phone
+  phone: sent. Type the code that arrived at your phone (enter: nothing arrived): 4711
+  phone: confirmed")]
+    Test(NotifyTest),
+}
+
+/// `askbox notify test`
+#[derive(Debug, Args)]
+pub struct NotifyTest {
+    /// The targets [default: all]
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Do not ask whether it arrived
+    #[arg(long)]
+    pub send_only: bool,
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
+    #[arg(long, value_name = "DIR")]
+    pub mailbox: Option<PathBuf>,
+}
+
+/// `askbox count`
+#[derive(Debug, Args)]
+pub struct Count {
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `askbox web`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Web {
+    #[allow(missing_docs)]
+    #[command(subcommand)]
+    pub command: Option<WebCommand>,
+    /// Where to listen: a loopback address, or unix:PATH [default: web.listen, else 127.0.0.1:8347]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Subcommand)]
+pub enum WebCommand {
+    /// Print a link with which one device signs in, once, within ten minutes; on a terminal also as a QR code
+    ///
+    /// The device's name is recorded with each answer that it gives. What opens the link is shown a button; only the button signs in.
+    #[command(after_help = "Examples:
+  $ askbox web link
+  $ askbox web link \"ann's phone\"
+  $ askbox web link --url http://localhost:9000")]
+    Link(Link),
+    /// List the devices that are signed in
+    #[command(after_help = "Examples:
+  $ askbox web sessions
+  ann's phone  since 2026-11-22 11:15 +01:00, last seen today")]
+    Sessions,
+    /// Sign devices out
+    #[command(after_help = "Examples:
+  $ askbox web revoke \"ann's phone\"
+  $ askbox web revoke --all")]
+    Revoke(Revoke),
+}
+
+/// `askbox web link`
+#[derive(Debug, Args)]
+pub struct Link {
+    /// The name of the device [default: it is asked for when the device signs in]
+    pub device: Option<String>,
+    /// How the device reaches the page [default: the first of web.hosts, else the address at which it listens]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+}
+
+/// `askbox web revoke`
+#[derive(Debug, Args)]
+pub struct Revoke {
+    /// The names of the devices
+    #[arg(value_name = "DEVICE", required_unless_present = "all")]
+    pub devices: Vec<String>,
+    /// All devices, and all links that nobody has used
+    #[arg(long, conflicts_with = "devices")]
+    pub all: bool,
+}
+
+/// `askbox setup`
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Take back what setups wrote: new files go, other files become what they were
+    #[arg(long)]
+    pub remove: bool,
+    /// Only show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do it without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Show the whole text of each new file too
+    #[arg(long, conflicts_with = "remove")]
+    pub contents: bool,
+    /// Only these parts
+    #[arg(long, value_name = "PART", value_enum, value_delimiter = ',')]
+    pub only: Vec<Part>,
+    /// All parts but these
+    #[arg(long, value_name = "PART", value_enum, value_delimiter = ',')]
+    pub without: Vec<Part>,
+    /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
+    #[arg(long, value_name = "NAME", conflicts_with = "remove")]
+    pub credential: Option<String>,
+}
+
+/// A part of a setup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The configuration file
+    Config,
+    /// The watcher as a service of systemd
+    Service,
+    /// The variable that --credential names, in a file that the service reads
+    Credentials,
+    /// The plugin of Claude Code
+    Plugin,
+    /// The section of CLAUDE.md, which takes the place of a plugin that is left out
+    ClaudeMd,
+    /// Rules in Claude Code's settings.json, so that asking and looking need no approval
+    Permissions,
+}
+
+impl Part {
+    /// All parts, in the order of their setup.
+    pub const ALL: [Self; 6] = [Self::Config, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
+
+    /// The part as a heading.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Config => "Configuration",
+            Self::Service => "Service",
+            Self::Credentials => "Credentials of the service",
+            Self::Plugin => "Plugin of Claude Code",
+            Self::ClaudeMd => "Section of CLAUDE.md",
+            Self::Permissions => "Permissions in Claude Code",
+        }
+    }
+}
+
+impl Setup {
+    /// The parts that the flags select.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
+        let is_chosen = |part: &Part| (self.only.is_empty() || self.only.contains(part)) && !self.without.contains(part);
+        let mut chosen: Vec<_> = Part::ALL.into_iter().filter(is_chosen).collect();
+        // The plugin teaches agents the same as the CLAUDE.md section, and an agent that reads it twice pays for it twice.
+        if !self.remove && !self.only.contains(&Part::ClaudeMd) && chosen.contains(&Part::Plugin) {
+            chosen.retain(|part| *part != Part::ClaudeMd);
+        }
+        chosen
+    }
+}

@@ -1,0 +1,293 @@
+//! The commands of `ask-answer`.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command as Program;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
+use crate::ask_answer::{answering, ask_user_question, editor, listing, other_machines, question_text, short_id};
+use crate::program::{self, Context};
+use askbox_mailbox::documents::checks::match_option;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
+use askbox_mailbox::transitions::{undo, withdraw};
+use askbox_mailbox::who::caller::{self, Caller};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
+use askbox_run::chain::whole_tree;
+
+const CHANNEL: &str = "ask-answer";
+
+/// Runs `ask-answer`; returns the exit status.
+pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
+    other_machines::go_there(&args)?;
+    let Some(command) = &args.command else {
+        match args.reply.words.split_first() {
+            None => return open_inbox(&args, context, None),
+            Some((id, [])) if opens(&args) => {
+                let workflow = short_id::meant(&args.common, &id.parse()?)?;
+                return open_inbox(&args, context, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
+            }
+            Some((id, words)) => {
+                let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
+                reply(&args, context, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+            }
+        }
+        return Ok(0);
+    };
+    let given = &args.reply;
+    // `decline` has these flags too, and they may stand before it.
+    let flags_fit = match command {
+        Command::Decline { note, round, .. } => (note.is_none() || given.note.is_none()) && (round.is_none() || given.round.is_none()),
+        Command::Undo { round, .. } | Command::AskBack { round, .. } => given.note.is_none() && (round.is_none() || given.round.is_none()),
+        _ => given.note.is_none() && given.round.is_none(),
+    } && (!given.text || matches!(command, Command::Edit { .. }));
+    if !given.words.is_empty() || given.file.is_some() || !flags_fit {
+        return Err(not_both(given, command));
+    }
+    match command {
+        Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
+        Command::Show { id, format } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
+        Command::Decline { id, note, round } => {
+            let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
+            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            let person = person(&args, context)?;
+            give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
+        }
+        Command::AskBack { id, question, round } => {
+            if question.trim().is_empty() {
+                return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
+            }
+            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            let person = person(&args, context)?;
+            give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
+        }
+        Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(given.round))?,
+        Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
+        Command::Edit { id } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
+    }
+    Ok(0)
+}
+
+/// The error for a command's name behind an id, or for a command with the flags of an answer.
+fn not_both(given: &Reply, command: &Command) -> Error {
+    let name = command.name();
+    match given.words.first() {
+        Some(id) => Error::usage(
+            format!("{id} is given before the command `{name}`"),
+            format!("to answer {id} with the word, write flags before `--`: ask-answer {id} -- {name}"),
+        ),
+        None => Error::usage(
+            format!("`ask-answer {name}` does not take these flags: --file, --note, --round and --text belong to an answer"),
+            format!("leave the flag out; see: ask-answer {name} --help"),
+        ),
+    }
+}
+
+/// `ask-answer undo ID`
+fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
+    let undone = undo::undo(&args.common.open()?, id, round, &named(args)?)?;
+    undone.warning.iter().for_each(|warning| program::warn(warning));
+    if args.common.json {
+        return program::print_json(&json!({
+            "state": "pending", "workflow_id": id, "question_id": undone.round.question, "warning": undone.warning,
+        }));
+    }
+    program::print(&format!("{id}: taken back ({}); the question waits again\n", undone.answer))
+}
+
+/// `ask-answer cancel ID`
+fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool) -> Result<()> {
+    let mailbox = args.common.open()?;
+    let by = args.reply.by.clone().unwrap_or_else(program::user);
+    if with_tree {
+        let withdrawn = whole_tree::cancel(&mailbox, id, &by, why)?;
+        if args.common.json {
+            return program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}));
+        }
+        let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
+        return program::print(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
+    }
+    let round = withdraw::withdraw(&mailbox, id, &by, why.map(str::to_owned))?;
+    if args.common.json {
+        return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
+    }
+    program::print(&format!("{}: withdrawn; no agent is started\n", round.workflow))
+}
+
+/// `ask-answer ID ANSWER…`
+fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String]) -> Result<()> {
+    if args.reply.file.is_some() && !words.is_empty() {
+        return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
+    }
+    let mailbox = args.common.open()?;
+    let (round, person) = (args.reply.round, person(args, context)?);
+    // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
+    if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
+        let read = |question: &Question| {
+            let value = answering::from_words(question, words)?;
+            Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
+        };
+        if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, round), read)? {
+            return acknowledge(args, &accepted);
+        }
+    }
+    reply_to_found(args, &mailbox, id, words, &person)
+}
+
+/// Answers a question whose answer is read from standard input or a file, or a question that is answered already.
+fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, words: &[String], person: &Caller) -> Result<()> {
+    let found = answering::question(mailbox, id)?;
+    let question = &found.document.typed;
+    let mut answer = match &args.reply.file {
+        Some(file) => {
+            let bytes = program::read_input(file, answering::MAX_JSON)?;
+            answering::from_json(question, &bytes, person).map_err(|e| program::in_input(file, e))?
+        }
+        None => person.value(answering::from_words(question, words)?),
+    };
+    answer.note = args.reply.note.clone().or(answer.note);
+    // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the
+    // person names its round.
+    match args.reply.round {
+        None if question.asked.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
+        None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
+        round => give(args, mailbox, id, round, answer, person),
+    }
+}
+
+fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
+    acknowledge(args, &accept::answer(mailbox, id, decision(args, person, on), reply)?)
+}
+
+/// Says who decides on what, and whether in their own words.
+fn decision<'a>(args: &AskAnswer, person: &'a Caller, on: impl Into<On>) -> Decision<'a> {
+    let decision = Decision::by(person, on);
+    if args.reply.text { decision.in_own_words() } else { decision }
+}
+
+/// The name of the person who takes an answer back or decides.
+fn named(args: &AskAnswer) -> Result<String> {
+    let by = args.reply.by.clone().unwrap_or_else(program::user);
+    caller::check_name(&by).map(|()| by)
+}
+
+/// The person who answers.
+fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
+    context.caller(args.reply.by.as_deref(), CHANNEL)
+}
+
+fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
+    let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
+    if let Some(warning) = &accepted.warning {
+        program::warn(warning);
+    }
+    if args.common.json {
+        return program::print_json(&json!({
+            "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
+            "value": reply.value.as_ref().map(AnswerValue::to_json),
+            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning,
+        }));
+    }
+    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })
+}
+
+/// `ask-answer show ID`
+fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<Format>) -> Result<()> {
+    let mailbox = args.common.open()?;
+    let found = answering::question(&mailbox, id)?;
+    if format == Some(Format::AskUserQuestion) {
+        let question = &found.document.typed;
+        if question.asked.questions.len() > ask_user_question::MAX_QUESTIONS {
+            let problem = format!(
+                "AskUserQuestion takes {} questions a call, here are {}",
+                ask_user_question::MAX_QUESTIONS,
+                question.asked.questions.len()
+            );
+            program::warn(&format!("{problem}: call it several times and put the answers together"));
+        }
+        return program::print_json(&ask_user_question::to_input(question));
+    }
+    if args.common.json || format == Some(Format::Json) {
+        let document = String::from_utf8_lossy(&found.document.to_bytes()).into_owned();
+        let document = serde_json::from_str::<Box<RawValue>>(&document).map_err(|e| Error::failed(e.to_string(), "report this"))?;
+        #[derive(serde::Serialize)]
+        struct Shown<'a> {
+            state: &'a str,
+            question_id: QuestionId,
+            document: Box<RawValue>,
+        }
+        return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
+    }
+    let shown =
+        question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()) + &question_text::to_allow(id.as_str(), &found);
+    program::print(&question_text::fitted(&shown))
+}
+
+/// `ask-answer edit ID`
+fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
+    let mailbox = args.common.open()?;
+    let found = answering::question(&mailbox, id)?;
+    if found.document.typed.is_batch() {
+        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
+    }
+    // Refuse before the editor opens, so that nobody writes a text in vain. The question may still end while the editor is open.
+    if found.folder != Folder::Pending {
+        return Err(Error::conflict(
+            format!("{id} waits for no answer: {}", question_text::state(&found)),
+            format!("see it with: ask-answer show {id}"),
+        ));
+    }
+    let person = person(args, context)?;
+    let on = On::question(&found.id, &found.document.typed)?;
+    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
+    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {
+        if let Some(path) = draft.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
+    })
+}
+
+/// True if an id alone opens the question in the inbox: a person sits at the terminal, and no flag gives an answer.
+pub fn opens(args: &AskAnswer) -> bool {
+    let given = &args.reply;
+    let is_plain = given.file.is_none() && given.note.is_none() && given.round.is_none() && !given.text && !args.common.json;
+    is_plain && program::is_interactive()
+}
+
+/// Opens the inbox, or one question in it, if no answer was given and a person sits at the terminal.
+fn open_inbox(args: &AskAnswer, context: &Context, workflow: Option<&WorkflowId>) -> Result<u8> {
+    let hint = "see the pending questions: ask-answer list; then: ask-answer ID ANSWER";
+    if args.reply.file.is_some() || args.reply.note.is_some() || args.reply.round.is_some() || args.common.json {
+        return Err(Error::usage("no question is named", hint));
+    }
+    if !program::is_interactive() {
+        return Err(Error::usage("no question is named, and this is not a terminal", hint));
+    }
+    if program::env("TERM").is_some_and(|terminal| terminal == "dumb") {
+        return Err(Error::usage("the inbox needs a terminal that can move its cursor (TERM=dumb)", hint));
+    }
+    let Some(workflow) = workflow else {
+        return Err(inbox_program(&args.common.open_to_answer(context)?, None, &named(args)?));
+    };
+    let mailbox = args.common.open()?;
+    // An unknown id is an error before the screen changes.
+    answering::question(&mailbox, workflow)?;
+    Err(inbox_program(&mailbox, Some(workflow), &named(args)?))
+}
+
+/// Becomes `askbox inbox`. Only that program contains the screen, so that an answer on the command line starts as fast as without it.
+/// Returns only if that program cannot be run.
+fn inbox_program(mailbox: &Mailbox, workflow: Option<&WorkflowId>, by: &str) -> Error {
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("askbox")).filter(|program| program.exists());
+    let mut command = Program::new(beside.unwrap_or_else(|| "askbox".into()));
+    command.arg("inbox").args(workflow.map(WorkflowId::as_str)).arg("--by").arg(by).arg("--mailbox").arg(mailbox.root());
+    let e = command.exec();
+    Error::failed(
+        format!("the inbox is a part of the program askbox, which cannot be run: {e}"),
+        "install it beside ask-answer; or answer without the inbox: ask-answer list; then: ask-answer ID ANSWER",
+    )
+}

@@ -1,0 +1,170 @@
+//! Turns words or JSON into an answer that fits the question.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::ask_answer::ask_user_question;
+use crate::program;
+use askbox_mailbox::document::Document;
+use askbox_mailbox::documents::answer::{MAX_ANSWER, Outcome};
+use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::documents::checks::match_option;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::near_id;
+use askbox_mailbox::round::{self, Round};
+use askbox_mailbox::transitions::accept::Accepted;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question, text};
+
+/// The maximum size of an answer as JSON, in bytes. Every character may be escaped.
+pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
+
+/// The question to answer: the pending one, or else the workflow's last round, so that a late answer is reported as late.
+pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
+    match read_question::pending(mailbox, workflow) {
+        Ok(document) => {
+            let round = round::of_pending(mailbox, &document.typed)?;
+            Ok(Round { folder: Folder::Pending, id: round, document })
+        }
+        Err(e) if e.is_missing_file() => match round::unusable_answer(mailbox, workflow) {
+            Some(unusable) => Err(unusable),
+            None => round::latest(mailbox, workflow).ok_or_else(|| {
+                let meant = near_id::did_you_mean(mailbox, workflow);
+                Error::not_found(
+                    format!("the workflow {workflow} has no question"),
+                    format!("{meant}see the pending questions: ask-answer list"),
+                )
+            }),
+        },
+        Err(e) => Err(e),
+    }
+}
+
+/// Reads the value from the words of the command line.
+pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
+    if words.is_empty() {
+        return Err(Error::usage("no answer is given", how_to_answer(question)));
+    }
+    if question.is_batch() {
+        return from_pairs(question, words);
+    }
+    let multiple = question.parts().first().is_some_and(|p| p.kind() == Kind::MultiChoice);
+    match words {
+        [word] => value_of(word).map(AnswerValue::Text),
+        words if multiple => Ok(AnswerValue::List(words.to_vec())),
+        words => {
+            let all = text::shell_quote(&text::excerpt(&words.join(" "), 60));
+            Err(Error::usage(
+                format!("{} words are given, but the question asks for one value", words.len()),
+                format!("quote them: ask-answer {} {all}", question.workflow_id),
+            ))
+        }
+    }
+}
+
+fn value_of(word: &str) -> Result<String> {
+    if word == "-" { program::read_stdin_text(MAX_ANSWER as u64) } else { Ok(word.to_owned()) }
+}
+
+/// Reads `id=value` for each question of a batch. A repeated id adds to its list.
+fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
+    let keys: Vec<(String, Kind)> = question.asked.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
+    let mut map = Map::new();
+    for word in words {
+        // An id may contain `=`, so the longest id that fits is taken.
+        let fits = |key: &str| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
+        let found = keys.iter().filter(|(key, _)| fits(key).is_some()).max_by_key(|(key, _)| key.len());
+        let Some((key, kind)) = found else {
+            let shown = text::excerpt(word, 40);
+            return Err(Error::usage(format!("`{shown}` does not answer any of the questions"), how_to_answer(question)));
+        };
+        let value = Value::String(value_of(fits(key).unwrap_or_default())?);
+        match map.get_mut(key) {
+            None => drop(map.insert(key.clone(), value)),
+            Some(Value::Array(items)) => items.push(value),
+            Some(earlier) if *kind == Kind::MultiChoice => *earlier = Value::Array(vec![earlier.take(), value]),
+            Some(_) => {
+                let shown = text::excerpt(key, 40);
+                return Err(Error::usage(format!("`{shown}` is given twice"), "give one value for it"));
+            }
+        }
+    }
+    Ok(AnswerValue::Batch(map))
+}
+
+/// The command that answers this question, for a hint.
+#[must_use]
+pub fn how_to_answer(question: &Question) -> String {
+    let id = &question.workflow_id;
+    if question.is_batch() {
+        let pairs: Vec<_> =
+            question.asked.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
+        return text::excerpt(&format!("ask-answer {id} {}", pairs.join(" ")), 300);
+    }
+    let part = question.parts().remove(0);
+    match part.kind() {
+        Kind::Choice | Kind::MultiChoice => {
+            format!("ask-answer {id} KEY, where KEY is one of: {}", text::excerpt(&part.options.keys(), 200))
+        }
+        Kind::YesNo => format!("ask-answer {id} yes, or: ask-answer {id} no"),
+        Kind::Number => format!("ask-answer {id} 42"),
+        Kind::Text => format!("ask-answer {id} 'your words', or: ask-answer edit {id}"),
+    }
+}
+
+/// Reads an answer from JSON: a plain value, or a result of AskUserQuestion.
+pub fn from_json(question: &Question, bytes: &[u8], person: &Caller) -> Result<Answer> {
+    let bad =
+        |problem: String| Error::invalid("answer", problem, "send text, a list, an object by question id, or AskUserQuestion's result");
+    let json = std::str::from_utf8(bytes).map_err(|e| bad(format!("is not valid UTF-8 (byte {})", e.valid_up_to())))?;
+    if !json.trim_start().starts_with('{') {
+        let value: Value = serde_json::from_str(json).map_err(|e| bad(format!("is not valid JSON: {e}")))?;
+        let value = AnswerValue::from_json(value).map_err(|e| bad(e.into()))?;
+        return Ok(person.value(value));
+    }
+    // `Document` refuses duplicate fields and deep nesting.
+    let document = Document::<HashMap<String, Value>>::parse(bytes)?;
+    if let Some(answers) = document.field("answers").filter(|a| a.trim_start().starts_with('{')) {
+        return ask_user_question::from_result(question, &document, answers, person);
+    }
+    let map: Map<String, Value> = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
+    Ok(person.value(AnswerValue::Batch(map)))
+}
+
+/// Describes the accepted answer in a few words.
+#[must_use]
+pub fn acknowledged(accepted: &Accepted) -> String {
+    acknowledged_as(&accepted.question, &accepted.answer)
+}
+
+/// Describes an answer to this question in a few words.
+#[must_use]
+pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
+    let words = in_words(answer);
+    if question.asked.approval.is_some() && answer.value.is_some() {
+        // The first line only asks. The call stands on the lines after it.
+        let call = question.question.split_once('\n').map_or("", |(_, call)| call);
+        let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
+        let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
+        return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&call, 200));
+    }
+    match match_option::told(question, answer) {
+        Value::Bool(true) => format!("answered in your own words: {words}"),
+        Value::Array(ids) if !ids.is_empty() => {
+            let ids: Vec<_> = ids.iter().filter_map(Value::as_str).map(|id| text::excerpt(id, 40)).collect();
+            format!("answered: {words} (in your own words: {})", ids.join(", "))
+        }
+        _ => format!("answered: {words}"),
+    }
+}
+
+/// The answer in a few words.
+#[must_use]
+pub fn in_words(reply: &Answer) -> String {
+    match (&reply.outcome, &reply.value) {
+        (Outcome::Declined, _) => reply.word().into(),
+        (_, value) => text::excerpt(&value.as_ref().map(AnswerValue::to_text).unwrap_or_default(), 100),
+    }
+}

@@ -1,0 +1,92 @@
+//! A long answer, written in the user's own editor.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempPath;
+
+use crate::program;
+use askbox_mailbox::documents::answer::MAX_ANSWER;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::text;
+
+/// The line that separates the answer (above it) from the reminder (below it).
+const SCISSORS: &str = "------------------------ >8 ------------------------";
+
+/// The text that the user wrote, in a file that is removed when the draft is dropped.
+#[derive(Debug)]
+pub struct Draft {
+    /// The text.
+    pub text: String,
+    file: TempPath,
+}
+
+impl Draft {
+    /// Keeps the file, and returns its path.
+    #[must_use]
+    pub fn keep(self) -> Option<PathBuf> {
+        self.file.keep().ok()
+    }
+}
+
+/// Opens the editor on an empty answer, with `below` under it as a reminder.
+pub fn write(below: &str, suffix: &str) -> Result<Draft> {
+    write_from("", below, suffix)
+}
+
+/// Opens the editor on an answer that has been begun, with `below` under it as a reminder.
+pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
+    let folder = std::env::temp_dir();
+    let mut file = tempfile::Builder::new()
+        .prefix("answer-")
+        .suffix(suffix)
+        .permissions(std::fs::Permissions::from_mode(0o600))
+        .tempfile()
+        .io("write in", &folder)?;
+    let shown = text::printable(below);
+    let given = format!(
+        "{begun}\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
+    );
+    file.write_all(given.as_bytes()).io("write in", &folder)?;
+    let file = file.into_temp_path();
+    match edited(&file) {
+        Ok(text) => Ok(Draft { text, file }),
+        Err(error) => Err(keeping(file, &given, error)),
+    }
+}
+
+/// Lets the user edit the file. Returns the text that then stands above the line.
+fn edited(file: &Path) -> Result<String> {
+    let editor = program::env("VISUAL").or_else(|| program::env("EDITOR")).unwrap_or_else(|| "vi".into());
+    // $EDITOR may contain arguments, so a shell runs it.
+    let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status();
+    if !status.io("run the editor on", file)?.success() {
+        return Err(Error::failed(
+            format!("the editor `{}` failed; no answer was sent", text::excerpt(&editor, 60)),
+            "choose one with $EDITOR, or answer on the command line",
+        ));
+    }
+    let bytes = program::read_input(file, MAX_ANSWER as u64)?;
+    let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;
+    let text = match all.find(SCISSORS) {
+        Some(n) => &all[..n],
+        None => &all,
+    };
+    let text = text.trim_matches(['\n', '\r']).to_owned();
+    if text.trim().is_empty() {
+        return Err(Error::failed("the answer is empty, so nothing was sent", "write the answer above the line, and save"));
+    }
+    Ok(text)
+}
+
+/// Keeps the file if the user has changed it, and adds its path to the error.
+fn keeping(file: TempPath, given: &str, error: Error) -> Error {
+    let is_changed = std::fs::metadata(&file).is_ok_and(|meta| meta.len() != given.len() as u64)
+        || std::fs::read(&file).is_ok_and(|bytes| bytes != given.as_bytes());
+    if is_changed && let Ok(path) = file.keep() {
+        program::say(&format!("what you wrote is kept in {}\n", path.display()));
+    }
+    error
+}

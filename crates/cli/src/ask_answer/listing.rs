@@ -1,0 +1,170 @@
+//! `ask-answer list`: the pending questions.
+
+use serde_json::{Value, json};
+
+use crate::ask_answer::filter::{self, Looked};
+use crate::ask_answer::question_text;
+use crate::program;
+use crate::terminal::{columns, fitted, screen};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::listing::list::{self, Pending};
+use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::{Mailbox, Question, document, pause, read_question, text, time};
+
+/// The maximum size in bytes of a JSON object that is kept until it is printed. A question with a longer one is read a second time.
+const KEPT: usize = 4 << 10;
+/// The narrowest terminal that has a column for the project.
+const WITH_PROJECT: usize = 80;
+
+/// Prints the pending questions that match the filter, and the rounds that are parked because their file is in quarantine.
+///
+/// A mailbox that does not exist yet counts as empty.
+pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<()> {
+    filter::check(words)?;
+    let Some(mailbox) = mailbox else {
+        return program::print(if as_json { "[]\n" } else { "" });
+    };
+    let held = quarantined_round::all(mailbox)?;
+    if as_json {
+        return print_json(mailbox, words, &held);
+    }
+    let found = list::pending(mailbox, |p| cells_if_fits(&p, words))?;
+    let mut rows: Vec<_> = found.into_iter().flatten().collect();
+    rows.extend(held.iter().map(held_row));
+    if let Some(how) = pause::held(mailbox) {
+        program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
+    }
+    if rows.is_empty() {
+        program::say(if words.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
+    }
+    program::print(&fitted::rows(&table(&rows)))
+}
+
+/// The columns of one question.
+pub type Cells = [String; 5];
+
+/// The rounds that are parked because their file is in quarantine.
+///
+/// # Errors
+/// If the mailbox cannot be read.
+pub fn held_rows(mailbox: &Mailbox) -> Result<Vec<Cells>> {
+    Ok(quarantined_round::all(mailbox)?.iter().map(held_row).collect())
+}
+
+fn held_row(held: &QuarantinedRound) -> Cells {
+    [held.workflow.to_string(), "-".into(), "-".into(), "-".into(), format!("parked: {}; {}", held.why(), held.todo())]
+}
+
+/// Formats the questions as a table. A narrow terminal leaves the project out, so that the question has room.
+#[must_use]
+pub fn table(rows: &[Cells]) -> String {
+    if screen::columns().is_none_or(|columns| columns >= WITH_PROJECT) {
+        return columns::table(["WORKFLOW", "AGE", "PROJECT", "ASKED BY", "QUESTION"], rows);
+    }
+    let rows: Vec<_> = rows.iter().map(|[id, age, _, by, question]| [id, age, by, question].map(String::clone)).collect();
+    columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows)
+}
+
+/// True if the question matches the filter. A file that cannot be read has only its id.
+fn fits(pending: &Pending, words: &str) -> bool {
+    let id = pending.workflow.as_str();
+    let (asked_by, project, headline, priority) = match &pending.document {
+        Ok(d) => {
+            let question = &d.typed;
+            let asked_by = question.asked.asked_by.clone().unwrap_or_default();
+            (asked_by, question.project(), question_text::headline(question), question.asked.priority.unwrap_or(0))
+        }
+        Err(_) => Default::default(),
+    };
+    words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority }, words)
+}
+
+/// The columns of a question, if it matches the filter.
+#[must_use]
+pub fn cells_if_fits(pending: &Pending, words: &str) -> Option<Cells> {
+    fits(pending, words).then(|| cells(pending))
+}
+
+/// True if these columns match the filter.
+#[must_use]
+pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, priority: i32, words: &str) -> bool {
+    words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority }, words)
+}
+
+/// The columns of a question with this id.
+#[must_use]
+pub fn cells_of(id: &str, question: &Question) -> Cells {
+    [
+        id.to_owned(),
+        question_text::age(question),
+        question.project(),
+        text::excerpt(question.asked.asked_by.as_deref().unwrap_or("-"), 24),
+        question_text::headline(question),
+    ]
+}
+
+fn cells(pending: &Pending) -> Cells {
+    let id = pending.workflow.to_string();
+    match &pending.document {
+        Ok(d) => cells_of(&id, &d.typed),
+        Err(e) => [id, "-".into(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
+    }
+}
+
+/// Prints one array, object by object, because each question may be as long as a document.
+fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
+    let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<String>)>> {
+        if !fits(&p, words_wanted) {
+            return Ok(None);
+        }
+        let object = in_json(&p)?;
+        Ok(Some((p.workflow, Some(object).filter(|o| o.len() <= KEPT))))
+    };
+    let mut comma = "[";
+    for row in list::pending(mailbox, kept)? {
+        let object = match row? {
+            None => continue,
+            Some((_, Some(object))) => object,
+            Some((workflow, None)) => in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?,
+        };
+        program::print(&format!("{comma}{object}"))?;
+        comma = ",";
+    }
+    for held in held {
+        let object = words(&json!({"workflow_id": held.workflow, "error": held.why(), "todo": held.todo()}))?;
+        program::print(&format!("{comma}{object}"))?;
+        comma = ",";
+    }
+    program::print(if comma == "[" { "[]\n" } else { "]\n" })
+}
+
+/// A question as JSON, if it matches the filter.
+///
+/// # Errors
+/// If it cannot be put into JSON.
+pub fn json_if_fits(pending: &Pending, words: &str) -> Result<Option<String>> {
+    fits(pending, words).then(|| in_json(pending)).transpose()
+}
+
+/// A question as JSON.
+#[must_use]
+pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
+    json!({
+        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked.asked_by,
+        "timestamp": question.timestamp, "priority": question.asked.priority.unwrap_or(0), "expires_at": question.asked.expires_at,
+        "until": question.asked.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
+        "questions": question.parts().len(),
+    })
+}
+
+fn in_json(pending: &Pending) -> Result<String> {
+    words(&match &pending.document {
+        Ok(d) => json_of(&d.typed, d.typed.question_id),
+        Err(e) => json!({"workflow_id": pending.workflow, "error": program::message(e)}),
+    })
+}
+
+fn words(object: &Value) -> Result<String> {
+    Ok(text::escape_json(&String::from_utf8_lossy(&document::to_json(object)?)))
+}

@@ -1,0 +1,22 @@
+//! `ask-answer`.
+//!
+//! - `answer_commands`: runs each command
+//! - `answering`: turns words or JSON into an answer that fits the question
+//! - `ask_user_question`: Claude Code's AskUserQuestion, its input and its result
+//! - `question_text`, `listing`: questions as people read them
+//! - `filter`: finds the questions that contain given words
+//! - `other_machines`: runs `askbox` instead if a command is about other machines
+//! - `short_id`: accepts a part of an id for the whole id
+//! - `editor`: a long answer, written in the user's editor
+
+mod answer_commands;
+pub mod answering;
+pub mod ask_user_question;
+pub mod editor;
+pub mod filter;
+pub mod listing;
+pub mod other_machines;
+pub mod question_text;
+pub mod short_id;
+
+pub use answer_commands::{opens, run};

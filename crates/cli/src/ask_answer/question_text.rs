@@ -1,0 +1,326 @@
+//! Questions as text for people. The caller removes control characters before printing it.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::terminal::columns::{padded, width};
+use crate::terminal::fitted;
+use askbox_mailbox::checkpoints::store;
+use askbox_mailbox::documents::asked::{Kind, OnExpiry, Part};
+use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::who::asked_within;
+use askbox_mailbox::{Answer, Folder, Mailbox, Question, round};
+
+/// Fits a text of this file to standard output. A terminal gets it wrapped, with an option's description beside its key.
+#[must_use]
+pub fn fitted(text: &str) -> String {
+    fitted::paragraphs(text, |line| {
+        let indentation = fitted::indentation(line);
+        let gap = line[indentation..].find("  ").filter(|_| indentation == 4);
+        Some(gap.map_or(indentation, |gap| indentation + gap + fitted::indentation(&line[indentation + gap..])))
+    })
+}
+
+/// The time since a question was asked.
+#[must_use]
+pub fn age(question: &Question) -> String {
+    question.asked_at().map_or_else(|| "-".into(), |at| time::human(time::since(at)))
+}
+
+/// True if the question's timeout has passed, so that a person is late.
+#[must_use]
+pub fn is_overdue(question: &Question, now: Time) -> bool {
+    question.asked.until.is_none() && question.asked.expires_at.is_some_and(|at| at <= now)
+}
+
+/// One line: the title, with marks for an overdue question, for its priority, for several questions, and for a wait that needs no person.
+#[must_use]
+pub fn headline(question: &Question) -> String {
+    let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
+    format!("{overdue}{}", marked_title(question))
+}
+
+/// The [`headline`] without the mark that depends on the time.
+#[must_use]
+pub fn marked_title(question: &Question) -> String {
+    let wait = question
+        .asked
+        .until
+        .as_ref()
+        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.asked.expires_at), 200)));
+    let wait = wait.unwrap_or_default();
+    let priority = question.asked.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
+    let again = if question.asked.in_reply_to.is_some() { "(reply to you) " } else { "" };
+    let many = if question.is_batch() { format!("({} questions) ", question.asked.questions.len()) } else { String::new() };
+    format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
+}
+
+/// The kind of answer, in words.
+#[must_use]
+pub fn kind(part: &Part) -> Cow<'static, str> {
+    Cow::Borrowed(match (part.kind(), part.free_text == Some(false)) {
+        (Kind::Choice, true) => "one of these",
+        (Kind::Choice, false) => "one of these, or your own words",
+        (Kind::MultiChoice, true) => "any of these",
+        (Kind::MultiChoice, false) => "any of these, or your own words",
+        (Kind::YesNo, _) => "yes or no",
+        (Kind::Text, _) => "your own words",
+        (Kind::Number, _) => return part.range.as_ref().map_or(Cow::Borrowed("a number"), |range| range.words().into()),
+    })
+}
+
+/// The text of a question. All lines after the first are indented, so that none of them can pass for a line of askbox.
+#[must_use]
+pub fn asked(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  ")
+}
+
+/// The question's text and options.
+#[must_use]
+pub fn part(part: &Part, key: Option<&str>) -> String {
+    let mut out = String::new();
+    if let Some(key) = key {
+        let _ = write!(out, "{}: ", one_line(key));
+    }
+    let _ = writeln!(out, "{}", asked(&part.question));
+    let _ = writeln!(out, "  Answer: {}", kind(part));
+    let keys = part.options.0.iter().map(|c| width(&one_line(&c.key))).max().unwrap_or(0).min(30);
+    for choice in &part.options.0 {
+        let line = format!("    {}  {}", padded(&one_line(&choice.key), keys), one_line(&choice.description));
+        let _ = writeln!(out, "{}", line.trim_end());
+        for line in choice.preview.iter().flat_map(|p| p.lines()) {
+            let _ = writeln!(out, "    {:keys$}  | {line}", "");
+        }
+    }
+    out
+}
+
+/// The asker, the times, and the context of a question.
+#[must_use]
+fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String {
+    let (mut out, context) = about_and_context(mailbox, found, only_signed);
+    if let Some(context) = context {
+        out.push('\n');
+        for line in context.trim_end().lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+/// The asker and the times as lines, and the context as it was written. `mailbox` is `None` for a question of another machine. Its paths
+/// are then not followed.
+#[must_use]
+fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<&'a str>) {
+    let question = &found.document.typed;
+    let mut out = String::new();
+    let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
+    let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
+    if let Some(line) = own_line(found) {
+        let _ = writeln!(out, "  {line}");
+    }
+    if let Some(at) = question.asked.expires_at.filter(|_| found.folder != Folder::Pending) {
+        let _ = writeln!(out, "  had time until {}", fitted::moment(at));
+    } else if let Some(at) = question.asked.expires_at {
+        let word = match at <= time::now() {
+            true if question.asked.until.is_some() => "in vain since",
+            true => "overdue since",
+            false => "until",
+        };
+        let _ = writeln!(out, "  {word} {}, {}", fitted::moment(at), then_on_expiry(question, only_signed));
+    }
+    for line in background(mailbox, found) {
+        let _ = writeln!(out, "  {line}");
+    }
+    mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
+    (out, question.asked.context.as_deref())
+}
+
+/// Says what happens when the question's time is over. If it is over already, says what the watcher is about to do.
+#[must_use]
+pub fn then_on_expiry(question: &Question, only_signed: bool) -> String {
+    let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
+    let then = if is_over { "" } else { "then " };
+    match (question.asked.on_expiry(), &question.asked.default) {
+        (OnExpiry::Default, Some(default)) if only_signed => {
+            format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
+        }
+        (OnExpiry::Default, Some(default)) => {
+            let default = excerpt(&default.to_text(), 60);
+            if is_over {
+                format!("the watcher is to apply the default `{default}`")
+            } else {
+                format!("then the default `{default}` applies")
+            }
+        }
+        (OnExpiry::Cancel, _) if is_over => "the watcher is to cancel it".into(),
+        (OnExpiry::Cancel, _) => "then it is cancelled".into(),
+        _ => format!("{then}it stays open"),
+    }
+}
+
+/// The line that says which event a question waits for, if it waits for one.
+fn own_line(found: &Round) -> Option<String> {
+    let until = found.document.typed.asked.until.as_ref()?;
+    Some(format!("{}, not for you: that answers it, and you may answer first", one_line(&until.words())))
+}
+
+/// Says where a question comes from, line by line: the event that it waits for, the run that asked it, its folder, its checkpoint, and then
+/// its thread. `mailbox` is `None` for a question of another machine.
+#[must_use]
+pub fn origin(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
+    let thread = mailbox.map_or_else(String::new, |mailbox| thread(mailbox, &found.document.typed));
+    let thread = thread.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_start().to_owned());
+    own_line(found).into_iter().chain(background(mailbox, found)).chain(thread).collect()
+}
+
+fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
+    let question = &found.document.typed;
+    let mut lines = Vec::new();
+    if let Some(parent) = &question.parent {
+        lines.push(mailbox.map_or_else(|| format!("within {parent}"), |mailbox| within(mailbox, found, parent)));
+    }
+    if let Some(cwd) = &question.cwd {
+        lines.push(format!("in {}", one_line(&cwd.display().to_string())));
+    }
+    if let Some(path) = &question.checkpoint {
+        let not_used = match mailbox.map(|mailbox| store::read_named(mailbox, path, &question.workflow_id)) {
+            Some(Err(e)) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
+            _ => "",
+        };
+        lines.push(format!("checkpoint {}{not_used}", one_line(&path.display().to_string())));
+    }
+    lines
+}
+
+/// The maximum number of earlier questions of a thread that are shown.
+const MAX_THREAD: usize = 8;
+
+/// An earlier question of a thread, and the question that the person asked back.
+#[derive(Debug)]
+pub struct Earlier {
+    /// The earlier question.
+    pub asked: String,
+    /// The name of the person who asked back, and the person's question.
+    pub asked_back: Option<(String, String)>,
+}
+
+/// The earlier questions of a thread, the oldest first.
+#[must_use]
+pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
+    let mut earlier = Vec::new();
+    let mut next = question.asked.in_reply_to;
+    let mut seen = Vec::new();
+    while let Some(id) = next.filter(|id| earlier.len() < MAX_THREAD && !seen.contains(id)) {
+        seen.push(id);
+        let round = RoundId { workflow: question.workflow_id.clone(), question: id };
+        let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
+        let asked_back = document.typed.answer.as_ref().map(|a| (excerpt(&a.by, 60), a.note.clone().unwrap_or_default()));
+        earlier.push(Earlier { asked: document.typed.title(), asked_back });
+        next = document.typed.asked.in_reply_to;
+    }
+    earlier.reverse();
+    earlier
+}
+
+fn thread(mailbox: &Mailbox, question: &Question) -> String {
+    let back = |(by, words): &(String, String)| format!("\n  {by} asked back: {}", asked(words));
+    let line = |e: Earlier| format!("  before: {}{}\n", asked(&e.asked), e.asked_back.as_ref().map(back).unwrap_or_default());
+    let earlier: String = earlier(mailbox, question).into_iter().map(line).collect();
+    if earlier.is_empty() { earlier } else { format!("\n{earlier}") }
+}
+
+/// Names the run that asked a question, and says if that is not proven. Tasks and results need no proof: askbox writes them itself, and
+/// they are never pending.
+#[must_use]
+pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
+    let question = &found.document.typed;
+    let is_ours = !matches!(question.content(), Content::Question) && !matches!(found.folder, Folder::Pending | Folder::Answered);
+    if is_ours || asked_within::is_proven(mailbox, question).unwrap_or(false) {
+        format!("within {parent}")
+    } else {
+        format!("says it was asked within {parent}: not proven")
+    }
+}
+
+/// A round with its question, its state and its answers.
+#[must_use]
+pub fn round(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String {
+    let question = &found.document.typed;
+    let mut out = about(mailbox, found, only_signed);
+    out.push('\n');
+    if let Some(lead_in) = question.lead_in() {
+        let _ = writeln!(out, "{}\n", asked(lead_in));
+    }
+    for (n, p) in question.parts().iter().enumerate() {
+        let key = question.is_batch().then(|| p.key(n));
+        out.push_str(&part(p, key.as_deref()));
+    }
+    let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
+    for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
+        let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
+        let answer = excerpt(&back.answer, 200);
+        let _ = match &back.refused {
+            Some(why) => writeln!(out, "  an earlier answer was refused {ago} ago, because {}: {answer}", excerpt(why, 200)),
+            None => writeln!(out, "  an earlier answer was taken back by {by} {ago} ago: {answer}"),
+        };
+    }
+    if let Some(given) = &question.answer {
+        out.push_str(&answer(given, ""));
+    }
+    for late in &question.late_answers {
+        out.push_str(&answer(late, "late: "));
+    }
+    out
+}
+
+/// The commands that allow the call of a waiting approval, for copying. They name the round that was shown. `address` is the question's
+/// name on this machine. Empty for every other round.
+#[must_use]
+pub fn to_allow(address: &str, found: &Round) -> String {
+    if found.folder != Folder::Pending || found.document.typed.asked.approval.is_none() {
+        return String::new();
+    }
+    let round = found.id.question;
+    format!(
+        "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
+         ask-answer {address} {ONCE} --round {round}\n"
+    )
+}
+
+fn answer(given: &Answer, mark: &str) -> String {
+    let mut out = format!("  {mark}{}\n", given.who());
+    let value = given.value.as_ref().map(askbox_mailbox::AnswerValue::to_text).unwrap_or_default();
+    for line in value.lines() {
+        let _ = writeln!(out, "    {line}");
+    }
+    if let Some(note) = &given.note {
+        let _ = writeln!(out, "  note: {}", one_line(note));
+    }
+    out
+}
+
+/// A round's state, in words.
+#[must_use]
+pub fn state(found: &Round) -> String {
+    match (&found.document.typed.closed, found.folder) {
+        (Some(closing), _) => {
+            let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
+            format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
+        }
+        (None, Folder::Pending) if found.document.typed.asked.until.is_some() => "waiting for its event".into(),
+        (None, Folder::Pending) => "waiting for an answer".into(),
+        (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
+            format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
+        }
+        (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
+        (None, Folder::Running) => "answered; a run has claimed it".into(),
+        (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
+        (None, folder) => folder.name().into(),
+    }
+}

@@ -1,0 +1,13 @@
+//! `ask-post`.
+//!
+//! - `post_question`: posts one question from flags or from a file, or many from one JSON array
+//! - `posting`: reads question documents, and fills in what the environment says about the asker
+//! - `inline_wait`: `--wait`, which takes the answer over if it comes in time
+//! - `post_receipt`: prints receipts and answers, and warns that the next process will know only the question
+
+mod inline_wait;
+mod post_question;
+mod post_receipt;
+pub mod posting;
+
+pub use post_question::run;

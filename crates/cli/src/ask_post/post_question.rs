@@ -1,0 +1,166 @@
+//! `ask-post`: posts one question, from flags or from a file, or with `--batch` many independent questions from one JSON array.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::args::ask_post_args::AskPost;
+use crate::ask_post::inline_wait::{self, Waited};
+use crate::ask_post::{post_receipt, posting};
+use crate::program::{self, Context};
+use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::documents::fields::range::Range;
+use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::documents::question::MAX_QUESTION;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::time::{self, Span};
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument, disk, text};
+
+/// Runs `ask-post`; returns the exit status.
+pub fn run(args: AskPost, context: &Context) -> Result<u8> {
+    let if_pending = if args.supersede { IfPending::Supersede } else { IfPending::Conflict };
+    if args.batch {
+        return post_batch(&args, context, if_pending);
+    }
+    let mut document = question(&args)?;
+    apply_flags(&args, &mut document.typed)?;
+    let mailbox = args.common.open_or_create()?;
+    posting::complete(&mailbox, &mut document.typed)?;
+    if let Some(limit) = args.wait {
+        return post_and_wait(&args, context, &mailbox, document, if_pending, limit);
+    }
+    let asked = document.typed.clone();
+    let receipt = post::post_document(&mailbox, document, if_pending)?;
+    post_receipt::warn_without_checkpoint(&mailbox, context, &[asked]);
+    if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
+        let id = &receipt.round.workflow;
+        program::warn(&format!("an earlier answer of {id} still waits for its run; if you have it already: relaunch done {id}"));
+    }
+    post_receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
+}
+
+/// Prints the answer if it comes within `limit`. If the waiting fails, that is only a warning: the question is posted, and its answer then
+/// reaches the agent as it does without `--wait`.
+fn post_and_wait(
+    args: &AskPost,
+    context: &Context,
+    mailbox: &Mailbox,
+    document: QuestionDocument,
+    if_pending: IfPending,
+    limit: Duration,
+) -> Result<u8> {
+    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
+    let waiter = match inline_wait::begin(mailbox, &document.typed.workflow_id) {
+        Err(e @ Error::Conflict { .. }) => return Err(e),
+        other => other.inspect_err(could_not_wait).ok(),
+    };
+    let asked = document.typed.clone();
+    let mut receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+    let end = Instant::now() + limit;
+    while let Some(waiter) = &waiter {
+        let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
+        match inline_wait::wait(waiter, context, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
+            Ok(Waited::Done(status)) => return Ok(status),
+            Ok(Waited::Changed) => {
+                program::warn("the question was changed after it was asked, so its answer is not yours; it is asked anew");
+                receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+                continue;
+            }
+            Ok(Waited::InVain) => {}
+            Err(e @ Error::Conflict { .. }) => return Err(e),
+            Err(e) => could_not_wait(&e),
+        }
+        break;
+    }
+    post_receipt::warn_without_checkpoint(mailbox, context, &[asked]);
+    post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
+}
+
+/// The question from a file, or from the flags.
+fn question(args: &AskPost) -> Result<QuestionDocument> {
+    let given = args.workflow.clone();
+    if let Some(file) = &args.file {
+        let bytes = program::read_input(file, MAX_QUESTION)?;
+        return posting::parse(&bytes, given, unnamed).map_err(|e| program::in_input(file, e));
+    }
+    let text = match args.question.as_deref() {
+        Some("-") => program::read_stdin_text(MAX_QUESTION)?,
+        text => text.unwrap_or_default().to_owned(),
+    };
+    let mut question = Question::new(given.map_or_else(unnamed, Ok)?, text);
+    for choice in &args.option {
+        if question.asked.options.get(&choice.key).is_some() {
+            let key = text::excerpt(&choice.key, 40);
+            return Err(Error::usage(format!("-o: the key `{key}` is given twice"), "give every option a key of its own"));
+        }
+        question.asked.options.0.push(choice.clone());
+    }
+    let range = Range { min: args.min, max: args.max, step: args.step, unit: args.unit.clone() };
+    question.asked.range = Some(range).filter(|range| !range.is_empty());
+    question.asked.kind = args.kind.or(question.asked.range.as_ref().map(|_| Kind::Number));
+    question.asked.free_text = args.no_free_text.then_some(false);
+    Ok(QuestionDocument::draft(question))
+}
+
+/// The workflow that the environment names, else a new one.
+fn unnamed() -> Result<WorkflowId> {
+    Ok(program::current_workflow()?.unwrap_or_else(WorkflowId::generate))
+}
+
+fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
+    if let Some(path) = &args.checkpoint {
+        let absolute = std::path::absolute(path).map_err(|_| Error::usage("-c: the path is empty", "name a checkpoint file"))?;
+        question.checkpoint = Some(absolute);
+    }
+    if let Some(file) = &args.until_file {
+        let absolute = std::path::absolute(file).ok().filter(|path| path.to_str().is_some());
+        let wrong = || Error::usage("--until-file: the path is empty or not UTF-8", "name a file");
+        question.asked.until = Some(Until::File(absolute.ok_or_else(wrong)?));
+    }
+    question.asked.until = args.until.map(Until::At).or(question.asked.until.take());
+    if let Some(timeout) = args.timeout {
+        question.asked.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
+    }
+    question.asked.remind_every = args.remind_every.map(Span).or(question.asked.remind_every);
+    question.asked.on_expiry = args.on_expiry.or(question.asked.on_expiry);
+    question.asked.default = args.default.clone().map(AnswerValue::Text).or(question.asked.default.take());
+    question.asked.priority = args.priority.or(question.asked.priority);
+    question.asked.context = args.context.clone().or(question.asked.context.take());
+    question.asked.asked_by = args.asked_by.clone().or(question.asked.asked_by.take());
+    Ok(())
+}
+
+/// Posts each question of the array, or refuses it, independently of the others. Returns the exit status of the first failure.
+fn post_batch(args: &AskPost, context: &Context, if_pending: IfPending) -> Result<u8> {
+    let file = args.file.as_deref().unwrap_or(Path::new("-"));
+    let bytes = program::read_input(file, posting::MAX_BATCH)?;
+    let items = posting::split(&bytes).map_err(|e| program::in_input(file, e))?;
+    let mailbox = args.common.open_or_create()?;
+    let documents: Vec<_> = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
+    let asked: Vec<Option<Question>> = documents.iter().map(|d| d.as_ref().ok().map(|d| d.typed.clone())).collect();
+    let results = post::post_many(&mailbox, documents, if_pending)?;
+    let posted: Vec<Question> =
+        asked.into_iter().zip(&results).filter(|(_, result)| result.is_ok()).filter_map(|(asked, _)| asked).collect();
+    post_receipt::warn_without_checkpoint(&mailbox, context, &posted);
+    let mut status = 0;
+    for (n, result) in results.iter().enumerate() {
+        match result {
+            Ok(receipt) => post_receipt::acknowledge(&args.common, receipt, "posted")?,
+            Err(e) => {
+                status = if status == 0 { e.exit_code() } else { status };
+                post_receipt::refuse(&args.common, n, e)?;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn document(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionDocument> {
+    let mut document = posting::parse(bytes, None, || {
+        Err(Error::invalid("workflow_id", "is missing", "give every question of the array its own workflow_id"))
+    })?;
+    document.typed.asked.asked_by = document.typed.asked.asked_by.take().or_else(|| args.asked_by.clone());
+    posting::complete(mailbox, &mut document.typed)?;
+    Ok(document)
+}

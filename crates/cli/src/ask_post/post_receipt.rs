@@ -1,0 +1,80 @@
+//! Prints the receipts and answers of `ask-post`, and the warning that the process which gets the answer will know only the question.
+
+use serde_json::{Value, json};
+
+use crate::args::common::Common;
+use crate::program::{self, Context};
+use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::documents::checks::match_option;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::transitions::post::Receipt;
+use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, text};
+
+/// Prints the receipt: `QUESTION_POSTED:ID`.
+pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()> {
+    if !common.json {
+        return program::print(&format!("QUESTION_POSTED:{}\n", receipt.round.workflow));
+    }
+    program::print_json(&json!({
+        "state": state, "workflow_id": receipt.round.workflow, "question_id": receipt.round.question, "repeated": receipt.repeated,
+    }))
+}
+
+/// Prints an answer that came in time, as its bare value. Returns the exit status.
+pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer: &Answer) -> Result<u8> {
+    let own_words = match_option::told(question, answer);
+    let declined = answer.outcome == Outcome::Declined;
+    if common.json {
+        program::print_json(&json!({
+            "state": answer.event(),
+            "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
+            "value": answer.value.as_ref().map(AnswerValue::to_json), "own_words": own_words, "by": answer.by, "note": answer.note,
+        }))?;
+    } else if let Some(asked) = answer.counter_question() {
+        program::say(&format!("the user asks back: {}\nreply by asking again\n", text::one_line(asked)));
+    } else if declined {
+        program::say(&format!("declined: {}\n", text::one_line(answer.note.as_deref().unwrap_or("the user does not answer this"))));
+    } else {
+        match own_words {
+            Value::Bool(true) => program::say("the user answered in their own words, not with one of the options\n"),
+            Value::Array(ids) if !ids.is_empty() => {
+                let ids: Vec<_> = ids.iter().filter_map(Value::as_str).collect();
+                program::say(&format!("the user answered in their own words, not with one of the options: {}\n", ids.join(", ")));
+            }
+            _ => {}
+        }
+        program::print_value(&answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default())?;
+    }
+    Ok(if declined { 4 } else { 0 })
+}
+
+/// Prints that question `n` of many, counted from 0, was refused.
+pub fn refuse(common: &Common, n: usize, e: &Error) -> Result<()> {
+    program::say(&program::complaint(e, &format!("[{n}]: ")));
+    if !common.json {
+        return Ok(());
+    }
+    program::print_json(&json!({
+        "state": "failed", "n": n, "error": program::message(e), "hint": e.hint(), "exit_code": e.exit_code(),
+    }))
+}
+
+/// Warns about questions that are posted without a checkpoint, if no session can be continued for them.
+pub fn warn_without_checkpoint(mailbox: &Mailbox, context: &Context, asked: &[Question]) {
+    let unknown = knows_nothing(mailbox, context, asked);
+    let (whose, first) = match unknown[..] {
+        [] => return,
+        [one] => (one.to_string(), one),
+        [first, ..] => (format!("{first} and {} more", unknown.len() - 1), first),
+    };
+    program::warn(&format!(
+        "{whose}: there is no checkpoint, so the process that gets the answer will know only the question; save one: checkpoint save {first} --next-action TEXT"
+    ));
+}
+
+fn knows_nothing<'a>(mailbox: &Mailbox, context: &Context, asked: &'a [Question]) -> Vec<&'a WorkflowId> {
+    let config = || context.config().unwrap_or_default();
+    let knows_nothing = |q: &&Question| askbox_run::claim::plan::knows_nothing(mailbox, config, q).unwrap_or(false);
+    asked.iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
+}

@@ -1,0 +1,144 @@
+//! Question documents as `ask-post` reads them: from a file, or from the input of AskUserQuestion, one document or an array of them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::program;
+use askbox_mailbox::checkpoints::store;
+use askbox_mailbox::document::{self, Document, check_depth};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question, round};
+
+/// The maximum size of an array of questions, in bytes.
+pub const MAX_BATCH: u64 = 64 << 20;
+/// The maximum number of questions in an array.
+pub const MAX_DOCUMENTS: usize = 10_000;
+
+/// A question document that may leave its workflow id to the command line.
+#[derive(Serialize, Deserialize)]
+struct Unowned {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<WorkflowId>,
+}
+
+/// Reads one question document, without filling it in. Its workflow is `given`, the id on the command line. Without it, the document's own
+/// id is taken, or else `fallback`.
+pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
+    let own = document::json::<Unowned>(bytes).and_then(|document| document.workflow_id);
+    let document = match own.is_some() && (given.is_none() || given == own) {
+        true => QuestionDocument::parse(bytes)?,
+        false => with_owner(bytes, given, fallback)?,
+    };
+    let question = &document.typed;
+    if question.answer.is_some() || question.closed.is_some() || question.taken_back.is_some() || !question.late_answers.is_empty() {
+        let fix = "leave out answer, closed, taken_back and late_answers";
+        return Err(Error::invalid("answer", "is set before the question is posted", fix));
+    }
+    Ok(document)
+}
+
+/// Reads a document that has no workflow id, has another id than `given`, or is not valid.
+fn with_owner(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() -> Result<WorkflowId>) -> Result<QuestionDocument> {
+    let mut document = Document::<Unowned>::parse(bytes)?;
+    let id = match (given, document.typed.workflow_id.take()) {
+        (Some(given), Some(own)) if given != own => {
+            return Err(Error::invalid("workflow_id", format!("is `{own}`, not `{given}`"), "leave it out, or leave out -w"));
+        }
+        (Some(id), _) | (None, Some(id)) => id,
+        (None, None) => fallback()?,
+    };
+    document.set_field("workflow_id", &id)?;
+    QuestionDocument::parse(&document.to_bytes())
+}
+
+/// Cuts an array of questions into its elements.
+pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
+    let fix = "write a JSON array of question documents: [{…}, {…}]";
+    let text = document::utf8(bytes)?;
+    check_depth(text)?;
+    let items: Vec<Box<RawValue>> =
+        serde_json::from_str(text).map_err(|e| Error::invalid("file", format!("is not a JSON array: {e}"), fix))?;
+    match items.len() {
+        0 => Err(Error::invalid("file", "is an empty array", fix)),
+        n if n > MAX_DOCUMENTS => Err(Error::invalid("file", format!("holds {n} questions, the limit is {MAX_DOCUMENTS}"), "split it")),
+        _ => Ok(items),
+    }
+}
+
+/// Fills in fields that the document leaves out: what the environment says about the asker, and what a wait for an event needs.
+pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
+    complete_wait(question);
+    let absent = |value: &Option<PathBuf>| value.is_none();
+    if question.session_id.is_none() {
+        let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));
+        // The session is only a hint for resuming: a value that is not a session id is ignored.
+        question.session_id = session.and_then(|id| id.parse().ok());
+    }
+    if absent(&question.cwd) {
+        question.cwd = std::env::current_dir().ok();
+    }
+    if absent(&question.config_dir) {
+        question.config_dir = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
+    }
+    if question.asked.asked_by.is_none() {
+        question.asked.asked_by = program::env("ASKBOX_ASKED_BY");
+    }
+    if question.parent.is_none() {
+        question.parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?.filter(|parent| *parent != question.workflow_id);
+    }
+    let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
+    question.asked_in = within.or(question.asked_in.take());
+    let said = question.asked.in_reply_to.take().filter(|id| was_asked_back(mailbox, question, *id));
+    question.asked.in_reply_to = said.or_else(|| asked_back(mailbox, &question.workflow_id));
+    match &question.checkpoint {
+        Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
+        None => {
+            let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+            match store::read_own(&own, &question.workflow_id) {
+                Err(e) if e.is_missing_file() => {}
+                other => drop(other.map(|_| question.checkpoint = Some(own))?),
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Fills in a question that waits for an event. It needs no text. An asker that sets a time limit wants to go on after it, so the agent is
+/// then told that the event did not come.
+fn complete_wait(question: &mut Question) {
+    let Some(until) = &question.asked.until else { return };
+    if question.question.is_empty() && !question.is_batch() {
+        question.question = until.words();
+    }
+    if question.asked.expires_at.is_some() && question.asked.on_expiry.is_none() && question.asked.default.is_none() {
+        question.asked.default = Some(AnswerValue::Text(until.in_vain()));
+    }
+}
+
+/// True if the person asked back in this round of the workflow.
+fn was_asked_back(mailbox: &Mailbox, question: &Question, id: QuestionId) -> bool {
+    let round = RoundId { workflow: question.workflow_id.clone(), question: id };
+    let answers = round::claimed_or_closed(mailbox, &round).filter_map(|document| document.typed.answer);
+    answers.into_iter().any(|answer| answer.asks_back)
+}
+
+/// The round of this run, if the person asked back in it. The new question then replies to that round.
+fn asked_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<QuestionId> {
+    let round = program::this_run().map(|asked| asked.run.round).filter(|round| round.workflow == *workflow)?;
+    let document = read_question::of_round(&mailbox.round(Folder::Running, &round), &round).ok()?;
+    document.typed.answer.filter(|answer| answer.asks_back).map(|_| round.question)
+}
+
+/// Refuses a checkpoint that cannot be read, because the relaunched agent would not know its state.
+fn check_checkpoint(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Result<()> {
+    match store::read_named(mailbox, path, workflow) {
+        Err(e) if e.is_missing_file() => Err(Error::not_found(
+            format!("the checkpoint {} does not exist", path.display()),
+            format!("save it first: checkpoint save {workflow} < FILE"),
+        )),
+        other => other.map(drop),
+    }
+}

@@ -1,0 +1,39 @@
+//! Noticing that the reader of our standard output has gone away, even while nothing is written.
+
+use std::io::Stdout;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use askbox_run::process::poll_thread::{PollSource, PollThread};
+
+struct Hangup<F> {
+    out: Stdout,
+    gone: F,
+}
+
+impl<F: FnMut() + Send> PollSource for Hangup<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.out.as_fd()]
+    }
+
+    fn is_read(&self) -> bool {
+        false
+    }
+
+    fn ready(&mut self) -> bool {
+        (self.gone)();
+        false
+    }
+}
+
+/// A source that calls `gone` once when the reader of standard output closes the pipe.
+pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn PollSource> {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
+    Box::new(Hangup { out: std::io::stdout(), gone })
+}
+
+/// Calls `gone` from another thread when the reader of standard output closes the pipe. `None` if no pipe could be made.
+pub fn on_hangup(gone: impl FnMut() + Send + 'static) -> Option<PollThread> {
+    let mut poll_thread = PollThread::new().ok()?;
+    poll_thread.start(vec![source(gone)]);
+    Some(poll_thread)
+}

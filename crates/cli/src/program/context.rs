@@ -1,0 +1,100 @@
+//! Facts that a program finds out once and passes on: the agents and runs above its process, and the operator's configuration.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::program;
+use askbox_config as config;
+use askbox_config::{Config, Loaded};
+use askbox_mailbox::documents::fields::through::Through;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::who::caller::{Below, Caller};
+
+/// The surroundings of a program. Each part is found when it is first needed. Clones share what was found.
+#[derive(Debug, Clone, Default)]
+pub struct Context(Arc<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    below: OnceLock<Below>,
+    config: Mutex<Option<Arc<Loaded>>>,
+}
+
+impl Context {
+    /// The agents and runs above this process.
+    pub fn below(&self) -> Below {
+        *self.0.below.get_or_init(Below::of_this_process)
+    }
+
+    /// The caller for a decision by a command of this process: the person named `by`, or else the user. `channel` is the program. The
+    /// answers are signed as the configuration says.
+    ///
+    /// # Errors
+    /// [`askbox_mailbox::error::Error::Usage`] if `by` is not a person's name; [`askbox_mailbox::error::Error::Failed`] if the answer would not count.
+    pub fn caller(&self, by: Option<&str>, channel: &str) -> Result<Caller> {
+        self.caller_through(by.map_or_else(program::user, str::to_owned), channel, self.below().through())
+    }
+
+    /// The caller for a decision that reaches this process in another way than by a command.
+    ///
+    /// # Errors
+    /// The errors of [`Self::caller`].
+    pub fn caller_through(&self, by: impl Into<String>, channel: &str, through: Through) -> Result<Caller> {
+        let signer = match self.loaded() {
+            Ok(loaded) => loaded.config.answers.signer(&through)?,
+            // A mistake in the file does not stop anybody from answering. If the answer must be signed, it is refused later and asked for
+            // again.
+            Err(e) => {
+                program::say(&format!("warning: the answer is not signed: {e}\n"));
+                None
+            }
+        };
+        let caller = Caller::new(by, channel, through, self.below())?;
+        let caller = caller.signing(signer);
+        Ok(caller)
+    }
+
+    /// The configuration and its sources. It is read once.
+    ///
+    /// # Errors
+    /// The errors of [`config::load`].
+    pub fn loaded(&self) -> Result<Arc<Loaded>> {
+        let mut known = self.0.config.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(loaded) => Ok(Arc::clone(loaded)),
+            None => Ok(Arc::clone(known.insert(Arc::new(config::load()?)))),
+        }
+    }
+
+    /// A copy of the configuration.
+    ///
+    /// # Errors
+    /// The errors of [`config::load`].
+    pub fn config(&self) -> Result<Config> {
+        self.loaded().map(|loaded| loaded.config.clone())
+    }
+
+    /// Forgets the configuration, so that it is read again when next needed. For a service, whose operator may have changed it.
+    pub fn reload(&self) {
+        *self.0.config.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// True if the configuration says that only signed answers count.
+    #[must_use]
+    pub fn only_signed_answers_count(&self) -> bool {
+        self.loaded().is_ok_and(|loaded| loaded.config.answers.require_signed)
+    }
+
+    /// True if the configuration can be read and names other machines.
+    #[must_use]
+    pub fn names_other_machines(&self) -> bool {
+        self.loaded().is_ok_and(|loaded| loaded.config.names_other_machines())
+    }
+}
+
+/// True if the configuration names other machines. This only searches its text: `askbox` then parses it.
+pub fn has_peers() -> bool {
+    use askbox_config as config;
+    let text = config::location().and_then(|path| askbox_mailbox::disk::read(&path, config::MAX_CONFIG).ok());
+    let is_section = |line: &str| line.trim_start().trim_start_matches(['[', ' ', '"']).starts_with("peers");
+    text.is_some_and(|text| String::from_utf8_lossy(&text).lines().any(is_section))
+}

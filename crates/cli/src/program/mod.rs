@@ -1,0 +1,30 @@
+//! The parts that all programs share: they read their arguments, print, and end with a documented exit status.
+//!
+//! Standard output carries what the user asked for, standard error everything else. An error is two lines: `error: …` and `hint: …`, which
+//! says what to do next. If the reader goes away (`| head`), that is not an error.
+//!
+//! - `start`: runs a program and turns its result into an exit status
+//! - `output`: prints results, errors and warnings
+//! - `read_input`: reads standard input, and files or pipes that a person names
+//! - `context`: what a program finds out once, such as the caller and the operator's configuration
+//! - `wrong_words`: arguments that make no sense, and misspelt commands
+//! - `hyphens`: words that begin with a hyphen and were meant as values
+//! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
+
+mod context;
+mod hyphens;
+mod output;
+mod read_input;
+mod start;
+mod variables;
+mod wrong_words;
+
+pub use context::{Context, has_peers};
+pub use output::{
+    complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
+    write_json,
+};
+pub use read_input::{in_input, read_input, read_stdin_text};
+pub use start::{main, main_with, of_flag, parse};
+pub use variables::{current_workflow, env, is_interactive, prints_to_terminal, this_run, user, workflow, workflow_from_env};
+pub use wrong_words::maybe_command;

@@ -1,0 +1,112 @@
+//! Printing: results go to standard output, messages for people to standard error.
+//!
+//! All output passes a filter here. The filter removes terminal controls from text, and escapes them in JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::program::variables::prints_to_terminal;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text;
+
+/// Prints `error: …` and `hint: …` on standard error. An error of another machine may have no hint.
+pub fn complain(error: &Error) {
+    say(&complaint(error, ""));
+}
+
+/// The lines of an error: `error: …`, with `about` in front of the message, and `hint: …` if there is a hint.
+#[must_use]
+pub fn complaint(error: &Error, about: &str) -> String {
+    let hint = text::one_line(&error.hint());
+    let hint = if hint.trim().is_empty() { String::new() } else { format!("hint: {hint}\n") };
+    format!("error: {about}{}\n{hint}", message(error))
+}
+
+/// An error's message on one line. Removes the `-` that stands for a document that is not a file.
+#[must_use]
+pub fn message(error: &Error) -> String {
+    let message = error.to_string();
+    text::one_line(message.strip_prefix("-: ").unwrap_or(&message))
+}
+
+/// Prints `warning: …` on standard error.
+pub fn warn(warning: &str) {
+    say(&format!("warning: {}\n", text::one_line(warning)));
+}
+
+/// Prints a message for people on standard error, without control characters. If the reader went away, that is not an error.
+pub fn say(words: &str) {
+    #[allow(clippy::disallowed_methods, reason = "this is the way to standard error")]
+    let _ = io::stderr().write_all(text::printable(words).as_bytes());
+}
+
+/// Prints text for people, without control characters. If the reader went away, that is not an error.
+pub fn print(words: &str) -> Result<()> {
+    done(write(words))
+}
+
+/// Prints a value and a newline: see [`print_exactly`].
+pub fn print_value(value: &str) -> Result<()> {
+    print_exactly(&format!("{value}\n"))
+}
+
+/// Prints text for a program: unchanged into a pipe or file, without control characters on a terminal.
+pub fn print_exactly(words: &str) -> Result<()> {
+    done(write_exactly(words))
+}
+
+/// Prints a value as one line of JSON, with control characters escaped.
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    print_json_text(&String::from_utf8_lossy(&askbox_mailbox::document::to_json(value)?))
+}
+
+/// Prints JSON and a newline. Control characters become escapes, whether or not the output is a terminal. The value stays the same.
+pub fn print_json_text(json: &str) -> Result<()> {
+    done(write_json(json))
+}
+
+/// Like [`print()`], but a reader that went away is an error.
+pub fn write(words: &str) -> io::Result<()> {
+    to_stdout(&text::printable(words))
+}
+
+/// Like [`print_json_text`], but a reader that went away is an error.
+pub fn write_json(json: &str) -> io::Result<()> {
+    to_stdout(&format!("{}\n", text::escape_json(json.trim_end())))
+}
+
+/// Like [`print_exactly`], but a reader that went away is an error.
+pub fn write_exactly(words: &str) -> io::Result<()> {
+    if prints_to_terminal() { write(words) } else { to_stdout(words) }
+}
+
+/// The only way to standard output, apart from the screen and the inbox's prompts.
+fn to_stdout(words: &str) -> io::Result<()> {
+    #[allow(clippy::disallowed_methods, reason = "what comes here is filtered")]
+    let mut out = io::stdout().lock();
+    out.write_all(words.as_bytes()).and_then(|()| out.flush())
+}
+
+fn done(written: io::Result<()>) -> Result<()> {
+    match written {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        // The program's changes to the mailbox are not undone.
+        Err(e) => Err(Error::failed(
+            format!("cannot write to standard output: {e}"),
+            "the command itself may have succeeded: check before you repeat it",
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_with_nothing_to_do_about_it_has_no_hint() {
+        assert_eq!(complaint(&Error::failed("it is late", "go to bed"), "[2]: "), "error: [2]: it is late\nhint: go to bed\n");
+        assert_eq!(complaint(&Error::failed("it is late", " "), ""), "error: it is late\n");
+    }
+}

@@ -1,0 +1,148 @@
+//! Reads standard input and files, up to a limit.
+//!
+//! A file that a person names on the command line is a regular file, or a pipe that another program writes into, such as bash makes for
+//! `<(jq …)`. Anything else is refused: a device may never end, and reading a pipe without a writer never returns.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::time;
+
+/// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into.
+///
+/// # Errors
+/// [`Error::Invalid`] if it is longer than `limit` bytes, or is not a regular file or a pipe with a writer.
+pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") || path == Path::new("/dev/stdin") {
+        io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
+    } else {
+        open(path).and_then(|file| file.read_up_to(limit + 1, &mut bytes)).map_err(|e| in_input(path, e))?;
+    }
+    if bytes.len() as u64 > limit {
+        let fix = "shorten it, or save the bulk in a file and give its path";
+        return Err(in_input(path, Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix)));
+    }
+    Ok(bytes)
+}
+
+/// Adds the name of the input to an error about its content.
+#[must_use]
+pub fn in_input(path: &Path, error: Error) -> Error {
+    error.in_file(if path == Path::new("-") { Path::new("standard input") } else { path })
+}
+
+/// Reads text from standard input, without its last newline.
+pub fn read_stdin_text(limit: u64) -> Result<String> {
+    let bytes = read_input(Path::new("-"), limit)?;
+    let mut text = String::from_utf8(bytes).map_err(|e| {
+        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        in_input(Path::new("-"), Error::invalid("text", problem, "send text in UTF-8"))
+    })?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}
+
+/// How long a pipe is given until some program opens it for writing.
+const WRITER_COMES_WITHIN: Duration = Duration::from_secs(3);
+/// How long the program that writes into a pipe may be silent.
+const WRITER_IS_SILENT_FOR: Duration = Duration::from_secs(600);
+
+/// An open file or pipe.
+#[derive(Debug)]
+struct NamedFile {
+    file: File,
+    path: PathBuf,
+    is_pipe: bool,
+    /// True if a program is known to have had the pipe open for writing.
+    has_had_writer: bool,
+}
+
+/// Opens a file, without waiting.
+///
+/// # Errors
+/// [`Error::NotFound`] if the file does not exist, [`Error::Invalid`] if it is neither a regular file nor a pipe.
+#[allow(clippy::disallowed_methods, reason = "it opens for reading only")]
+fn open(path: &Path) -> Result<NamedFile> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return Err(Error::not_found(
+                format!("the file {} does not exist", path.display()),
+                "check the path; `-` reads standard input",
+            ));
+        }
+        // A socket cannot be opened at all, nor can a device without a driver.
+        Err(e) if matches!(Errno::from_io_error(&e), Some(Errno::NXIO | Errno::NODEV)) => return Err(no_file("a socket or a device")),
+        other => other.io("open", path)?,
+    };
+    let kind = file.metadata().io("read", path)?.file_type();
+    if kind.is_dir() {
+        return Err(no_file("a folder"));
+    }
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(no_file("a device"));
+    }
+    Ok(NamedFile { file, path: path.to_path_buf(), is_pipe: kind.is_fifo(), has_had_writer: false })
+}
+
+fn no_file(what: &str) -> Error {
+    Error::invalid("file", format!("is {what}, not a regular file"), "name a regular file, or send it on standard input and name `-`")
+}
+
+impl NamedFile {
+    /// Reads at most `limit` bytes.
+    fn read_up_to(mut self, limit: u64, bytes: &mut Vec<u8>) -> Result<()> {
+        let path = self.path.clone();
+        match (&mut self).take(limit).read_to_end(bytes) {
+            Err(e) if e.kind() == ErrorKind::TimedOut => {
+                Err(Error::invalid("file", e.to_string(), "start the program that writes into it first, or name a regular file"))
+            }
+            other => other.map(drop).io("read", path),
+        }
+    }
+
+    /// True if there is something to read, or if no program will write any more. `false` if `limit` passed first.
+    fn is_ready_within(&self, limit: Duration) -> io::Result<bool> {
+        let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
+        let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
+        Ok(rustix::io::retry_on_intr(|| poll(&mut fds, Some(&limit)))? > 0)
+    }
+}
+
+impl Read for NamedFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let late = |problem: &str, limit| Err(io::Error::new(ErrorKind::TimedOut, format!("{problem} ({})", time::human(limit))));
+        let mut patience = Some(WRITER_COMES_WITHIN);
+        loop {
+            match self.file.read(into) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    self.has_had_writer = true;
+                    if !self.is_ready_within(WRITER_IS_SILENT_FOR)? {
+                        return late("is a pipe whose writer is silent", WRITER_IS_SILENT_FOR);
+                    }
+                }
+                // Either the pipe has ended or no writer has come yet. The next read also notices a writer that has opened the pipe but not
+                // written yet.
+                Ok(0) if self.is_pipe && !self.has_had_writer => match patience.take() {
+                    Some(patience) => self.has_had_writer = self.is_ready_within(patience)?,
+                    None => return late("is a pipe that no program writes into", WRITER_COMES_WITHIN),
+                },
+                other => return other,
+            }
+        }
+    }
+}

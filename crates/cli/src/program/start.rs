@@ -1,0 +1,68 @@
+//! How a program starts and ends: arguments in, exit status out.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use rustix::process::Signal;
+
+use crate::program::context::Context;
+use crate::program::output::{complain, print};
+use crate::program::wrong_words;
+use askbox_mailbox::disk;
+use askbox_mailbox::error::{Error, Result};
+
+/// Runs a program: reads its arguments, calls `body` with them and with the [`Context`], and turns the result into an exit status.
+///
+/// `--help`, `help` and `--version` print and end with 0. An error prints its `error:` and `hint:` lines and ends with its own status.
+pub fn main<A: Parser>(body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
+    main_with(|_| None, body)
+}
+
+/// Like [`main`], for a program that has a shorter way to read its usual arguments. `usual` returns `None` for all other arguments, and for
+/// wrong ones.
+pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
+    fail_at_the_file_size_limit();
+    let args: Vec<_> = std::env::args_os().collect();
+    let result = match wrong_words::help::<A>(&args) {
+        Some(help) => print(&help).map(|()| 0),
+        None => match usual(&args).map_or_else(|| parse(&args), Ok) {
+            Ok(args) => body(args, &Context::default()),
+            Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
+            Err(e) => Err(wrong_words::usage::<A>(&e)),
+        },
+    };
+    let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
+        complain(&e);
+        e.exit_code()
+    });
+    ExitCode::from(status)
+}
+
+/// Reads the arguments of this process.
+///
+/// # Errors
+/// An error of clap. [`main`] turns it into an [`Error`].
+pub fn parse<A: Parser>(args: &[OsString]) -> Result<A, clap::Error> {
+    // The description of the arguments is never freed: freeing takes as long as building it, and the process ends soon.
+    let command = Box::leak(Box::new(A::command()));
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    A::from_arg_matches_mut(&mut matches).map_err(|e| e.format(command))
+}
+
+/// Makes a write past `ulimit -f` fail like any other write, instead of ending the program without a message. This installs a handler
+/// instead of ignoring the signal, because an agent would inherit an ignored signal.
+fn fail_at_the_file_size_limit() {
+    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
+}
+
+/// Turns an error about a flag's value into a usage error that names the flag.
+#[must_use]
+pub fn of_flag(flag: &str, error: Error) -> Error {
+    match error {
+        Error::Invalid { problem, fix, .. } => Error::usage(format!("{flag}: {problem}"), fix),
+        other => other,
+    }
+}

@@ -1,0 +1,65 @@
+//! The environment of a program: variables, the user's name, and whether a person sits at a terminal.
+
+use std::io::{self, IsTerminal};
+
+use askbox_mailbox::documents::fields::asked_in::{AskedIn, NONCE, Nonce};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+
+/// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
+///
+/// # Errors
+/// [`Error::Invalid`] if the value is not a workflow id.
+pub fn current_workflow() -> Result<Option<WorkflowId>> {
+    Ok(workflow_from_env("WORKFLOW_ID")?.or(workflow_from_env("ASKBOX_WORKFLOW_ID")?))
+}
+
+/// The workflow id in an environment variable, or `None` if the variable is unset or empty.
+///
+/// # Errors
+/// [`Error::Invalid`] if the value is not a workflow id.
+pub fn workflow_from_env(name: &str) -> Result<Option<WorkflowId>> {
+    let Some(value) = env(name) else { return Ok(None) };
+    value.parse().map(Some).map_err(|e| match e {
+        Error::Invalid { file, problem, fix, .. } => Error::Invalid { file, field: format!("${name}"), problem, fix },
+        other => other,
+    })
+}
+
+/// The run whose agent called this program, as the environment says, with the proof.
+#[must_use]
+pub fn this_run() -> Option<AskedIn> {
+    let run = env("ASKBOX_RUN")?.parse().ok()?;
+    Some(AskedIn { run, proof: Nonce::parse(&env(NONCE)?)?.proof() })
+}
+
+/// A workflow id from the command line.
+pub fn workflow(id: &str) -> Result<WorkflowId> {
+    id.parse()
+}
+
+/// The value of an environment variable, or `None` if it is unset or empty.
+#[must_use]
+pub fn env(name: &str) -> Option<String> {
+    std::env::var_os(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
+}
+
+/// The user's name: `$USER`, else `$LOGNAME`, else `user` and the numeric id.
+#[must_use]
+pub fn user() -> String {
+    env("USER").or_else(|| env("LOGNAME")).unwrap_or_else(|| format!("user {}", rustix::process::geteuid().as_raw()))
+}
+
+/// True if standard input and output are a terminal, so that a person can be asked.
+#[must_use]
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && prints_to_terminal()
+}
+
+/// True if standard output is a terminal.
+#[must_use]
+pub fn prints_to_terminal() -> bool {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
+    let out = io::stdout();
+    out.is_terminal()
+}

@@ -1,0 +1,139 @@
+//! Breaks text into lines at its words, and fits output to the terminal: no line is wider than the terminal, and words stay whole. Output
+//! to a pipe or a file is unchanged.
+
+use crate::terminal::columns::{cut, width};
+use crate::terminal::screen;
+use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Time};
+
+/// A text for standard output, wrapped at its words. `start` returns the byte where the value of a line begins, and the continuation lines
+/// are indented to that point. If `start` returns `None`, the line stays as it is.
+#[must_use]
+pub fn paragraphs(text: &str, start: impl Fn(&str) -> Option<usize>) -> String {
+    screen::columns().map_or_else(|| text.to_owned(), |columns| paragraphs_within(text, columns, start))
+}
+
+/// A table for standard output. Lines that are too wide are cut, with a `…` at the end.
+#[must_use]
+pub fn rows(table: &str) -> String {
+    screen::columns().map_or_else(|| table.to_owned(), |columns| table.lines().map(|line| cut(line, columns) + "\n").collect())
+}
+
+/// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
+#[must_use]
+pub fn moment(at: Time) -> String {
+    if screen::columns().is_none() {
+        return time::rfc3339(at);
+    }
+    let ahead = (at - time::now()).to_std();
+    let distance = ahead.map_or_else(|_| format!("{} ago", time::human(time::since(at))), |ahead| format!("in {}", time::human(ahead)));
+    format!("{} ({distance})", time::local(at))
+}
+
+/// The spaces in front of a line.
+#[must_use]
+pub fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str) -> Option<usize>) -> String {
+    let mut out = String::new();
+    for line in text::printable(text).replace('\t', "    ").lines() {
+        let Some(start) = start(line) else {
+            out.extend([line, "\n"]);
+            continue;
+        };
+        let (head, value) = line.split_at_checked(start).filter(|(head, _)| width(head) <= columns / 2).unwrap_or(("", line));
+        let indent = width(head);
+        for (n, piece) in wrapped(value, columns - indent).iter().enumerate() {
+            out.push_str(&if n == 0 { head.to_owned() } else { " ".repeat(indent) });
+            out.push_str(piece);
+            out.push('\n');
+        }
+        if value.trim().is_empty() {
+            out.push_str(head.trim_end());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Breaks a text into lines that are at most `columns` wide. Breaks between words, and within a word that is wider than a line. The text's
+/// own line breaks stay, and white space at a new break is removed.
+#[must_use]
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    text.lines().flat_map(|line| wrapped_line(line.trim_end(), columns.max(2))).collect()
+}
+
+fn wrapped_line(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in line.split_inclusive(' ') {
+        let own = width(word.trim_end());
+        if used > 0 && used + own > columns {
+            next(&mut lines, &mut used);
+        }
+        if own <= columns - used.min(columns) {
+            push(&mut lines, word);
+            used += width(word);
+            continue;
+        }
+        for c in word.chars() {
+            let own = width(c.encode_utf8(&mut [0; 4]));
+            if used + own > columns {
+                next(&mut lines, &mut used);
+            }
+            push(&mut lines, c.encode_utf8(&mut [0; 4]));
+            used += own;
+        }
+    }
+    lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
+    lines
+}
+
+fn next(lines: &mut Vec<String>, used: &mut usize) {
+    lines.push(String::new());
+    *used = 0;
+}
+
+fn push(lines: &mut [String], text: &str) {
+    if let Some(line) = lines.last_mut() {
+        line.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_value_begin_below_it_and_empty_lines_stay() {
+        let text = "    merge  Put both into one section\n\n  in 質問です 質問です\nplain words here\n";
+        let fitted = paragraphs_within(text, 24, |line| Some(if line.contains("merge") { 11 } else { indentation(line) }));
+        assert_eq!(fitted, "    merge  Put both into\n           one section\n\n  in 質問です 質問です\nplain words here\n");
+        assert_eq!(paragraphs_within("to be copied as it is\n", 10, |_| None), "to be copied as it is\n");
+        let narrow = paragraphs_within("    a-long-key  and words", 10, |_| Some(16));
+        assert!(narrow.lines().all(|line| width(line) <= 10), "{narrow}");
+        assert_eq!(paragraphs_within("   \n", 10, |line| Some(indentation(line))), "\n");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_long_words_break_too() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("  - item one\n\nlast  ", 8), ["  - item", "one", "", "last"]);
+        assert_eq!(wrapped("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrapped("", 10), [""; 0]);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_columns_and_only_spaces_are_lost() {
+        let text = "質問です how  wide e\u{301}te\u{301} is 🎉🎉🎉 this-word-is-longer-than-any-line and\ttabs end. ";
+        for columns in 2..40 {
+            let lines = wrapped(text, columns);
+            assert!(lines.iter().all(|line| width(line) <= columns), "{columns}: {lines:#?}");
+            let words = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            assert_eq!(words(&lines.concat()), words(text));
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A view of the mailbox that stays up to date until `q` or Ctrl-C, and scrolls.
+//!
+//! The view is drawn again after every change, and also once a second while a run is live, so that its times advance. Otherwise the process
+//! sleeps. With `--json`, each change prints one JSON object instead.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use serde::Serialize;
+
+use crate::hangup::on_hangup;
+use crate::program;
+use crate::terminal::screen::{self, Screen};
+use askbox_mailbox::disk::file_events::Hints;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::thread;
+use askbox_mailbox::{Folder, Mailbox};
+use askbox_run::attempt::record;
+use askbox_run::view::status::{Standing, Status};
+
+/// The shortest time between two drawings.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// The longest time between two readings of the mailbox, for file systems whose events are lost or do not exist.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
+
+/// The content of a view that is kept up to date.
+pub trait Picture {
+    /// The data shown for one workflow.
+    type Row: Serialize + Clone;
+
+    /// The command that gives a program the same data. A hint names it if standard output is not a terminal.
+    fn for_programs(&self) -> String;
+
+    /// Reads the rows to show now.
+    fn look(&self) -> Result<Vec<Self::Row>>;
+
+    /// Reads one workflow that is no longer among the rows.
+    fn gone(&self, workflow: &WorkflowId) -> Result<Self::Row>;
+
+    /// The rows as text, for a terminal of this many columns.
+    fn words(&self, rows: &[Self::Row], columns: Option<usize>) -> String;
+
+    /// The status of a row's workflow.
+    fn status(row: &Self::Row) -> &Status;
+
+    /// True if two rows differ only in elapsed time.
+    fn is_same(one: &Self::Row, other: &Self::Row) -> bool;
+}
+
+/// True if two statuses of a workflow differ only in elapsed time.
+#[must_use]
+pub fn is_same(one: &Status, other: &Status) -> bool {
+    let rest =
+        |s: &Status| (s.state, s.question_id, s.attempt, s.live.as_ref().map(|l| (l.doing, l.tool.clone(), l.turns, l.last_words.clone())));
+    rest(one) == rest(other)
+}
+
+/// Why the view wakes up.
+enum Woken {
+    Changed,
+    Key(Key),
+    Ended,
+}
+
+/// The effect of a key on the view.
+#[derive(Debug, Clone, Copy)]
+enum Key {
+    /// Scrolls down by this many lines, or up if negative.
+    Lines(isize),
+    /// Scrolls by this many screens.
+    Pages(isize),
+    Begin,
+    End,
+}
+
+/// Keeps a picture up to date until `q` or Ctrl-C.
+///
+/// # Errors
+/// [`Error::Usage`] if standard output is not a terminal and `json` is false. Any error of reading or drawing.
+pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<u8> {
+    if !json && !program::prints_to_terminal() {
+        return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", picture.for_programs())));
+    }
+    let (sender, woken) = mpsc::channel();
+    let mut watched = Watched::new(mailbox, sender.clone());
+    on_signal(sender.clone())?;
+    let keys = sender.clone();
+    let _poll_thread = on_hangup(move || drop(sender.send(Woken::Ended)));
+    // An unknown workflow is an error before the screen changes.
+    let first = picture.look()?;
+    if json {
+        return print_changes(picture, first, &mut watched, &woken);
+    }
+    let takes_keys = program::is_interactive();
+    let screen = Screen::enter(takes_keys)?;
+    if takes_keys {
+        on_keys(keys)?;
+    }
+    let last = draw_until_ended(&screen, picture, first, &mut watched, &woken);
+    drop(screen);
+    program::print(&picture.words(&last?, screen::columns()))?;
+    Ok(0)
+}
+
+/// Draws the view until it ends. Returns the rows that were shown last.
+fn draw_until_ended<P: Picture>(
+    screen: &Screen,
+    picture: &P,
+    mut rows: Vec<P::Row>,
+    watched: &mut Watched<'_>,
+    woken: &Receiver<Woken>,
+) -> Result<Vec<P::Row>> {
+    let mut from = 0;
+    loop {
+        let columns = screen::columns().unwrap_or(80);
+        from = screen.draw(&picture.words(&rows, Some(columns)), from)?;
+        match sleep(rows.iter().map(P::status), watched, woken) {
+            Waking::End => return Ok(rows),
+            Waking::Key(key) => from = scrolled(from, key),
+            Waking::Look => {
+                watched.mailbox.check_in_place()?;
+                rows = picture.look()?;
+            }
+        }
+    }
+}
+
+/// Prints each row that differs from how it was last printed. A workflow that is no longer shown is printed once more.
+fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Result<u8> {
+    let mut printed: HashMap<WorkflowId, P::Row> = HashMap::new();
+    loop {
+        let shown: HashSet<_> = rows.iter().map(|row| &P::status(row).workflow_id).collect();
+        for id in printed.keys().filter(|id| !shown.contains(id)).cloned().collect::<Vec<_>>() {
+            printed.remove(&id);
+            if let Ok(row) = picture.gone(&id) {
+                program::print_json(&row)?;
+            }
+        }
+        for row in &rows {
+            let id = &P::status(row).workflow_id;
+            if !printed.get(id).is_some_and(|p| P::is_same(p, row)) {
+                program::print_json(row)?;
+                printed.insert(id.clone(), row.clone());
+            }
+        }
+        if matches!(sleep(rows.iter().map(P::status), watched, woken), Waking::End) {
+            return Ok(0);
+        }
+        watched.mailbox.check_in_place()?;
+        rows = picture.look()?;
+    }
+}
+
+/// The reason for the end of a sleep.
+enum Waking {
+    /// Something may have changed.
+    Look,
+    Key(Key),
+    End,
+}
+
+/// Sleeps until something may have changed, or a key is pressed.
+fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Waking {
+    let live = watched.watch_runs(shown);
+    let earliest = Instant::now() + DRAW_EVERY;
+    match woken.recv_timeout(if live { DRAW_EVERY } else { MAX_SLEEP }) {
+        Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return Waking::End,
+        Err(RecvTimeoutError::Timeout) => return Waking::Look,
+        Ok(Woken::Key(key)) => return Waking::Key(key),
+        Ok(Woken::Changed) => {}
+    }
+    // Further changes within the same second are drawn together.
+    loop {
+        match woken.recv_timeout(earliest.saturating_duration_since(Instant::now())) {
+            Ok(Woken::Changed | Woken::Key(_)) => {}
+            Ok(Woken::Ended) => return Waking::End,
+            Err(_) => return Waking::Look,
+        }
+    }
+}
+
+/// The first line to show after a key. `Screen::draw` keeps it within the text.
+fn scrolled(from: usize, key: Key) -> usize {
+    let page = screen::size().map_or(20, |size| size.rows.saturating_sub(2));
+    let step = match key {
+        Key::Begin => return 0,
+        Key::End => return usize::MAX,
+        Key::Lines(n) => n,
+        Key::Pages(n) => n.saturating_mul(isize::try_from(page).unwrap_or(20)),
+    };
+    from.saturating_add_signed(step)
+}
+
+/// Sends the keys. The thread lives until the process ends.
+fn on_keys(sender: Sender<Woken>) -> Result<()> {
+    thread::start(move || {
+        while let Ok(event) = event::read() {
+            let woken = match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => meaning(key),
+                Event::Resize(..) => Some(Woken::Changed),
+                _ => None,
+            };
+            if woken.is_some_and(|woken| sender.send(woken).is_err()) {
+                return;
+            }
+        }
+    })
+    .map(drop)
+}
+
+fn meaning(key: KeyEvent) -> Option<Woken> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
+        KeyCode::Char('c') if control => Woken::Ended,
+        KeyCode::Char('q') | KeyCode::Esc => Woken::Ended,
+        KeyCode::Down | KeyCode::Char('j') => Woken::Key(Key::Lines(1)),
+        KeyCode::Up | KeyCode::Char('k') => Woken::Key(Key::Lines(-1)),
+        KeyCode::PageDown | KeyCode::Char(' ') => Woken::Key(Key::Pages(1)),
+        KeyCode::PageUp => Woken::Key(Key::Pages(-1)),
+        KeyCode::Home => Woken::Key(Key::Begin),
+        KeyCode::End => Woken::Key(Key::End),
+        _ => return None,
+    })
+}
+
+/// The folders whose file events wake the view.
+struct Watched<'a> {
+    mailbox: &'a Mailbox,
+    hints: Option<Hints>,
+    runs: Vec<PathBuf>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(mailbox: &'a Mailbox, sender: Sender<Woken>) -> Self {
+        let mut hints = Hints::new(move |_| drop(sender.send(Woken::Changed))).ok();
+        if let Some(hints) = &mut hints {
+            for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed] {
+                // If a folder gives no events, its changes are seen after `MAX_SLEEP`.
+                let _ = hints.watch(&mailbox.folder(folder));
+            }
+        }
+        Self { mailbox, hints, runs: Vec::new() }
+    }
+
+    /// Watches the folders of the live runs. Returns true if any run is live.
+    fn watch_runs<'s>(&mut self, shown: impl Iterator<Item = &'s Status>) -> bool {
+        let mut live = false;
+        for status in shown.filter(|s| s.state == Standing::Running) {
+            live = true;
+            let (Some(question), Some(attempt), Some(hints)) = (status.question_id, status.attempt, &mut self.hints) else { continue };
+            let round = askbox_mailbox::id::RoundId { workflow: status.workflow_id.clone(), question };
+            let folder = record::folder(self.mailbox, &round, attempt);
+            if !self.runs.contains(&folder) && hints.watch(&folder).is_ok() {
+                self.runs.push(folder);
+            }
+        }
+        live
+    }
+}
+
+fn on_signal(sender: Sender<Woken>) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGWINCH])
+        .map_err(|e| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u"))?;
+    thread::start(move || {
+        for signal in signals.forever() {
+            let _ = sender.send(if signal == SIGWINCH { Woken::Changed } else { Woken::Ended });
+        }
+    })
+    .map(drop)
+}

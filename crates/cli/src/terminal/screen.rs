@@ -1,0 +1,93 @@
+//! The terminal on standard output: its size, and its alternate screen.
+#![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
+
+use std::io::{self, Write};
+
+use crossterm::style::Print;
+use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute, queue};
+
+use crate::terminal::columns;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text;
+
+/// The terminal's alternate screen, with a hidden cursor. Dropping it restores what was shown before.
+#[derive(Debug)]
+pub struct Screen {
+    takes_keys: bool,
+}
+
+impl Screen {
+    /// Switches to the alternate screen. With `takes_keys`, the terminal hands over each key at once.
+    pub fn enter(takes_keys: bool) -> Result<Self> {
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide).map_err(|e| terminal_failed(&e))?;
+        let screen = Self { takes_keys };
+        if takes_keys {
+            enable_raw_mode().map_err(|e| terminal_failed(&e))?;
+        }
+        Ok(screen)
+    }
+
+    /// Replaces what is shown with `text`, cut to the terminal's size and without control characters. The first `from` lines are scrolled
+    /// past the top. Returns the number of lines that really are, because the last line stays on the screen.
+    pub fn draw(&self, text: &str, from: usize) -> Result<usize> {
+        let size = size().unwrap_or(Size { rows: 24, columns: 80 });
+        let (frame, from) = frame(&text::printable(text), size, from).map_err(|e| terminal_failed(&e))?;
+        io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()).map_err(|e| terminal_failed(&e))?;
+        Ok(from)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if self.takes_keys {
+            let _ = disable_raw_mode();
+        }
+        let _ = execute!(io::stdout(), cursor::Show, LeaveAlternateScreen);
+    }
+}
+
+fn frame(text: &str, size: Size, from: usize) -> io::Result<(Vec<u8>, usize)> {
+    let mut frame = Vec::new();
+    queue!(frame, cursor::MoveTo(0, 0))?;
+    let lines: Vec<&str> = text.lines().collect();
+    // The last row stays empty: a line break in it would scroll the screen.
+    let room = size.rows - 1;
+    // A line that says how many lines are below takes the last row, except at the end.
+    let is_long = lines.len() > room;
+    let from = if is_long { from.min(lines.len() - room) } else { 0 };
+    let below = lines.len() - from > room;
+    let shown = if below { room - 1 } else { room };
+    let more = below.then(|| format!("… {} more lines", lines.len() - from - shown));
+    for line in lines.iter().skip(from).take(shown).copied().chain(more.as_deref()) {
+        queue!(frame, Print(columns::cut(line, size.columns)), Clear(ClearType::UntilNewLine), Print("\r\n"))?;
+    }
+    queue!(frame, Clear(ClearType::FromCursorDown))?;
+    Ok((frame, from))
+}
+
+fn terminal_failed(e: &io::Error) -> Error {
+    Error::failed(format!("cannot write to the terminal: {e}"), "check that the terminal is still open")
+}
+
+/// Rows and columns of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Lines.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+}
+
+/// The size of the terminal on standard output, or `None` if standard output is not a terminal.
+#[must_use]
+pub fn size() -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|s| s.ws_row > 1 && s.ws_col > 1)?;
+    Some(Size { rows: usize::from(size.ws_row), columns: usize::from(size.ws_col) })
+}
+
+/// The number of columns of the terminal on standard output, or `None` if standard output is not a terminal.
+#[must_use]
+pub fn columns() -> Option<usize> {
+    size().map(|size| size.columns)
+}

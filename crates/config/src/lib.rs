@@ -1,0 +1,37 @@
+//! The operator's configuration. It alone decides what askbox executes, and a question never does.
+//!
+//! Each key is described once, in the doc comment of its field. The file that `askbox init` writes, the table in
+//! `docs/configuration.md` and the JSON Schema are made from these descriptions.
+//!
+//! - `section`: the macro that defines a section, and the type of a key.
+//! - `sections`: the sections, one file each.
+//! - `tool_rule`: rules that name calls of tools. `shell_commands`: the commands that a line of shell could run.
+//! - `settings`: all sections together, the list of keys, their defaults, and the checks of their values.
+//! - `parse`: finds the file, and reads its text.
+//! - `template`: the file that `askbox init` writes.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod parse;
+mod section;
+mod sections;
+mod settings;
+mod shell_commands;
+mod template;
+mod tool_rule;
+
+pub use parse::{Loaded, MAX_CONFIG, load, location, parse};
+pub use section::{Key, Section};
+pub use sections::answers::{Answers, Way};
+pub use sections::approvals::Approvals;
+pub use sections::limits::{Chain, Limits};
+pub use sections::notify::{COMMAND, Event, Means, Notify, Target, targets, topic};
+pub use sections::peers::{PeerConfig, Sync};
+pub use sections::quiet_hours::QuietHours;
+pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
+pub use sections::runners::{Runner, Runners};
+pub use sections::upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics};
+pub use sections::web::{Listen, Web};
+pub use settings::{Config, SECTIONS, default_of, keys};
+pub use template::template;
+pub use tool_rule::ToolRule;

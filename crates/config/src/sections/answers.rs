@@ -1,0 +1,189 @@
+//! `[answers]`: whose answers count, and how answers are signed.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::section::section;
+use askbox_mailbox::documents::fields::through::Through;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text;
+use askbox_mailbox::trust::signer::With;
+use askbox_mailbox::trust::{Policy, PublicKey, SecretKey, Signer};
+
+/// The most keys.
+const MOST: usize = 64;
+
+section! {
+    /// `[answers]`: whose answers count, and how answers are signed.
+    "answers" Answers {
+        /// The ways in which a person's answer may come: `"terminal"` (a command or the inbox, below no agent), `"web"` (the page),
+        /// `"message"` (a reply to a notification), `"hook"`, `"mcp"` and `"agent"` (an agent's hook, tool call or command), `"file"`
+        /// (made by hand, or by a version that does not record the way). Any other answer is refused: it is moved to `quarantine/`, and
+        /// the question waits again. Without `require_signed`, anybody who can write to the mailbox can also write any of these words.
+        /// Example: `["terminal", "web"]`.
+        accept: Vec<Way> = Through::ALL.into_iter().map(Way).collect(),
+        /// Whether a person's answer counts only with a signature of one of `trusted_keys`, which covers the whole question and the
+        /// answer. An asker's default then decides nothing: the question stays open. Questions that wait for an event, and tasks, go on
+        /// without a signature.
+        require_signed: bool = false,
+        /// The public keys of the people who answer, as `askbox keygen` prints them. Example: `["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"]`.
+        trusted_keys: Vec<PublicKey> = Vec::new(),
+        /// The file of the secret key, by its absolute path. The programs that read this configuration sign answers with it. `""`:
+        /// none. Keep the file where no agent can read it. Example: `"/home/ann/.config/askbox/answer.key"`.
+        sign_key: PathBuf = PathBuf::new(),
+        /// A program, with its arguments, that signs instead of `sign_key`: it reads the bytes on standard input and prints their Ed25519 signature in
+        /// base64. It has two minutes. Example: `["sign-with-token"]`.
+        sign_command: Vec<String> = Vec::new(),
+    }
+}
+
+impl Answers {
+    /// The conditions for an answer to count.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let accept = self.accept.iter().map(|way| way.0.clone()).collect();
+        Policy { accept, signed_by: self.require_signed.then(|| self.trusted_keys.clone()) }
+    }
+
+    /// Decides how answers that come in this way are signed here. `None`: they are not signed. Only what a person does at a terminal or
+    /// on the page is signed. An agent's command, tool call or hook would sign in the person's name what the person never saw, and the
+    /// key of a notification's buttons lies in the mailbox.
+    ///
+    /// # Errors
+    /// If the key cannot be read, or if the answer would not count: the way is not accepted, or the answer needs a signature and gets
+    /// none.
+    pub fn signer(&self, through: &Through) -> Result<Option<Signer>> {
+        let hint = "answer in another way; what counts says [answers] in the configuration";
+        self.policy().accepts(through).map_err(|why| Error::failed(format!("this answer would not count: {}", why.0), hint))?;
+        let signs = matches!(through, Through::Terminal | Through::Web);
+        let key = Some(&self.sign_key).filter(|path| signs && !path.as_os_str().is_empty());
+        let with = match key.map(|path| SecretKey::read(path)) {
+            Some(key) => Some(With::Key(key.map_err(|e| unreadable(&e))?)),
+            None => (signs && !self.sign_command.is_empty()).then(|| With::Command(self.sign_command.clone())),
+        };
+        let trusted = if self.require_signed { self.trusted_keys.clone() } else { Vec::new() };
+        match with.map(|with| Signer { with, trusted }) {
+            None if self.require_signed => Err(Error::failed(
+                "this answer would not count: it must be signed, and is not signed here",
+                match through {
+                    Through::Terminal | Through::Web => {
+                        "set answers.sign_key or answers.sign_command in the configuration; or answer where one is set"
+                    }
+                    Through::Message => NO_BUTTON,
+                    _ => NO_AGENT,
+                },
+            )),
+            None => Ok(None),
+            Some(signer) => signer.check_key().map(|()| Some(signer)),
+        }
+    }
+
+    /// True if a reply to a notification counts.
+    #[must_use]
+    pub fn takes_replies(&self) -> bool {
+        !self.require_signed && self.policy().accepts(&Through::Message).is_ok()
+    }
+
+    /// Refuses values that could not work.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |key: &str, problem: &str, fix: &str| Err(Error::invalid(key, problem, fix));
+        if self.accept.is_empty() {
+            return wrong("answers.accept", "is empty, so no answer would count", "name at least one, such as \"terminal\"");
+        }
+        if self.require_signed && self.trusted_keys.is_empty() {
+            return wrong("answers.require_signed", "needs trusted_keys", "make a key with `askbox keygen` and name its public half there");
+        }
+        if self.trusted_keys.len() > MOST {
+            return wrong("answers.trusted_keys", "has more than 64 keys", "remove those that nobody uses");
+        }
+        let has_key = self.sign_key.components().next().is_some();
+        if has_key && !self.sign_key.is_absolute() {
+            return wrong(
+                "answers.sign_key",
+                "is not an absolute path",
+                "write an absolute path such as /home/ann/.config/askbox/answer.key",
+            );
+        }
+        if has_key && !self.sign_command.is_empty() {
+            return wrong("answers.sign_command", "stands beside sign_key", "leave one of them out");
+        }
+        Ok(())
+    }
+}
+
+/// The hint about other ways to answer than a reply to a notification.
+const NO_BUTTON: &str = "replies to notifications are not signed: answer at a terminal (ask-answer) or on the page";
+const NO_AGENT: &str = "a person answers: at a terminal with no agent above it, or on the page";
+
+fn unreadable(error: &Error) -> Error {
+    Error::failed(
+        format!("the answer is not given, because it cannot be signed: {error}"),
+        if error.is_missing_file() {
+            "answers.sign_key in the configuration names a file that is not there: correct it, or make the key: askbox keygen".to_owned()
+        } else {
+            format!("{}; the key is named by answers.sign_key in the configuration", error.hint())
+        },
+    )
+}
+
+/// The way in which an answer may come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(with = "Through")]
+#[serde(try_from = "String", into = "String")]
+pub struct Way(Through);
+
+impl TryFrom<String> for Way {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        match Through::from(word) {
+            Through::Other(word) => {
+                let known = Through::ALL.each_ref().map(Through::word).join("`, `");
+                Err(format!("unknown way `{}`, expected one of `{known}`", text::excerpt(&word, 40)))
+            }
+            known => Ok(Self(known)),
+        }
+    }
+}
+
+impl From<Way> for Through {
+    fn from(way: Way) -> Self {
+        way.0
+    }
+}
+
+impl From<Way> for String {
+    fn from(way: Way) -> Self {
+        way.0.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_not_count_is_said_before_it_is_given() {
+        let key = SecretKey::generate();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answer.key");
+        let answers = Answers { require_signed: true, trusted_keys: vec![key.public("ann")], sign_key: path.clone(), ..Answers::default() };
+        let refused = |answers: &Answers, through| answers.signer(&through).unwrap_err().to_string();
+        assert!(refused(&answers, Through::Terminal).contains("cannot be signed"));
+        key.write(&path).unwrap();
+        assert!(matches!(answers.signer(&Through::Terminal), Ok(Some(Signer { with: With::Key(_), .. }))));
+        let others = Answers { trusted_keys: vec![SecretKey::generate().public("bob")], ..answers.clone() };
+        assert!(refused(&others, Through::Terminal).contains("the key in answers.sign_key is not one of answers.trusted_keys"));
+        assert!(Answers { require_signed: false, ..others }.signer(&Through::Terminal).is_ok());
+        for through in [Through::Message, Through::Agent, Through::Mcp, Through::Hook] {
+            assert!(refused(&answers, through).contains("must be signed"));
+        }
+        let unsigned = Answers { require_signed: false, ..answers.clone() };
+        assert!(matches!(unsigned.signer(&Through::Agent), Ok(None)), "nothing of an agent is signed, whatever counts here");
+        let answers = Answers { accept: vec![Way(Through::Web)], ..answers };
+        assert!(refused(&answers, Through::Agent).contains("`agent`, which answers.accept does not name"));
+        assert!(matches!(Answers::default().signer(&Through::Agent), Ok(None)));
+        assert!(Answers::default().policy().takes_everything() && !answers.policy().takes_everything());
+    }
+}

@@ -1,0 +1,25 @@
+//! The sections of the configuration. Each key is described once, in the doc comment of its field.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `relaunching` | the launches of agents, how often they are repeated, and the operator's own first message |
+//! | `runners` | the programs that run agents, by name |
+//! | `answers` | which answers count |
+//! | `approvals` | which calls of tools become questions |
+//! | `limits` | the money and time for a run, a chain and a day |
+//! | `notify` | the events, the targets, and the means to reach them |
+//! | `quiet_hours` | a value of `notify`: the hours without notifications |
+//! | `peers` | the mailboxes on other machines, and the database between machines |
+//! | `upkeep` | history, log, metrics, and the MCP server |
+//! | `web` | the page |
+
+pub(crate) mod answers;
+pub(crate) mod approvals;
+pub(crate) mod limits;
+pub(crate) mod notify;
+pub(crate) mod peers;
+pub(crate) mod quiet_hours;
+pub(crate) mod relaunching;
+pub(crate) mod runners;
+pub(crate) mod upkeep;
+pub(crate) mod web;

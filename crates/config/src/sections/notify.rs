@@ -1,0 +1,217 @@
+//! `[notify]` and `[target.NAME]`: the events, and how, when and where people are told about them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::section::section;
+use crate::sections::quiet_hours::QuietHours;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::Span;
+
+/// The name of the target that `notify.command` stands for.
+pub const COMMAND: &str = "command";
+
+/// The longest name of a target. The limit exists because the name is also the name of a folder.
+const LONGEST_NAME: usize = 32;
+
+section! {
+    /// `[notify]`: when people are told what happens to questions.
+    "notify" Notify {
+        /// A program and its arguments: the short form of a `[target.command]` with `exec`. `[]`: nothing is run.
+        /// Example: `["notify-askbox", "--desktop"]`.
+        command: Vec<String> = Vec::new(),
+        /// How long one attempt to notify a target may take; more than zero. After that time its program is killed, with its process
+        /// group.
+        time_limit: Span = Span(Duration::from_secs(30)),
+        /// How long a new question waits before anybody is told, so that a person who answers within this time at a terminal is not
+        /// disturbed.
+        grace: Span = Span(Duration::from_secs(20)),
+        /// How much longer a new question waits, at most, while an inbox is open at a terminal or a page of `askbox web` is visible.
+        present: Span = Span(Duration::from_secs(300)),
+        /// How long before a question's expiry the event `expiring` is sent, at most. If a quarter of the question's time is shorter
+        /// than this, the event is sent that long before the expiry. `"0s"`: never.
+        expiring: Span = Span(Duration::from_secs(1800)),
+        /// The hours in which nobody is notified, in local time. Afterwards all that happened comes as one message. Questions of
+        /// priority 10 and more are told all the same. `""`: none. Example: `"22:00-07:00"`.
+        quiet: QuietHours = QuietHours::default(),
+    }
+}
+
+section! {
+    /// `[target.NAME]`: one place where people are told. Exactly one of `exec`, `desktop`, `webhook` and `ntfy` says how.
+    "target.*" Target {
+        /// A program and its arguments. It gets the event as its last argument and as JSON on standard input. Example: `["notify-askbox"]`.
+        exec: Vec<String> = Vec::new(),
+        /// Whether a notification appears on this computer's desktop, by `notify-send` (on macOS by `osascript`).
+        desktop: bool = false,
+        /// A URL that gets the event as JSON, by `curl`. Example: `"https://example.org/askbox"`.
+        webhook: String = String::new(),
+        /// The file with the secret that signs the webhook's requests (HMAC-SHA256). `""`: they are not signed.
+        secret_file: PathBuf = PathBuf::new(),
+        /// The URL of an ntfy topic, by `curl`. Example: `"https://ntfy.sh/my-secret-topic"`.
+        ntfy: String = String::new(),
+        /// The URL of a second topic of that server. A message then has up to three buttons, which answer through this topic. `""`: no
+        /// buttons. Example: `"https://ntfy.sh/my-other-secret-topic"`.
+        ntfy_replies: String = String::new(),
+        /// The file with the access token of the ntfy server. `""`: none.
+        token_file: PathBuf = PathBuf::new(),
+        /// The page that a notification opens; `{workflow}` and `{question_id}` are replaced. Example: `"https://box.example/q/{workflow}"`.
+        open: String = String::new(),
+        /// The events that this target is told about.
+        events: Vec<Event> = Event::ALL.to_vec(),
+        /// The name of the person who answers through this target. `""`: the target's name.
+        person: String = String::new(),
+    }
+}
+
+/// The means to reach a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means<'a> {
+    /// By the operator's program.
+    Exec(&'a [String]),
+    /// By a notification on this desktop.
+    Desktop,
+    /// By a request to this URL.
+    Webhook(&'a str),
+    /// By a message to this ntfy topic.
+    Ntfy(&'a str),
+}
+
+impl Target {
+    /// The means of this target; `None` if no key names one.
+    #[must_use]
+    pub fn means(&self) -> Option<Means<'_>> {
+        self.all_means().next()
+    }
+
+    fn all_means(&self) -> impl Iterator<Item = Means<'_>> {
+        let exec = (!self.exec.is_empty()).then_some(Means::Exec(&self.exec));
+        let desktop = self.desktop.then_some(Means::Desktop);
+        let webhook = (!self.webhook.is_empty()).then_some(Means::Webhook(&self.webhook));
+        let ntfy = (!self.ntfy.is_empty()).then_some(Means::Ntfy(&self.ntfy));
+        [exec, desktop, webhook, ntfy].into_iter().flatten()
+    }
+
+    /// Refuses targets that could never be reached.
+    fn check(&self, name: &str) -> Result<()> {
+        let key = |key: &str| format!("target.{name}.{key}");
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        if name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
+            return Err(Error::invalid(format!("target.{name}"), "is no name of a target", "use up to 32 of a-z, 0-9, - and _"));
+        }
+        if self.all_means().count() > 1 {
+            let keep = "keep one of exec, desktop, webhook and ntfy; write another [target.NAME] for the other";
+            return Err(Error::invalid(format!("target.{name}"), "says more than one way to be told", keep));
+        }
+        for (name, url) in [("webhook", &self.webhook), ("ntfy", &self.ntfy), ("ntfy_replies", &self.ntfy_replies)] {
+            let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
+            if !url.is_empty() && (!is_url(url) || url.contains(char::is_whitespace)) {
+                return Err(Error::invalid(key(name), "is no URL", "write it with https:// (or http:// within your own network)"));
+            }
+        }
+        if !self.ntfy.is_empty() && topic(&self.ntfy).is_none() {
+            return Err(Error::invalid(key("ntfy"), "names no topic", "write SERVER/TOPIC, such as https://ntfy.sh/my-secret-topic"));
+        }
+        if !self.ntfy_replies.is_empty() && (topic(&self.ntfy_replies).is_none() || self.ntfy == self.ntfy_replies) {
+            return Err(Error::invalid(key("ntfy_replies"), "is no topic of its own", "name another topic than that of ntfy"));
+        }
+        Ok(())
+    }
+}
+
+/// The server and the topic in the URL of an ntfy topic.
+#[must_use]
+pub fn topic(url: &str) -> Option<(&str, &str)> {
+    let (server, topic) = url.trim_end_matches('/').rsplit_once('/')?;
+    let is_plain = !topic.is_empty() && topic.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    (server.len() > "https://".len() && is_plain).then_some((server, topic))
+}
+
+/// All targets with their names: the sections of the file, and the one that `notify.command` stands for.
+#[must_use]
+pub fn targets(notify: &Notify, named: &BTreeMap<String, Target>) -> BTreeMap<String, Target> {
+    let mut targets: BTreeMap<_, _> =
+        named.iter().filter(|(_, target)| target.means().is_some()).map(|(name, target)| (name.clone(), target.clone())).collect();
+    if !notify.command.is_empty() {
+        targets.entry(COMMAND.into()).or_insert_with(|| Target { exec: notify.command.clone(), ..Target::default() });
+    }
+    targets
+}
+
+/// Refuses values that could not notify anybody.
+pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result<()> {
+    if !notify.command.is_empty() && named.contains_key(COMMAND) {
+        return Err(Error::invalid("notify.command", "is written beside a [target.command]", "keep one of them"));
+    }
+    named.iter().try_for_each(|(name, target)| target.check(name))
+}
+
+/// Something that happened to a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A question waits for an answer.
+    Asked,
+    /// An agent waits for the permission to call a tool.
+    Approval,
+    /// The question still waits, and its asker wanted a reminder.
+    Reminder,
+    /// The question expires soon.
+    Expiring,
+    /// The question's time is over, and it still waits.
+    Overdue,
+    /// A question that people were told about no longer waits: it was answered, declined or withdrawn, or its time ended it.
+    Answered,
+    /// The agent got the answer and ended.
+    Delivered,
+    /// An attempt to deliver the answer failed; it is tried again.
+    Failed,
+    /// Attempts to deliver the answer failed, and a person must look.
+    Parked,
+}
+
+impl Event {
+    /// All events.
+    pub const ALL: [Self; 9] = [
+        Self::Asked,
+        Self::Approval,
+        Self::Reminder,
+        Self::Expiring,
+        Self::Overdue,
+        Self::Answered,
+        Self::Delivered,
+        Self::Failed,
+        Self::Parked,
+    ];
+
+    /// The word for the event, in files, messages and arguments.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Approval => "approval",
+            Self::Reminder => "reminder",
+            Self::Expiring => "expiring",
+            Self::Overdue => "overdue",
+            Self::Answered => "answered",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Parked => "parked",
+        }
+    }
+
+    /// True if people are told about the event only as long as the question waits.
+    #[must_use]
+    pub fn asks(self) -> bool {
+        matches!(self, Self::Asked | Self::Approval | Self::Reminder | Self::Expiring | Self::Overdue)
+    }
+
+    /// True for the events that report a new question, which nobody had the time to see yet.
+    #[must_use]
+    pub fn is_new_question(self) -> bool {
+        matches!(self, Self::Asked | Self::Approval)
+    }
+}

@@ -1,0 +1,81 @@
+//! `[history]`, `[log]`, `[metrics]` and `[mcp]`: the rounds that are kept, the watcher's log and figures, and the tools for agents.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::section::section;
+use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Span};
+
+section! {
+    /// `[history]`: how long `askbox gc` keeps finished rounds.
+    "history" History {
+        /// How long finished rounds are kept. `askbox gc` removes older ones, and no other command does. `""`: for ever. Example:
+        /// `"90d"`.
+        keep: Keep = Keep(None),
+    }
+}
+
+section! {
+    /// `[log]`: how the watcher writes its log.
+    "log" Log {
+        /// The form of the watcher's log on standard error. `"text"`: lines for people. `"json"`: one JSON object a line.
+        format: LogFormat = LogFormat::Text,
+    }
+}
+
+section! {
+    /// `[metrics]`: figures for monitoring.
+    "metrics" Metrics {
+        /// A file, by its absolute path, that the watcher replaces with figures for Prometheus's textfile collector whenever they change.
+        /// `""`: no file. Example: `"/var/lib/node_exporter/askbox.prom"`.
+        file: PathBuf = PathBuf::new(),
+    }
+}
+
+section! {
+    /// `[mcp]`: the tools that `askbox mcp` offers to agents.
+    "mcp" Mcp {
+        /// Whether agents may answer questions with the tool `answer_question`. Permit it only to an agent that asks its user first.
+        answer: bool = false,
+        /// How long `ask_user` waits for the answer if the client does not know tasks; at most `10m`. Choose less than the time after
+        /// which the client gives a call up. For many clients that is a minute.
+        wait: Span = Span(Duration::from_secs(45)),
+    }
+}
+
+/// The form of the watcher's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How long something is kept: a duration, or `""` for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct Keep(pub Option<Span>);
+
+impl TryFrom<String> for Keep {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        if written.is_empty() {
+            return Ok(Self(None));
+        }
+        let wrong = |_| format!("`{}` is not a duration such as 90d", text::excerpt(&written, 40));
+        time::parse_duration(&written, "keep").map(|time| Self(Some(Span(time)))).map_err(wrong)
+    }
+}
+
+impl From<Keep> for String {
+    fn from(keep: Keep) -> Self {
+        keep.0.map_or_else(String::new, |span| humantime::format_duration(span.0).to_string())
+    }
+}

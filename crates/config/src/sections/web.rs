@@ -1,0 +1,84 @@
+//! `[web]`: the addresses of the page of `askbox web`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::section::section;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::Span;
+
+section! {
+    /// `[web]`: the page, `askbox web`.
+    "web" Web {
+        /// Where the page listens: a loopback address with a port, or `"unix:"` and the path of a socket. Any other address needs
+        /// `web.hosts` and `web.tls_in_front`. Example: `"unix:/run/user/1000/askbox.sock"`.
+        listen: String = "127.0.0.1:8347".into(),
+        /// The names that browsers use for the page besides localhost, with the port if it is not the usual one. The first is the name in
+        /// links. A request for any other name is refused. Example: `["box.example"]`.
+        hosts: Vec<String> = Vec::new(),
+        /// Whether a server of yours, which speaks TLS, stands between the names of `web.hosts` and the page. Links then begin with
+        /// https, and cookies are sent over TLS only.
+        tls_in_front: bool = false,
+        /// How long a device stays signed in without being used.
+        session: Span = Span(Duration::from_secs(30 * 86_400)),
+    }
+}
+
+/// Where the page listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// At an address.
+    Tcp(SocketAddr),
+    /// At a socket in the filesystem.
+    Unix(PathBuf),
+}
+
+impl Web {
+    /// The address to listen at: `flag`, else that of the configuration.
+    ///
+    /// # Errors
+    /// If it is not an address, or if other machines can reach it although the configuration does not say that TLS stands in front.
+    pub fn listen(&self, flag: Option<&str>) -> Result<Listen> {
+        let (text, name) = (flag.unwrap_or(&self.listen), if flag.is_some() { "--listen" } else { "web.listen" });
+        let invalid =
+            |problem: &str, fix: &str| Err(Error::invalid(name, format!("`{}` {problem}", askbox_mailbox::text::excerpt(text, 80)), fix));
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = PathBuf::from(path);
+            return if path.is_absolute() {
+                Ok(Listen::Unix(path))
+            } else {
+                invalid("is no absolute path", "write unix:/PATH/askbox.sock")
+            };
+        }
+        let Ok(address) = text.replace("localhost:", "127.0.0.1:").parse::<SocketAddr>() else {
+            return invalid("is no address", "write 127.0.0.1:8347, or unix:/PATH/askbox.sock");
+        };
+        if !address.ip().is_loopback() && (self.hosts.is_empty() || !self.tls_in_front) {
+            let fix =
+                "listen on 127.0.0.1 and let ssh, tailscale or caddy lead there; or set web.hosts and web.tls_in_front: docs/guide-web.md";
+            return invalid("can be reached from other machines", fix);
+        }
+        Ok(Listen::Tcp(address))
+    }
+}
+
+/// Refuses values that no browser could use.
+pub(crate) fn check(web: &Web) -> Result<()> {
+    web.listen(None)?;
+    for host in &web.hosts {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+        if host.is_empty() || !host.chars().all(is_plain) {
+            let problem = format!("`{}` is no name of a host", askbox_mailbox::text::excerpt(host, 80));
+            return Err(Error::invalid(
+                "web.hosts",
+                problem,
+                "write the name alone, without https://, such as box.example or box.example:8443",
+            ));
+        }
+    }
+    if web.session.0.is_zero() {
+        return Err(Error::invalid("web.session", "is zero", "use a value above zero"));
+    }
+    Ok(())
+}

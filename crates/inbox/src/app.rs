@@ -1,0 +1,361 @@
+//! The state of the screen. It follows the changes of the mailbox.
+
+use std::time::Instant;
+
+use crate::gate::Gate;
+use crate::keeping::{Keeping, Open};
+use crate::list::Waiting;
+use crate::question::draft::Draft;
+use crate::question::kept_drafts::KeptDraft;
+use crate::question::opened::Opened;
+use crate::sender::machines::{Heard, Wanted};
+use crate::sender::{self, RoundAt, Sender, ShownQuestion};
+use crate::sent::from_here::{FromHere, News, SentAnswer};
+use crate::sent::outcomes::{OutcomeState, Outcomes};
+use crate::text_window::Asking;
+use crate::waking::Changes;
+use askbox_cli::person::Decision;
+use askbox_cli::program;
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::time;
+use askbox_mailbox::who::presence;
+use askbox_run::view::status::Standing;
+
+/// The view that is on the screen.
+#[derive(Debug)]
+pub enum Place {
+    List,
+    Question(Box<Opened>),
+    /// The open question is over. Somebody else answered it, or it was taken back.
+    Gone(Box<Gone>),
+    Outcomes(Outcomes),
+}
+
+/// A question that vanished while it was open.
+#[derive(Debug)]
+pub struct Gone {
+    pub address: Address,
+    /// The person who answered it, or the way it ended otherwise.
+    pub why: String,
+    /// The text that the person had typed.
+    pub typed: Option<String>,
+    /// The person's draft, until it is stored in a file.
+    pub kept: Option<KeptDraft>,
+}
+
+/// The question of the chosen row, shown beside the list.
+#[derive(Debug)]
+pub struct Preview {
+    pub address: Address,
+    /// The question. `Err` says why it cannot be shown.
+    pub shown: std::result::Result<ShownQuestion, String>,
+}
+
+/// The event that ends the inbox.
+#[derive(Debug)]
+pub enum Until {
+    /// The person leaves the inbox.
+    Left,
+    /// The person has made one decision. The inbox does not send it.
+    Decided(Option<Decision>),
+}
+
+/// A request to the loop that runs the screen.
+#[derive(Debug, PartialEq)]
+pub enum Wish {
+    Nothing,
+    /// Leave, with this exit status.
+    Leave(u8),
+    /// Open the editor on this text.
+    Edit(String),
+    /// Follow the log of this workflow.
+    Follow(WorkflowId),
+}
+
+/// The state of the screen.
+#[derive(Debug)]
+pub struct App<'a> {
+    pub sender: Sender<'a>,
+    pub waiting: Waiting,
+    pub preview: Option<Preview>,
+    pub place: Place,
+    /// The window that asks for a text, if one is open.
+    pub asked: Option<Asking>,
+    pub gate: Gate,
+    pub shows_help: bool,
+    /// The last message for the person.
+    pub said: String,
+    pub until: Until,
+    /// True if only signed answers count here.
+    pub only_signed: bool,
+    /// True if a watcher runs, false if none runs, `None` if that is not known yet.
+    pub has_watcher: Option<bool>,
+    /// True if the key that takes an answer back would now take one back.
+    pub can_undo: bool,
+    /// True if something was read since the screen was last drawn.
+    pub picture_is_old: bool,
+    pub(super) keeping: Keeping,
+    pub sent: FromHere,
+    pub heard: Heard,
+}
+
+impl<'a> App<'a> {
+    /// Creates the state with the list of questions, or with the question of one workflow open. The documents of the list are read later.
+    ///
+    /// # Errors
+    /// If the mailbox cannot be read.
+    pub fn new(sender: Sender<'a>, open: Option<&Address>) -> Result<Self> {
+        let mut app = Self {
+            sender,
+            waiting: Waiting::default(),
+            preview: None,
+            place: Place::List,
+            asked: None,
+            gate: Gate::default(),
+            shows_help: false,
+            said: String::new(),
+            until: Until::Left,
+            only_signed: false,
+            has_watcher: None,
+            can_undo: false,
+            picture_is_old: false,
+            keeping: Keeping::default(),
+            sent: FromHere::default(),
+            heard: Heard::new(sender.others),
+        };
+        app.waiting.list(sender)?;
+        if let Some(address) = open {
+            app.waiting.prefer(address);
+            if address.host.is_none() {
+                app.open(address);
+            } else {
+                app.heard.want(address);
+                app.open_wanted();
+            }
+        }
+        Ok(app)
+    }
+
+    /// Takes in changes of the mailbox. The changed questions are read by [`Self::read`].
+    ///
+    /// # Errors
+    /// If the mailbox cannot be read.
+    pub fn follow(&mut self, changes: Changes) -> Result<()> {
+        let Changes { questions, rounds, anything } = changes;
+        if anything {
+            self.waiting.list(self.sender)?;
+        }
+        let concerns = |address: &Address| address.host.is_none() && (anything || questions.contains(&address.workflow));
+        if self.preview.as_ref().is_some_and(|preview| concerns(&preview.address)) {
+            self.preview = None;
+        }
+        if let Place::Question(opened) = &self.place
+            && concerns(&opened.shown.address())
+            && let Err(why) = self.sender.still_waits(&opened.shown)
+        {
+            self.gone(why);
+        }
+        if let Place::Outcomes(outcomes) = &mut self.place
+            && (rounds || anything)
+        {
+            outcomes.grow_old();
+        }
+        // A run may have claimed the answer that could still be taken back.
+        self.picture_is_old |= self.can_undo && (rounds || anything);
+        questions.into_iter().for_each(|workflow| self.waiting.changed(Address::here(workflow)));
+        Ok(())
+    }
+
+    /// Reads the changes, stopping at `until`. Returns true if the picture has changed.
+    pub fn read(&mut self, until: Instant) -> bool {
+        let mut changed = self.waiting.read(self.sender, until);
+        if let Place::Outcomes(outcomes) = &mut self.place
+            && outcomes.reads_at().is_some_and(|at| at <= Instant::now())
+        {
+            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+            changed = true;
+        }
+        changed
+    }
+
+    /// The time when [`Self::read`] has work to do even without a change.
+    pub fn reads_at(&self) -> Option<Instant> {
+        if self.waiting.is_behind() {
+            return Some(Instant::now());
+        }
+        if let Place::Outcomes(outcomes) = &self.place { outcomes.reads_at() } else { None }
+    }
+
+    /// Reads the question beside the list if another row is chosen now, and checks if an answer can be taken back.
+    pub fn settle(&mut self) {
+        self.waiting.settle();
+        self.can_undo = match &self.place {
+            Place::List => self.sent.last().is_some_and(|at| self.sender.is_unclaimed(at)),
+            Place::Outcomes(outcomes) => {
+                outcomes.chosen().is_some_and(|chosen| matches!(chosen.state, OutcomeState::Here(Standing::Answered)))
+            }
+            _ => false,
+        };
+        let chosen = self.waiting.chosen().map(|row| row.address.clone());
+        let chosen = chosen.filter(|_| matches!(self.place, Place::List));
+        if self.preview.as_ref().map(|preview| &preview.address) == chosen.as_ref() {
+            return;
+        }
+        self.preview = chosen.map(|address| {
+            let shown = self.sender.pending(&address).map_err(sender::in_one_line);
+            Preview { address, shown }
+        });
+    }
+
+    /// Checks if a watcher runs.
+    pub fn look_for_a_watcher(&mut self) {
+        // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
+        let only_answers = list::is_unused(self.sender.mailbox) && program::has_peers();
+        self.has_watcher = if only_answers { None } else { presence::anybody(self.sender.mailbox).ok() };
+    }
+
+    /// Handles the end of the open question. The typed text stays on the screen.
+    pub(super) fn gone(&mut self, why: String) {
+        self.keep_drafts();
+        self.gate.forget();
+        let Place::Question(opened) = &mut self.place else { return };
+        if let Some(asking) = self.asked.take() {
+            opened.draft.typed.set(asking.purpose, asking.text());
+        }
+        let (kept, typed) = (KeptDraft::from_draft(&opened.shown.at(), &opened.draft, None), opened.draft.typed());
+        self.place = Place::Gone(Box::new(Gone { address: opened.shown.address(), why, typed, kept }));
+    }
+
+    pub(super) fn open(&mut self, address: &Address) {
+        let shown = match self.sender.pending(address) {
+            Ok(shown) => shown,
+            Err(e) => {
+                self.said = self.sender.why_not(address, e);
+                return;
+            }
+        };
+        let at = shown.at();
+        if self.sent.is_on_its_way(&at) {
+            // A second answer would lose against the one that is on its way.
+            self.said = self.sent.offered_for(&at).and_then(SentAnswer::news).unwrap_or_default();
+            return;
+        }
+        self.said.clear();
+        self.gate.forget();
+        let draft = self.draft_of(&at, &shown);
+        self.place = Place::Question(Box::new(Opened::new(shown, draft)));
+    }
+
+    /// The draft for a question that is being opened. Tells the person where an earlier draft comes from.
+    fn draft_of(&mut self, at: &RoundAt, shown: &ShownQuestion) -> Option<Draft> {
+        if let Some(draft) = self.keeping.take(at) {
+            return Some(draft);
+        }
+        let (draft, news) = self.sent.take_unconfirmed(at);
+        self.said = news.unwrap_or_default();
+        if draft.is_some() {
+            return draft;
+        }
+        let (draft, kept_at) = self.keeping.find(at, shown.question())?;
+        self.said = format!("your draft is here again; it was kept {} ago", time::human(time::since(kept_at)));
+        Some(draft)
+    }
+
+    /// Opens the question that the command line names, once its machine has reported it.
+    fn open_wanted(&mut self) {
+        match self.heard.wanted() {
+            Some(Wanted::Opens(address)) => self.open(&address),
+            Some(Wanted::Waits(address)) => self.said = format!("{address}: its machine is being asked"),
+            None => {}
+        }
+    }
+
+    /// Takes in the reports of other machines. Returns true if the screen must change.
+    pub fn follow_others(&mut self) -> bool {
+        let Some(changes) = self.heard.follow(self.sender.others) else { return false };
+        if self.preview.as_ref().is_some_and(|preview| changes.contains(&preview.address)) {
+            self.preview = None;
+        }
+        if let Place::Question(opened) = &self.place
+            && changes.contains(&opened.shown.address())
+            && let Err(why) = self.sender.still_waits(&opened.shown)
+        {
+            self.gone(why);
+        }
+        changes.into_iter().for_each(|address| self.waiting.changed(address));
+        self.hear_of_offers();
+        self.open_wanted();
+        true
+    }
+
+    fn hear_of_offers(&mut self) {
+        let is_looked_at = matches!(self.place, Place::Outcomes(_));
+        let News { said, accepted, again } = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
+        again.into_iter().for_each(|(at, draft)| self.keeping.put_if_none(at, draft));
+        accepted.iter().for_each(|at| self.keeping.accepted(at));
+        if !said.is_empty() {
+            self.said = said.join(" · ");
+        }
+        if let Place::Outcomes(outcomes) = &mut self.place {
+            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+        }
+    }
+
+    /// Shows the answered questions and their state.
+    pub(super) fn show_outcomes(&mut self) {
+        self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), None));
+        self.sent.see();
+    }
+
+    /// Notes that a key or a paste may have changed the open question's draft.
+    pub fn typed(&mut self) {
+        self.keeping.typed(self.open_draft());
+    }
+
+    /// Writes the changed drafts to disk.
+    pub fn keep_drafts(&mut self) {
+        if let Err(why) = self.keeping.keep(self.open_draft()) {
+            self.said = why;
+        }
+    }
+
+    /// The time when [`Self::keep_drafts`] has work to do.
+    pub fn keeps_at(&self) -> Option<Instant> {
+        self.keeping.keeps_at()
+    }
+
+    /// Returns what is to be stored of the answer that is being written to the open question, with the text of an open window.
+    fn open_draft(&self) -> Open {
+        let Place::Question(opened) = &self.place else { return None };
+        Some((opened.shown.at(), KeptDraft::from_draft(&opened.shown.at(), &opened.draft, self.asked.as_ref())))
+    }
+
+    pub(super) fn close(&mut self) {
+        self.leave();
+        self.keep_drafts();
+    }
+
+    fn leave(&mut self) {
+        self.gate.forget();
+        match std::mem::replace(&mut self.place, Place::List) {
+            Place::Question(opened) => self.keeping.put(opened.shown.at(), opened.draft),
+            Place::Gone(gone) => self.keeping.lose(gone.kept),
+            _ => {}
+        }
+    }
+
+    /// All drafts that were not sent, or whose answer is not accepted yet. Called once, when the inbox is left.
+    pub fn unsent(&mut self) -> Vec<KeptDraft> {
+        if let (Place::Question(opened), Some(asking)) = (&mut self.place, self.asked.take()) {
+            opened.draft.typed.set(asking.purpose, asking.text());
+        }
+        self.leave();
+        let mut unsent = self.keeping.unsent();
+        unsent.extend(self.sent.undecided());
+        unsent.sort_by_key(|kept| kept.at().address());
+        unsent
+    }
+}

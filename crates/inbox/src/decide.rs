@@ -1,0 +1,356 @@
+//! The person's decisions: the windows for texts, sending, declining several questions, and taking back.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use uuid::Uuid;
+
+use crate::app::{App, Place, Until, Wish};
+use crate::gate::Passed;
+use crate::list::Row;
+use crate::question::draft::PartDraft;
+use crate::sender;
+use crate::sender::RoundAt;
+use crate::sent::from_here::SentAnswer;
+use crate::text_window::{self, Asking, Purpose};
+use askbox_cli::person::{self, Act, AtStake, Decision, Named, Texts};
+use askbox_mailbox::AnswerValue;
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::Error;
+
+/// The maximum number of questions of other machines that are declined together.
+const DECLINED_ELSEWHERE: usize = 8;
+
+impl App<'_> {
+    /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a
+    /// word.
+    pub(super) fn ask(&mut self, purpose: Purpose, letter: Option<char>) {
+        let before = match (purpose, &self.place) {
+            (Purpose::Filter, _) => self.waiting.filter().to_owned(),
+            (Purpose::DeclineMarked(_), _) => self.waiting.why_declined.clone(),
+            (Purpose::Note, Place::Question(opened)) if opened.draft.typed.for_purpose(purpose).is_empty() => opened.draft.note.clone(),
+            (_, Place::Question(opened)) => opened.draft.typed.for_purpose(purpose).to_owned(),
+            _ => String::new(),
+        };
+        self.asked = Some(Asking::new(purpose, &before, letter));
+    }
+
+    /// Handles a key in the window. `told` is the warning that the last key caused.
+    pub(super) fn key_of_text(&mut self, key: KeyEvent, told: Option<AtStake>) -> Wish {
+        let Some(asking) = &mut self.asked else { return Wish::Nothing };
+        let (purpose, newline) = (asking.purpose, key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT));
+        match (key.code, told) {
+            (KeyCode::Esc, _) => self.leave_text(),
+            (KeyCode::Enter, _) if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
+            (KeyCode::Enter, _) => return self.enter_text(),
+            (KeyCode::Tab, Some(AtStake::Begun { word, .. })) => self.take_as_words(&word),
+            // The person can move in the list while typing the filter.
+            (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
+            (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
+            _ => {
+                text_window::input(&mut asking.area, key);
+                if purpose == Purpose::Filter {
+                    let filter = asking.text();
+                    self.waiting.set_filter(filter);
+                }
+            }
+        }
+        Wish::Nothing
+    }
+
+    /// Takes the text of the window. If the window is for a decision, this sends the decision.
+    fn enter_text(&mut self) -> Wish {
+        let Some(asking) = &self.asked else { return Wish::Nothing };
+        let (purpose, text) = (asking.purpose, asking.text());
+        if purpose == Purpose::AskBack && text.trim().is_empty() {
+            "write your question, or leave with esc".clone_into(&mut self.said);
+            return Wish::Nothing;
+        }
+        let begun = self.begun();
+        let Some(act) = purpose.act() else {
+            if self.may_go_on(begun.as_slice()) {
+                self.close_text(&text);
+                self.take(purpose, text);
+            }
+            return Wish::Nothing;
+        };
+        let at_stake: Vec<_> = begun.into_iter().chain(self.left_out(act)).collect();
+        let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
+        self.close_text(&text);
+        let decision = match act {
+            Act::AskBack => Decision::AskBack(text),
+            _ if text.trim().is_empty() => Decision::Decline(self.note()),
+            _ => Decision::Decline(text),
+        };
+        self.decide(decision, passed)
+    }
+
+    /// Closes the window after its text was taken. The text stays in the draft, in case the decision is taken back.
+    fn close_text(&mut self, text: &str) {
+        let asking = self.asked.take();
+        self.said.clear();
+        if let (Place::Question(opened), Some(asking)) = (&mut self.place, asking) {
+            opened.draft.typed.set(asking.purpose, text.to_owned());
+        }
+    }
+
+    /// Closes the window without taking its text. The text is there again when the window is opened again.
+    fn leave_text(&mut self) {
+        let Some(asking) = self.asked.take() else { return };
+        match (asking.purpose, &mut self.place) {
+            (Purpose::Filter, _) => self.waiting.clear_filter(),
+            (Purpose::DeclineMarked(_), _) => self.waiting.why_declined = asking.text(),
+            (purpose, Place::Question(opened)) => opened.draft.typed.set(purpose, asking.text()),
+            _ => {}
+        }
+        self.said.clear();
+    }
+
+    /// The word that the person may have been typing, if its first letter opened the window.
+    fn begun(&self) -> Option<AtStake> {
+        let asking = self.asked.as_ref()?;
+        let takes_words = matches!(&self.place, Place::Question(opened) if opened.takes_words());
+        Some(AtStake::Begun { word: asking.begun()?, act: asking.purpose.act(), takes_words })
+    }
+
+    /// Moves the window's text into the answer, because the person meant it as their own words.
+    fn take_as_words(&mut self, word: &str) {
+        if let Place::Question(opened) = &mut self.place
+            && opened.takes_words()
+        {
+            opened.insert(word, false);
+            self.asked = None;
+        }
+    }
+
+    fn take(&mut self, purpose: Purpose, text: String) {
+        match (purpose, &mut self.place) {
+            (Purpose::DeclineMarked(_), _) => {
+                self.waiting.why_declined = text;
+                self.gate.show(Uuid::nil(), self.declined_together());
+            }
+            (Purpose::Note, Place::Question(opened)) => opened.draft.note = text,
+            _ => {}
+        }
+    }
+
+    /// The texts that a decision about the open question does not send.
+    fn left_out(&self, act: Act) -> Option<AtStake> {
+        let Place::Question(opened) = &self.place else { return None };
+        let draft = &opened.draft;
+        // The text of the open window is the one that the person sends, so it replaces the draft's text.
+        let typed = |purpose: Purpose| match self.asked.as_ref().filter(|asking| asking.purpose == purpose) {
+            Some(asking) => asking.text(),
+            None => draft.typed.for_purpose(purpose).to_owned(),
+        };
+        let words: Vec<String> = draft.parts.iter().map(PartDraft::typed).collect();
+        let (left_note, why, back) = (draft.typed.for_purpose(Purpose::Note), typed(Purpose::Decline), typed(Purpose::AskBack));
+        let texts = Texts {
+            words: words.iter().map(String::as_str).collect(),
+            note: &draft.note,
+            left_note: if left_note == draft.note { "" } else { left_note },
+            why: &why,
+            back: &back,
+        };
+        let texts = person::texts_left_out(&texts, opened.shown.question(), act);
+        (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
+    }
+
+    /// Lets the last key decide, if it may with this at stake. Otherwise tells the person why not.
+    fn may_decide(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
+        self.gate.may_decide(self.about(), at_stake).map_err(|why| self.said = why).ok()
+    }
+
+    /// True if the last key may take a step that decides nothing. Otherwise tells the person why not.
+    fn may_go_on(&mut self, at_stake: &[AtStake]) -> bool {
+        self.gate.may_go_on(self.about(), at_stake).map_err(|why| self.said = why).is_ok()
+    }
+
+    /// An id of the open question as it is shown.
+    fn about(&self) -> Uuid {
+        if let Place::Question(opened) = &self.place { person::about(opened.shown.question()) } else { Uuid::nil() }
+    }
+
+    /// Takes a value for the open part, or the values of a whole batch. `is_whole` is true if the value is the whole answer, which is then
+    /// sent.
+    pub(super) fn give(&mut self, value: AnswerValue, mut at_stake: Vec<AtStake>, is_whole: bool) -> Wish {
+        let Place::Question(opened) = &self.place else { return Wish::Nothing };
+        at_stake.splice(0..0, opened.unnoticed());
+        if is_whole {
+            at_stake.extend(self.left_out(Act::Send));
+            let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
+            self.take_value(value.clone());
+            return self.decide(Decision::Answer(value, self.note()), passed);
+        }
+        if self.may_go_on(&at_stake) {
+            self.take_value(value);
+        }
+        Wish::Nothing
+    }
+
+    fn take_value(&mut self, value: AnswerValue) {
+        self.gate.forget();
+        if let Place::Question(opened) = &mut self.place {
+            opened.notice();
+            opened.take(value);
+        }
+    }
+
+    /// Asks the person what the words in the open part mean.
+    pub(super) fn ask_meaning(&mut self, near: AtStake) {
+        let Place::Question(opened) = &self.place else { return };
+        if self.may_go_on(opened.unnoticed().as_slice()) {
+            self.gate.show(self.about(), near);
+        }
+    }
+
+    /// The note beside the answer of the open question.
+    pub(super) fn note(&self) -> String {
+        if let Place::Question(opened) = &self.place { opened.draft.note.clone() } else { String::new() }
+    }
+
+    /// Sends a decision about the open question, or only returns it if the inbox does not send. The gate has let it pass.
+    fn decide(&mut self, decision: Decision, _: Passed) -> Wish {
+        self.gate.forget();
+        if let Until::Decided(decided) = &mut self.until {
+            *decided = Some(decision);
+            if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
+                self.keeping.forget(&opened.shown.at());
+            }
+            return Wish::Leave(0);
+        }
+        self.send(decision);
+        Wish::Nothing
+    }
+
+    fn send(&mut self, decision: Decision) {
+        // Until the answer counts, it is a draft that may be needed again.
+        self.keep_drafts();
+        let Place::Question(opened) = &self.place else { return };
+        let address = opened.shown.address();
+        match self.sender.send(&opened.shown, decision) {
+            Ok(sent) => {
+                self.said = match (&sent.at.host, &sent.warning) {
+                    // It does not count as an answer until that machine accepts it.
+                    (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
+                    (None, warning) => {
+                        self.keeping.forget(&sent.at);
+                        let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
+                        let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
+                        format!("{address}: {} · u takes it back{waits}{warning}", sent.words)
+                    }
+                };
+                if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
+                    self.sent.push(SentAnswer::new(sent, Some(opened.draft)));
+                }
+            }
+            // The value does not fit the question, so the question stays open.
+            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) => self.said = sender::in_one_line(e),
+            Err(e) => match self.sender.still_waits(&opened.shown) {
+                Ok(()) => self.said = sender::in_one_line(e),
+                Err(_) => self.gone(sender::in_one_line(e)),
+            },
+        }
+        self.read_now(address);
+    }
+
+    /// Asks for the reason to decline the marked questions. Each offer to another machine takes a connection, so the number of those is
+    /// limited.
+    pub(super) fn ask_to_decline_marked(&mut self) {
+        let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
+        if there > DECLINED_ELSEWHERE {
+            self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
+            return;
+        }
+        self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
+    }
+
+    /// The marked questions as the list shows them now.
+    fn declined_together(&self) -> AtStake {
+        let named = |row: Rc<Row>| Named { address: row.address.clone(), question: row.question, headline: row.headline.clone() };
+        AtStake::DeclinedTogether {
+            questions: self.waiting.marked().into_iter().map(named).collect(),
+            why: self.waiting.why_declined.clone(),
+        }
+    }
+
+    /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
+    pub(super) fn decline_marked(&mut self) {
+        if self.waiting.marks() == 0 {
+            self.gate.forget();
+            "none of these questions waits any more".clone_into(&mut self.said);
+            return;
+        }
+        let now = self.declined_together();
+        let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
+            self.gate.show(Uuid::nil(), now);
+            return;
+        };
+        self.gate.forget();
+        if let AtStake::DeclinedTogether { questions, why } = now {
+            self.decline(&questions, &why, passed);
+        }
+    }
+
+    fn decline(&mut self, questions: &[Named], why: &str, _: Passed) {
+        let (mut declined, mut offered, mut failed) = (0, 0, None);
+        for row in questions {
+            // If another question has taken a marked one's place, it is not declined.
+            let result = self.sender.pending(&row.address).and_then(|shown| {
+                if row.question.is_some_and(|id| id != shown.round.id.question) {
+                    return Err(Error::conflict(format!("{} asks another question by now", row.address), "look at it first"));
+                }
+                if self.sent.is_on_its_way(&shown.at()) {
+                    return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
+                }
+                self.sender.send(&shown, Decision::Decline(why.to_owned()))
+            });
+            match result {
+                Ok(sent) => {
+                    *if sent.offer.is_some() { &mut offered } else { &mut declined } += 1;
+                    self.waiting.unmark(&row.address);
+                    self.sent.push(SentAnswer::new(sent, None));
+                }
+                Err(e) => failed = Some(sender::in_one_line(e)),
+            }
+            self.waiting.changed(row.address.clone());
+        }
+        let questions = if declined == 1 { "question" } else { "questions" };
+        let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
+        self.said = match failed {
+            None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
+            None => {
+                self.waiting.why_declined.clear();
+                format!("{declined} {questions} declined{sent} · u takes the last one back")
+            }
+            Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
+        };
+    }
+
+    /// Takes an answer back: the answer to this round, or the one that was sent last. The draft behind the answer becomes the draft again.
+    pub(super) fn undo(&mut self, at: Option<RoundAt>) {
+        let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
+            "nothing was answered from here that could be taken back".clone_into(&mut self.said);
+            return;
+        };
+        match self.sender.undo(&at) {
+            Ok(answer) => {
+                for draft in self.sent.take_back(&at).into_iter().rev() {
+                    self.keeping.put_again(at.clone(), draft);
+                }
+                self.waiting.prefer(&at.address());
+                self.said = format!("{}: taken back ({answer}); the question waits again", at.address());
+            }
+            Err(e) => self.said = sender::in_one_line(e),
+        }
+        self.read_now(at.address());
+    }
+
+    /// Reads the question again at once, so that the person's own decision shows on the screen.
+    fn read_now(&mut self, address: Address) {
+        self.preview = None;
+        self.waiting.changed(address);
+        self.waiting.read(self.sender, Instant::now());
+    }
+}

@@ -1,0 +1,116 @@
+//! The last line of the screen, which names the keys that work now. The most important keys come first. A key that does not fit is left out
+//! as a whole.
+
+use ratatui::text::{Line, Span};
+
+use crate::app::{App, Place};
+use crate::draw::pieces::{accent, dimmed};
+use crate::question::draft::Choosable;
+use crate::question::opened::Opened;
+use crate::text_window::Purpose;
+use askbox_cli::person::AtStake;
+use askbox_cli::terminal::columns::width;
+use askbox_mailbox::documents::asked::Kind;
+
+type Key = (&'static str, &'static str);
+
+/// The line, in at most this many columns.
+pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for (key, word) in keys(app) {
+        let gap = if spans.is_empty() { "" } else { " · " };
+        let own = width(gap) + width(key) + 1 + width(word);
+        if used + own > columns {
+            continue;
+        }
+        spans.extend([Span::styled(gap, dimmed()), Span::styled(key, accent()), Span::styled(format!(" {word}"), dimmed())]);
+        used += own;
+    }
+    Line::from(spans)
+}
+
+fn keys(app: &App<'_>) -> Vec<Key> {
+    match app.gate.panel().map(|panel| &panel.at_stake) {
+        Some(AtStake::NearMiss { .. }) => return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")],
+        Some(_) => return vec![("y", "decline them"), ("esc", "keep them")],
+        None => {}
+    }
+    if let Some(asking) = &app.asked {
+        return match asking.purpose {
+            Purpose::Filter => vec![("enter", "keep"), ("esc", "all")],
+            Purpose::DeclineMarked(_) => vec![("enter", "go on"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Note => vec![("enter", "done"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Decline => vec![("enter", "decline"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::AskBack => vec![("enter", "ask back"), ("esc", "back"), ("alt-enter", "new line")],
+        };
+    }
+    match &app.place {
+        Place::List if app.waiting.marks() > 0 => {
+            vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
+        }
+        Place::List if app.waiting.shown().is_empty() => {
+            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter")])
+        }
+        Place::List => {
+            let keys = [
+                ("enter", "open"),
+                ("?", "help"),
+                ("q", "quit"),
+                ("/", "filter"),
+                ("tab", "answered"),
+                ("space", "mark"),
+                ("d", "decline"),
+            ];
+            with_undo(app, 2, keys.into())
+        }
+        Place::Question(opened) => of_question(opened),
+        Place::Gone(gone) if gone.kept.is_some() => {
+            vec![("enter", "back"), ("w", "keep it in a file"), ("o", "open what is asked now, with it")]
+        }
+        Place::Gone(_) => vec![("enter", "back")],
+        Place::Outcomes(_) => with_undo(app, 2, vec![("enter", "log"), ("tab", "waiting"), ("q", "quit"), ("?", "help")]),
+    }
+}
+
+/// Inserts the key that takes an answer back at this place, if one can be taken back now.
+fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
+    if app.can_undo {
+        keys.insert(at, ("u", "take back"));
+    }
+    keys
+}
+
+fn of_question(opened: &Opened) -> Vec<Key> {
+    let Some(part) = opened.draft.part() else {
+        return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];
+    };
+    let is_batch = opened.draft.parts.len() > 1;
+    let send = ("enter", if is_batch { "next" } else { "send" });
+    let mut keys = match part.chosen() {
+        Some(Choosable::Words) => {
+            let mut keys = vec![send, ("esc", "later"), ("^e", "editor"), ("^n", "note"), ("^b", "ask back"), ("^d", "decline")];
+            if part.lines().len() > 1 {
+                keys.insert(2, ("↑", "options"));
+            }
+            keys
+        }
+        _ if part.part.kind() == Kind::YesNo => {
+            vec![("y/n", "choose"), send, ("esc", "later"), ("d", "decline"), ("N", "note"), ("b", "ask back")]
+        }
+        _ if part.is_multiple() => {
+            vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
+        }
+        _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")],
+    };
+    if part.takes_words() && part.chosen() != Some(Choosable::Words) {
+        keys.push(("a-z", "own words"));
+    }
+    if is_batch {
+        keys.insert(3, ("shift-tab", "back"));
+    }
+    if opened.has_more() {
+        keys.insert(3, ("pgdn", "more"));
+    }
+    keys
+}

@@ -1,0 +1,224 @@
+//! Draws the list of waiting questions.
+
+use std::rc::Rc;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::app::{App, Until};
+use crate::draw::clock::Clock;
+use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
+use crate::list::Row;
+use crate::sent::from_here::SentAnswer;
+use askbox_cli::person::Named;
+use askbox_cli::terminal::columns::{padded, width};
+use askbox_mailbox::text::one_line;
+use askbox_peers::machines::offer_state;
+use askbox_peers::machines::offer_state::Stands;
+
+/// The minimum number of columns for showing the asker in its own column.
+const WITH_ASKER: usize = 70;
+/// The minimum number of columns for showing the project in its own column, if there are several projects.
+const WITH_PROJECT: usize = 44;
+
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
+    let columns = usize::from(area.width);
+    let shown = app.waiting.shown();
+    let mut lines = above(app, columns);
+    let rows = usize::from(area.height).saturating_sub(lines.len());
+    app.waiting.page.set(isize::try_from(rows).unwrap_or(1).max(1));
+    let from = scrolled_to(app.waiting.at(), rows, shown.len());
+    let visible = &shown[from.min(shown.len())..shown.len().min(from + rows)];
+    let cells: Vec<_> = visible.iter().map(|row| Cells::of_row(row, app, clock)).collect();
+    let widths = Widths::fitting(&cells, columns);
+    for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
+        let is_chosen = from + n == app.waiting.at();
+        let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
+        let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];
+        words.extend(widths.line(row, cells));
+        let line = fitted(&words, columns);
+        lines.push(match (is_chosen, row.is_event || cells.is_dim) {
+            (true, _) => line.style(chosen()),
+            (_, true) => line.style(dimmed()),
+            _ => line,
+        });
+    }
+    if shown.is_empty() {
+        lines.extend(nothing(app).into_iter().flat_map(|words| wrapped(words, columns)).map(|line| line.style(dimmed())));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The number of rows that the whole list takes.
+pub fn wanted(app: &App<'_>, columns: u16) -> u16 {
+    u16::try_from(app.waiting.shown().len() + above(app, columns.into()).len()).unwrap_or(u16::MAX)
+}
+
+/// The lines above the questions.
+fn above(app: &App<'_>, columns: usize) -> Vec<Line<'static>> {
+    let notes = notes(app).into_iter().flat_map(|(note, style)| styled(&one_line(&note), columns, style).into_iter().take(2));
+    std::iter::once(head(app, columns)).chain(notes).collect()
+}
+
+/// The text in place of an empty list.
+fn nothing(app: &App<'_>) -> Vec<&'static str> {
+    if app.waiting.is_behind() {
+        return vec!["reading …"];
+    }
+    if !app.waiting.filter().is_empty() {
+        return vec!["No question has these words. Esc shows all."];
+    }
+    vec!["", "A new question appears here by itself.", "Tab shows what became of the answered ones."]
+}
+
+fn head(app: &App<'_>, columns: usize) -> Line<'static> {
+    let (total, events) = (app.waiting.total(), app.waiting.for_events());
+    let waiting = match total - events.min(total) {
+        0 => "No question is waiting".to_owned(),
+        1 => "1 question is waiting".to_owned(),
+        n => format!("{n} questions are waiting"),
+    };
+    let events = match events {
+        0 => String::new(),
+        1 => " · 1 waits for an event, not for you".to_owned(),
+        n => format!(" · {n} wait for events, not for you"),
+    };
+    let filter = app.waiting.filter();
+    let filter = if filter.is_empty() { String::new() } else { format!(" · {} with \"{filter}\"", app.waiting.shown().len()) };
+    let left = cut(&format!("{waiting}{events}{filter}"), columns);
+    let no_watcher = app.has_watcher == Some(false) && matches!(app.until, Until::Left);
+    let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
+    let asked = app.heard.now.being_asked();
+    let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
+    let mut line = Line::from(Span::styled(left, bold()));
+    let both = match (&asked, &no_watcher) {
+        (Some(asked), Some(no_watcher)) => vec![asked.clone(), Span::raw(" · "), no_watcher.clone()],
+        _ => Vec::new(),
+    };
+    // The first of these that fits is shown.
+    let rights = [both, no_watcher.into_iter().collect(), asked.into_iter().collect()];
+    for right in rights.into_iter().filter(|right| !right.is_empty()) {
+        let gap = columns.saturating_sub(line.width() + Line::from(right.clone()).width());
+        if gap > 1 {
+            line.spans.push(Span::raw(" ".repeat(gap)));
+            line.spans.extend(right);
+            break;
+        }
+    }
+    line
+}
+
+/// Notes above the list: answers that were not accepted, and machines that are not reached.
+fn notes(app: &App<'_>) -> Vec<(String, Style)> {
+    let (offers, machines) = (app.sent.note(), app.heard.now.note());
+    [(offers, urgent()), (machines, dimmed())].into_iter().filter_map(|(note, style)| Some((note?, style))).collect()
+}
+
+/// The cells of one row.
+struct Cells {
+    id: String,
+    is_there: bool,
+    /// True if the question may be out of date, or is already answered from here.
+    is_dim: bool,
+    age: String,
+    project: String,
+    by: String,
+    /// The marks before the question: its time is almost over, its age may be out of date, an answer is on its way.
+    marks: Vec<(String, Style)>,
+}
+
+impl Cells {
+    fn of_row(row: &Rc<Row>, app: &App<'_>, clock: &Clock) -> Self {
+        let time = match row.expires.filter(|_| !row.is_event) {
+            Some(_) if row.is_overdue(clock.now()) => Some(("(overdue) ".to_owned(), bad())),
+            Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), urgent())),
+            _ => None,
+        };
+        let away = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host)).filter(|machine| machine.is_stale());
+        let old = away.map(|machine| match machine.as_of.map(|at| clock.age(at)) {
+            Some(age) if age == "now" => "(as of just now) ".to_owned(),
+            Some(age) => format!("(as of {age} ago) "),
+            None => "(of unknown age) ".to_owned(),
+        });
+        let given = row.at().and_then(|at| app.sent.offered_for(&at)).and_then(SentAnswer::told);
+        let sent = given.filter(|told| told.stands.is_open()).map(|told| match told.stands {
+            Stands::Unconfirmed => "(sent, not confirmed) ".to_owned(),
+            _ => "(sent) ".to_owned(),
+        });
+        let sent = sent.or_else(|| {
+            let machine = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host))?;
+            Some(format!("(sent by {}) ", offer_state::first_sender(machine, row.question?)?))
+        });
+        let is_dim = old.is_some() || sent.is_some();
+        let said = [sent, old].into_iter().flatten().map(|words| (words, urgent()));
+        let age = row.asked.map_or_else(|| "-".into(), |at| clock.age(at));
+        Self {
+            id: row.address.to_string(),
+            is_there: row.address.host.is_some(),
+            is_dim,
+            age,
+            project: row.project.clone(),
+            by: row.asked_by.clone(),
+            marks: time.into_iter().chain(said).collect(),
+        }
+    }
+}
+
+struct Widths {
+    id: usize,
+    age: usize,
+    by: usize,
+    project: usize,
+}
+
+impl Widths {
+    fn fitting(cells: &[Cells], columns: usize) -> Self {
+        let widest = |of: &dyn Fn(&Cells) -> &str, most: usize| cells.iter().map(|row| width(of(row))).max().unwrap_or(0).min(most);
+        let is_one = cells.iter().all(|row| row.project == cells[0].project);
+        let has_askers = columns >= WITH_ASKER && cells.iter().any(|row| row.by != "-");
+        let has_projects = columns >= WITH_PROJECT && (!is_one || columns >= WITH_ASKER);
+        Self {
+            // The name of a machine needs extra room.
+            id: widest(&|row| &row.id, (columns / if cells.iter().any(|row| row.is_there) { 3 } else { 4 }).clamp(8, 32)),
+            age: widest(&|row| &row.age, 8),
+            by: if has_askers { widest(&|row| &row.by, 14) } else { 0 },
+            project: if has_projects { widest(&|row| &row.project, 14) } else { 0 },
+        }
+    }
+
+    fn line(&self, row: &Row, cells: &Cells) -> Vec<(String, Style)> {
+        let cell = |text: &str, columns: usize| if columns == 0 { String::new() } else { padded(&cut(text, columns), columns) + "  " };
+        let mut words = vec![
+            (cell(&cells.id, self.id), Style::default()),
+            (cell(&cells.age, self.age), dimmed()),
+            (cell(&cells.project, self.project), dimmed()),
+            (cell(&cells.by, self.by), dimmed()),
+        ];
+        words.extend(cells.marks.clone());
+        let style = match row {
+            Row { is_unreadable: true, .. } => bad(),
+            Row { priority: 1.., .. } => urgent().add_modifier(Modifier::BOLD),
+            _ => Style::default(),
+        };
+        words.push((row.headline.clone(), style));
+        words
+    }
+}
+
+/// The marked questions, for the person to confirm before they are declined.
+pub fn confirm(rows: &[Named], height: usize, columns: usize) -> Vec<Line<'static>> {
+    let room = height.max(1);
+    let shown = if rows.len() > room { room - 1 } else { rows.len() };
+    let mut lines: Vec<_> = rows
+        .iter()
+        .take(shown)
+        .map(|row| fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns))
+        .collect();
+    if rows.len() > shown {
+        lines.push(dim(cut(&format!("and {} more", rows.len() - shown), columns)));
+    }
+    lines
+}

@@ -1,0 +1,220 @@
+//! The context of a question as styled lines: Markdown, without anything that a terminal cannot show. HTML stays text.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+
+use crate::draw::pieces::{self, bold, flow, indented, wrapped};
+
+/// Markdown as lines of at most this many columns.
+pub fn lines(markdown: &str, columns: usize) -> Vec<Line<'static>> {
+    let clean = pieces::clean(markdown);
+    let mut page = Page { columns, ..Page::default() };
+    for event in Parser::new_ext(&clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS) {
+        page.take(event);
+    }
+    page.end_paragraph();
+    while page.out.last().is_some_and(|line| line.width() == 0) {
+        page.out.pop();
+    }
+    page.out
+}
+
+#[derive(Default)]
+struct Page {
+    columns: usize,
+    out: Vec<Line<'static>>,
+    words: Vec<(String, Style)>,
+    styles: Vec<Style>,
+    /// The enclosing lists. For each, the number of its next item, if it is a numbered list.
+    lists: Vec<Option<u64>>,
+    /// The mark before the first line of an item.
+    mark: Option<String>,
+    quotes: usize,
+    code: Option<String>,
+    links: Vec<String>,
+}
+
+impl Page {
+    fn style(&self) -> Style {
+        self.styles.iter().fold(Style::default(), |all, one| all.patch(*one))
+    }
+
+    fn indent(&self) -> usize {
+        self.lists.len().saturating_sub(1) * 2 + self.quotes * 2
+    }
+
+    fn push(&mut self, words: impl Into<String>) {
+        let style = self.style();
+        self.words.push((words.into(), style));
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some(code) => code.push_str(&text),
+                None => self.push(text.into_string()),
+            },
+            Event::Code(code) => {
+                let style = self.style().add_modifier(Modifier::REVERSED);
+                self.words.push((code.into_string(), style));
+            }
+            Event::Html(html) | Event::InlineHtml(html) => self.push(html.into_string().replace('\n', " ")),
+            Event::SoftBreak => self.push(" "),
+            Event::HardBreak => self.end_line(),
+            Event::Rule => {
+                self.end_paragraph();
+                self.out.push(Line::from("─".repeat(self.columns.min(40))));
+                self.out.push(Line::default());
+            }
+            Event::TaskListMarker(done) => self.push(if done { "[x] " } else { "[ ] " }),
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => self.push(text.into_string()),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.end_paragraph();
+                let under = if level == HeadingLevel::H1 { Modifier::UNDERLINED } else { Modifier::empty() };
+                self.styles.push(bold().add_modifier(under));
+            }
+            Tag::Strong => self.styles.push(bold()),
+            Tag::Emphasis => self.styles.push(Style::default().add_modifier(Modifier::ITALIC)),
+            Tag::Strikethrough => self.styles.push(Style::default().add_modifier(Modifier::CROSSED_OUT)),
+            Tag::List(first) => {
+                self.end_line();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                let mark = match self.lists.last_mut() {
+                    Some(Some(n)) => {
+                        *n += 1;
+                        format!("{}. ", *n - 1)
+                    }
+                    _ => "- ".into(),
+                };
+                self.mark = Some(mark);
+            }
+            Tag::BlockQuote(_) => {
+                self.end_paragraph();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(_) => {
+                self.end_line();
+                self.code = Some(String::new());
+            }
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.links.push(dest_url.into_string()),
+            Tag::TableCell if !self.words.is_empty() => self.push(" | "),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) => {
+                self.end_paragraph();
+                self.styles.pop();
+            }
+            TagEnd::Strong | TagEnd::Emphasis | TagEnd::Strikethrough => drop(self.styles.pop()),
+            TagEnd::Paragraph if self.lists.is_empty() => self.end_paragraph(),
+            TagEnd::Paragraph | TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead => self.end_line(),
+            TagEnd::List(_) => {
+                self.end_line();
+                self.lists.pop();
+                if self.lists.is_empty() {
+                    self.out.push(Line::default());
+                }
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_paragraph();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                let indent = self.indent() + 4;
+                self.out.extend(wrapped(&code, self.columns.saturating_sub(indent)).into_iter().map(|line| indented(line, indent)));
+                self.out.push(Line::default());
+            }
+            TagEnd::Table => self.end_paragraph(),
+            TagEnd::Link | TagEnd::Image => {
+                if let Some(url) = self.links.pop().filter(|url| self.words.last().is_none_or(|(word, _)| word != url)) {
+                    self.push(format!(" ({url})"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.words.is_empty() {
+            return;
+        }
+        let indent = self.indent();
+        let mark = self.mark.take();
+        let hanging = if self.lists.is_empty() { 0 } else { 2 };
+        let mut words = std::mem::take(&mut self.words);
+        if let Some(mark) = mark {
+            words.insert(0, (mark, Style::default()));
+        } else if hanging > 0 {
+            words.insert(0, (" ".repeat(hanging), Style::default()));
+        }
+        let quote = if self.quotes > 0 { "│ " } else { "" };
+        let room = self.columns.saturating_sub(indent);
+        for line in flow(&words, room, hanging) {
+            let mut line = indented(line, indent.saturating_sub(quote.chars().count()));
+            line.spans.insert(0, quote.into());
+            self.out.push(line);
+        }
+    }
+
+    fn end_paragraph(&mut self) {
+        if !self.words.is_empty() {
+            self.end_line();
+            self.out.push(Line::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(markdown: &str, columns: usize) -> Vec<String> {
+        let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>().trim_end().to_owned();
+        lines(markdown, columns).iter().map(text).collect()
+    }
+
+    #[test]
+    fn the_usual_marks_become_lines_and_nothing_is_lost() {
+        let markdown = "# Plan\n\nThey *overlap*; see [docs](http://x.y).\n\n- one\n- two\n  1. inner\n\n> quoted\n\n```sh\nrm -rf x\n```\n\n<b>html</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+        assert_eq!(
+            shown(markdown, 60),
+            [
+                "Plan",
+                "",
+                "They overlap; see docs (http://x.y).",
+                "",
+                "- one",
+                "- two",
+                "  1. inner",
+                "",
+                "│ quoted",
+                "",
+                "    rm -rf x",
+                "",
+                "<b>html</b>",
+                "",
+                "a | b",
+                "1 | 2"
+            ]
+        );
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_lines() {
+        assert!(!shown("a\u{1b}[31mred\u{202e}", 40).concat().contains(['\u{1b}', '\u{202e}']));
+    }
+}

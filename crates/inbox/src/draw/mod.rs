@@ -1,0 +1,184 @@
+//! Draws the state of the inbox. Every text passes a filter first, so that no text can control the terminal.
+//!
+//! - `list`: the waiting questions
+//! - `question`: one whole question, with the answer below it
+//! - `answer`: the current answer, with options, words and the review of a batch
+//! - `outcomes`: the answered questions and their state
+//! - `keys`: the keys that work now
+//! - `clock`: times in words, and how long the words stay right
+//! - `markdown`: the context of a question as styled lines
+//! - `pieces`: lines that fit their width
+
+mod answer;
+mod clock;
+mod keys;
+mod list;
+mod markdown;
+mod outcomes;
+mod pieces;
+mod question;
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+
+use crate::app::{App, Gone, Place};
+use crate::draw::clock::Clock;
+use crate::draw::pieces::{accent, bold, cut, dimmed, wrapped};
+use askbox_cli::person::{AtStake, Named};
+
+/// The minimum width of a screen for showing the list and the question side by side.
+const SIDE_BY_SIDE: u16 = 110;
+/// The minimum height of a screen for showing the chosen question below the list.
+const BELOW: u16 = 14;
+/// The maximum width of the list beside a question.
+const WIDEST_LIST: u16 = 100;
+
+/// Draws the whole screen. Returns how long the picture stays right if nothing happens.
+pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
+    let area = frame.area();
+    let clock = Clock::new();
+    if area.width < 20 || area.height < 6 {
+        frame.render_widget(Paragraph::new("too small"), area);
+        return None;
+    }
+    let panel = match (declined_together(app), &app.asked) {
+        (Some((_, questions)), _) => u16::try_from(questions.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
+        (None, Some(asking)) => asking.purpose.rows() + 2,
+        (None, None) => 0,
+    };
+    let said = wrapped(&app.said, area.width.into());
+    let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, 3);
+    let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
+    let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);
+    match &app.place {
+        Place::List => whole_list(frame, body, app, &clock),
+        Place::Question(opened) if body.width >= SIDE_BY_SIDE => {
+            let [left, right] = side_by_side(body);
+            list::draw(frame, left, app, &clock);
+            let inner = beside(frame, right);
+            question::draw(frame, inner, app, opened, &clock);
+        }
+        Place::Question(opened) => question::draw(frame, body, app, opened, &clock),
+        Place::Gone(gone) => draw_gone(frame, body, gone),
+        Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes),
+    }
+    draw_panel(frame, panel, app);
+    frame.render_widget(Paragraph::new(said).style(bold()), foot);
+    frame.render_widget(Paragraph::new(keys::line(app, area.width.into())), keys);
+    if app.shows_help {
+        help(frame, area);
+    }
+    clock.right_for()
+}
+
+/// The questions that are about to be declined together, and the warning about them.
+fn declined_together<'a>(app: &'a App<'_>) -> Option<(String, &'a [Named])> {
+    match &app.gate.panel()?.at_stake {
+        thing @ AtStake::DeclinedTogether { questions, .. } => Some((thing.told("y"), questions)),
+        _ => None,
+    }
+}
+
+/// Draws the window that asks for a text, or the questions that are about to be declined.
+fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
+    let title = match (declined_together(app), &app.asked) {
+        (Some((title, _)), _) => title,
+        (None, Some(asking)) => asking.purpose.title(!app.heard.now.is_nobody()),
+        (None, None) => return,
+    };
+    let title = cut(&title, usize::from(area.width).saturating_sub(4));
+    let block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    if let Some((_, questions)) = declined_together(app) {
+        let lines = list::confirm(questions, inner.height.into(), inner.width.into());
+        frame.render_widget(Paragraph::new(lines), inner);
+    } else if let Some(asking) = &app.asked {
+        frame.render_widget(&asking.area, inner);
+    }
+}
+
+fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) {
+    if body.width >= SIDE_BY_SIDE {
+        let [left, right] = side_by_side(body);
+        list::draw(frame, left, app, clock);
+        let inner = beside(frame, right);
+        question::preview(frame, inner, app, clock);
+    } else if body.height >= BELOW && app.preview.is_some() {
+        let wanted = list::wanted(app, body.width);
+        let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
+        list::draw(frame, above, app, clock);
+        let inner = below_line(frame, below);
+        question::preview(frame, inner, app, clock);
+    } else {
+        list::draw(frame, body, app, clock);
+    }
+}
+
+fn side_by_side(body: Rect) -> [Rect; 2] {
+    let list = (body.width * 2 / 5).min(WIDEST_LIST);
+    Layout::horizontal([Constraint::Length(list), Constraint::Fill(1)]).areas(body)
+}
+
+/// Draws a vertical line, and returns the area to the right of it.
+fn beside(frame: &mut Frame<'_>, area: Rect) -> Rect {
+    let block = Block::default().borders(Borders::LEFT).border_style(dimmed());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner }
+}
+
+/// Draws a horizontal line, and returns the area below it.
+fn below_line(frame: &mut Frame<'_>, area: Rect) -> Rect {
+    let block = Block::default().borders(Borders::TOP).border_style(dimmed());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
+    let columns = usize::from(area.width);
+    let mut lines = pieces::styled("This question is over.", columns, bold());
+    lines.extend(wrapped(&gone.why, columns));
+    if let Some(typed) = &gone.typed {
+        lines.push(Line::default());
+        lines.extend(pieces::styled("What you typed was not sent:", columns, bold()));
+        lines.extend(wrapped(typed, columns.saturating_sub(2)).into_iter().map(|line| pieces::indented(line, 2)));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+const HELP: &str = "\
+enter    open; in a question: send
+1-9 ↑ ↓  choose; space marks several
+y n      where yes or no is asked
+a-z      begin words of your own
+n b d    note, ask back, decline; in
+         words: ctrl-n ctrl-b ctrl-d
+ctrl-e   editor; alt-enter: new line
+ctrl-u   clear the line
+tab      the next of several questions
+pgdn     more of a long text
+esc      back; what you typed is kept
+in the list:
+space d  mark, decline the marked
+u        take the last answer back
+/        words, project:NAME, by:NAME,
+         priority:N (at least N), host:
+tab      the answered; enter: the log
+q        leave; ctrl-c from anywhere";
+
+fn help(frame: &mut Frame<'_>, area: Rect) {
+    let lines = u16::try_from(HELP.lines().count()).unwrap_or(12) + 2;
+    let columns = u16::try_from(HELP.lines().map(|line| line.chars().count()).max().unwrap_or(60)).unwrap_or(60) + 2;
+    let (width, height) = (columns.min(area.width), lines.min(area.height));
+    let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
+    frame.render_widget(Clear, place);
+    let block = Block::default().borders(Borders::ALL).border_style(accent()).title("keys");
+    let lines: Vec<_> = HELP.lines().map(|line| Line::from(cut(line, usize::from(width).saturating_sub(2)))).collect();
+    frame.render_widget(Paragraph::new(lines).block(block), place);
+}

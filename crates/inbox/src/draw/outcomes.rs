@@ -1,0 +1,65 @@
+//! Draws the answered questions and their state.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph};
+
+use crate::draw::pieces::{accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped};
+use crate::sent::outcomes::{OutcomeState, Outcomes};
+use askbox_cli::terminal::columns::padded;
+use askbox_peers::machines::offer_state::Stands;
+use askbox_run::view::status::Standing;
+
+pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
+    let columns = usize::from(area.width);
+    let wanted = u16::try_from(outcomes.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
+    let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(2, area.height.div_ceil(2))), Constraint::Fill(1)]).areas(area);
+    let mut lines = vec![Line::from(cut("What became of answered questions", columns)).style(bold())];
+    if outcomes.rows.is_empty() {
+        lines.push(Line::from(cut("No question was answered yet", columns)));
+    }
+    let rows = usize::from(above.height).saturating_sub(1);
+    let from = scrolled_to(outcomes.at, rows, outcomes.rows.len());
+    let is_there = outcomes.rows.iter().any(|row| row.at.host.is_some());
+    let id = (columns / if is_there { 3 } else { 5 }).clamp(8, 24);
+    for (n, row) in outcomes.rows.iter().enumerate().skip(from).take(rows) {
+        let words = [
+            ((if n == outcomes.at { "> " } else { "  " }).to_owned(), accent()),
+            (padded(row.state.word(), 11) + "  ", style(row.state)),
+            (padded(&row.since, 7) + "  ", dimmed()),
+            (padded(&cut(&row.at.address().to_string(), id), id) + "  ", Style::default()),
+            (format!("{} → {}", row.question, row.answer), Style::default()),
+        ];
+        let line = fitted(&words, columns);
+        lines.push(if n == outcomes.at { line.style(chosen()) } else { line });
+    }
+    frame.render_widget(Paragraph::new(lines), above);
+    if let Some(chosen) = outcomes.chosen() {
+        let block = Block::default().borders(Borders::TOP).border_style(Style::default().add_modifier(Modifier::DIM));
+        let inner = block.inner(below);
+        frame.render_widget(block, below);
+        let room = usize::from(inner.width);
+        let mut lines = wrapped(&chosen.question, room);
+        for (name, value) in &chosen.details {
+            let mut all = wrapped(value, room.saturating_sub(10)).into_iter();
+            if let Some(mut first) = all.next() {
+                first.spans.insert(0, Span::styled(padded(name, 10), dimmed()));
+                lines.push(first);
+            }
+            lines.extend(all.map(|line| indented(line, 10)));
+        }
+        frame.render_widget(Paragraph::new(lines), inner);
+    }
+}
+
+fn style(state: OutcomeState) -> Style {
+    match state {
+        OutcomeState::Here(Standing::Delivered) | OutcomeState::There(Stands::Accepted) => good(),
+        OutcomeState::Here(Standing::Parked) | OutcomeState::There(Stands::Refused | Stands::NotSent) => bad(),
+        OutcomeState::Here(Standing::Running | Standing::Answered | Standing::Retrying)
+        | OutcomeState::There(Stands::Sent | Stands::Unconfirmed) => urgent(),
+        OutcomeState::Here(_) => dimmed(),
+    }
+}

@@ -1,0 +1,200 @@
+//! Draws one whole question. The question stays at the top, the text about it scrolls, and the answer is below.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph};
+
+use crate::app::App;
+use crate::draw::answer::Below;
+use crate::draw::clock::Clock;
+use crate::draw::markdown;
+use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, styled, urgent, wrapped};
+use crate::question::opened::Opened;
+use crate::sender::ShownQuestion;
+use crate::sent::from_here::SentAnswer;
+use askbox_cli::ask_answer::question_text;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::text::{excerpt, one_line};
+use askbox_peers::machines::{self, offer_state};
+
+/// The minimum height for an empty line.
+const ROOMY: u16 = 20;
+
+/// Draws the open question.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, clock: &Clock) {
+    let columns = usize::from(area.width);
+    let mut head = head(app, &opened.shown, columns, clock);
+    let (asked, mut body) = asked(opened, columns, usize::from(area.height) / 4);
+    head.extend(asked);
+    if area.height >= ROOMY && body.is_empty() {
+        body.push(Line::default());
+    }
+    body.extend(opened.text(columns, |columns| about(app.sender.mailbox, &opened.shown, columns)));
+    while body.last().is_some_and(|line| line.width() == 0) {
+        body.pop();
+    }
+    let answer = Below::new(opened, app.gate.panel(), columns);
+
+    let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
+    let above = rows(head.len()).min(area.height / 2);
+    let left = area.height.saturating_sub(above + 1);
+    // The answer gets the rows that it needs, up to two thirds. The text gets the rest, but at least three lines if it has that many.
+    let least = rows(body.len()).min(3);
+    let below = rows(answer.rows()).min((left * 2 / 3).max(left.saturating_sub(rows(body.len())))).min(left.saturating_sub(least)).max(2);
+    let middle = rows(body.len()).min(left.saturating_sub(below));
+    let parts = [Constraint::Length(above), Constraint::Length(middle), Constraint::Length(1), Constraint::Fill(1)];
+    let [above, middle, line, below] = Layout::vertical(parts).areas(area);
+    frame.render_widget(Paragraph::new(head), above);
+    scroll(frame, middle, line, body, opened);
+    answer.draw(frame, below, opened);
+}
+
+/// Draws the visible part of the text, and says how much of it is not visible.
+fn scroll(frame: &mut Frame<'_>, area: Rect, line: Rect, body: Vec<Line<'static>>, opened: &Opened) {
+    let (rows, total) = (usize::from(area.height), body.len());
+    opened.most_scroll.set(total.saturating_sub(rows));
+    let from = opened.scroll.min(total.saturating_sub(rows));
+    let below = total.saturating_sub(from + rows);
+    frame.render_widget(Paragraph::new(body.into_iter().skip(from).take(rows).collect::<Vec<_>>()), area);
+    opened.was_seen.set(opened.was_seen.get() || below == 0);
+    let mut block = Block::default().borders(Borders::TOP).border_style(dimmed());
+    if total > rows {
+        let words = match (from, below) {
+            (0, n) => format!(" {n} more lines: page down "),
+            (n, 0) => format!(" {n} lines above: page up "),
+            (above, below) => format!(" {above} lines above, {below} below "),
+        };
+        block = block.title(Line::from(Span::styled(cut(&words, usize::from(line.width).saturating_sub(4)), accent())).right_aligned());
+    }
+    frame.render_widget(block, line);
+}
+
+/// Draws the chosen question of the list. The question and its options come first, because the text about it may not fit.
+pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
+    let Some(preview) = &app.preview else { return };
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    let mut lines = match &preview.shown {
+        Ok(shown) => {
+            let question = shown.question();
+            let mut lines = head(app, shown, columns, clock);
+            if let Some(lead_in) = question.lead_in() {
+                lines.extend(wrapped(lead_in, columns));
+            }
+            for (n, part) in question.parts().iter().enumerate() {
+                let place = if question.is_batch() { format!("{}. ", n + 1) } else { String::new() };
+                lines.extend(styled(&format!("{place}{}", part.question), columns, bold()));
+                if part.options.is_empty() {
+                    lines.extend(styled(&format!("  ({})", question_text::kind(part)), columns, dimmed()));
+                }
+                for choice in &part.options.0 {
+                    let words = [(format!("  {}", choice.key), accent()), (format!("  {}", choice.description), Style::default())];
+                    lines.push(fitted(&words, columns));
+                }
+            }
+            lines.push(Line::default());
+            lines.extend(about(app.sender.mailbox, shown, columns));
+            lines
+        }
+        Err(e) => styled(e, columns, bad()),
+    };
+    if lines.len() > rows && rows > 1 {
+        lines.truncate(rows - 1);
+        lines.push(dim("…"));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The lines above a question: the asker, the machine, the project, the time since it was asked and the time that is left. For another
+/// machine, also the state of an answer to it.
+fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> Vec<Line<'static>> {
+    let question = shown.question();
+    let mut words = vec![(shown.address().to_string(), bold())];
+    let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), dimmed()), (text, style)]);
+    if question.asked.approval.is_some() {
+        say("asks for a permission".into(), urgent());
+    }
+    if let Some(by) = &question.asked.asked_by {
+        say(format!("by {}", excerpt(by, 40)), dimmed());
+    }
+    if question.project() != "-" {
+        say(question.project(), dimmed());
+    }
+    if let Some(at) = question.asked_at() {
+        let age = clock.age(at);
+        say(if age == "now" { "just now".into() } else { format!("{age} ago") }, dimmed());
+    }
+    if let Some(priority) = question.asked.priority.filter(|priority| *priority != 0) {
+        say(format!("priority {priority}"), if priority > 0 { urgent() } else { dimmed() });
+    }
+    let mut lines = vec![fitted(&words, columns)];
+    if let Some(at) = question.asked.expires_at {
+        let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question, app.only_signed));
+        let (words, style) = match at <= clock.now() {
+            true if question.asked.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
+            true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),
+            false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), urgent()),
+            false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), dimmed()),
+        };
+        lines.extend(styled(&words, columns, style));
+    }
+    let machine = shown.host.as_ref().and_then(|host| app.heard.now.machine(host));
+    let given = app.sent.offered_for(&shown.at()).filter(|given| given.is_open()).and_then(SentAnswer::news);
+    let before = machine.and_then(|machine| match given {
+        // The answer that was sent from here has a line of its own below.
+        Some(_) => machines::while_away(machine),
+        None => offer_state::notes_beforehand(machine, shown.round.id.question),
+    });
+    lines.extend(before.into_iter().flat_map(|why| styled(&one_line(&why), columns, urgent())));
+    lines.extend(given.into_iter().flat_map(|news| styled(&one_line(&news), columns, urgent())));
+    lines
+}
+
+/// The text of the question: the lines that stay at the top, and the lines that scroll because they are too many.
+fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    let question = opened.shown.question();
+    let (mut stays, mut scrolls) = (Vec::new(), Vec::new());
+    let parts = question.parts();
+    let at = opened.draft.at;
+    let words = match parts.get(at) {
+        None => {
+            stays.extend(styled("All are answered. Enter sends this:", columns, bold()));
+            return (stays, scrolls);
+        }
+        Some(part) if question.is_batch() => format!("{} of {}: {}", at + 1, parts.len(), part.question),
+        Some(part) => part.question.clone(),
+    };
+    if let Some(lead_in) = question.lead_in() {
+        scrolls.extend(wrapped(lead_in, columns));
+        scrolls.push(Line::default());
+    }
+    let all = styled(&words, columns, bold());
+    if all.len() <= most.max(2) {
+        stays.extend(all);
+        return (stays, scrolls);
+    }
+    // A long text scrolls. Its first line stays, because it says what the text is about.
+    let (first, rest) = words.split_once('\n').unwrap_or(("", &words));
+    stays.extend(styled(first, columns, bold()).into_iter().take(most.max(1)));
+    scrolls.extend(wrapped(rest, columns));
+    scrolls.push(Line::default());
+    (stays, scrolls)
+}
+
+/// The origin of the question, and its context.
+fn about(mailbox: &Mailbox, shown: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    // The paths of another machine lead to files that are not here.
+    let mailbox = shown.host.is_none().then_some(mailbox);
+    for line in question_text::origin(mailbox, &shown.round) {
+        let mut rows = styled(&one_line(&line), columns.saturating_sub(2), dimmed()).into_iter();
+        lines.extend(rows.next());
+        lines.extend(rows.map(|line| indented(line, 2)));
+    }
+    if let Some(context) = &shown.question().asked.context {
+        lines.push(Line::default());
+        lines.extend(markdown::lines(context, columns));
+    }
+    lines
+}

@@ -1,0 +1,226 @@
+//! The gate that every key passes before it decides anything: sending, declining, asking back, or declining several questions.
+//!
+//! A decision takes a [`Passed`], which only the gate creates. So no code for a key can skip a check: whether the key is held down, and
+//! whether the person was told what is at stake. Any further reason to ignore a key belongs here.
+//!
+//! A key that is held down must not decide anything: it would answer one question, open the next one, and send whatever is chosen there.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent};
+use uuid::Uuid;
+
+use askbox_cli::person::{AtStake, PressAgain};
+
+/// The gate before every decision.
+#[derive(Debug, Default)]
+pub struct Gate {
+    enter: Enter,
+    again: PressAgain,
+    /// The warning that the last key caused.
+    said: Option<AtStake>,
+    panel: Option<Panel>,
+}
+
+/// A warning in a panel, which stays until the person has chosen there.
+#[derive(Debug)]
+pub struct Panel {
+    about: Uuid,
+    pub at_stake: AtStake,
+    /// The chosen line. The person has to choose one, so that enter alone decides nothing.
+    pub at: Option<usize>,
+}
+
+/// The permission to send a key's decision.
+#[derive(Debug)]
+pub struct Passed(());
+
+impl Gate {
+    /// Records a pressed key. If the key is not enter, forgets the warnings, and returns the warning that the last key caused.
+    pub fn key(&mut self, key: KeyEvent) -> Option<AtStake> {
+        self.enter.note(key);
+        let said = self.said.take().filter(|_| key.code != KeyCode::Enter);
+        if key.code != KeyCode::Enter {
+            self.forget_sentences();
+        }
+        said
+    }
+
+    /// Forgets what the person was told, except in the panel, which is still visible.
+    fn forget_sentences(&mut self) {
+        self.again.forget();
+        if let Some(Panel { about, at_stake, .. }) = &self.panel {
+            self.again.tell(*about, at_stake);
+        }
+    }
+
+    /// Forgets everything, because text was pasted.
+    pub fn pasted(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Forgets what the person was told, because another question is shown or the panel was left.
+    pub fn forget(&mut self) {
+        let enter = std::mem::take(&mut self.enter);
+        *self = Self { enter, ..Self::default() };
+    }
+
+    /// Records that the screen now shows the effect of the last key.
+    pub fn drawn(&mut self) {
+        self.enter.drawn();
+    }
+
+    /// Lets the last key decide, if it may with this at stake for this question. `Err` is a sentence for the person.
+    pub fn may_decide(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<Passed, String> {
+        if self.enter.is_held() {
+            // The person had only a moment to read the sentence, so it does not count as told.
+            self.forget_sentences();
+            return Err("enter is held down, and decides nothing: release it, and press it again".into());
+        }
+        match self.again.untold(about, at_stake).first() {
+            None => Ok(Passed(())),
+            Some(first) => {
+                self.again.tell(about, first);
+                self.said = Some((*first).clone());
+                Err(first.told("enter again"))
+            }
+        }
+    }
+
+    /// Lets the last key take a step that decides nothing yet, if it may. With nothing at stake, every key may. `Err` is a sentence for the
+    /// person.
+    pub fn may_go_on(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<(), String> {
+        if at_stake.is_empty() { Ok(()) } else { self.may_decide(about, at_stake).map(|Passed(())| ()) }
+    }
+
+    /// Shows a warning in a panel.
+    pub fn show(&mut self, about: Uuid, at_stake: AtStake) {
+        self.again.tell(about, &at_stake);
+        self.panel = Some(Panel { about, at_stake, at: None });
+    }
+
+    pub fn panel(&self) -> Option<&Panel> {
+        self.panel.as_ref()
+    }
+
+    pub fn panel_mut(&mut self) -> Option<&mut Panel> {
+        self.panel.as_mut()
+    }
+}
+
+/// A key that is held down repeats every 25 to 50 ms. A person who presses it twice takes longer than this.
+const AGAIN: Duration = Duration::from_millis(120);
+
+/// The last press of enter.
+#[derive(Debug, Default)]
+struct Enter {
+    /// The time of that press, if enter was the last key. Once its effect is on the screen, the time when that was drawn: on a busy
+    /// machine, further keys wait while one is being handled.
+    at: Option<Instant>,
+    is_drawn: bool,
+    is_held: bool,
+}
+
+impl Enter {
+    /// Records a pressed key.
+    fn note(&mut self, key: KeyEvent) {
+        let is_enter = key.code == KeyCode::Enter;
+        let before = std::mem::replace(&mut self.at, is_enter.then(Instant::now));
+        self.is_held = is_enter && before.is_some_and(|at| at.elapsed() < AGAIN);
+        self.is_drawn = false;
+    }
+
+    /// Records that the screen now shows the effect of the last key.
+    fn drawn(&mut self) {
+        if !std::mem::replace(&mut self.is_drawn, true) {
+            self.at = self.at.map(|_| Instant::now());
+        }
+    }
+
+    /// True if the last key is enter and is held down.
+    fn is_held(&self) -> bool {
+        self.is_held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABOUT: Uuid = Uuid::from_bytes([1; 16]);
+
+    fn press(gate: &mut Gate, code: KeyCode) {
+        // This has the same effect as waiting for a moment.
+        gate.enter = Enter::default();
+        gate.key(code.into());
+    }
+
+    #[test]
+    fn the_gate_lets_the_second_enter_pass_but_not_behind_a_key() {
+        let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &[]).is_ok(), "nothing is at stake");
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
+        press(&mut gate, KeyCode::Down);
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "another key was between");
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(Uuid::nil(), &at_stake).is_err(), "the question is another one");
+        assert!(gate.may_decide(Uuid::nil(), &at_stake).is_ok());
+        gate.forget();
+        assert!(gate.may_decide(Uuid::nil(), &at_stake).is_err());
+    }
+
+    #[test]
+    fn a_held_down_enter_passes_only_to_a_step_without_a_stake() {
+        let mut gate = Gate::default();
+        gate.key(KeyCode::Enter.into());
+        gate.key(KeyCode::Enter.into());
+        assert!(gate.may_go_on(ABOUT, &[]).is_ok());
+        for at_stake in [&[][..], &[AtStake::EarlierDraft]] {
+            assert!(gate.may_decide(ABOUT, at_stake).is_err_and(|why| why.contains("held down")));
+        }
+        assert!(gate.may_go_on(ABOUT, &[AtStake::EarlierDraft]).is_err());
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "a held key was told nothing");
+        gate.key(KeyCode::Enter.into());
+        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "it is held down again");
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "the sentence stood there for a moment only");
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_ok());
+    }
+
+    #[test]
+    fn a_panel_is_told_until_it_is_left_whatever_is_pressed_there() {
+        let mut gate = Gate::default();
+        let near = AtStake::NearMiss { asked: "?".into(), words: "mrege".into(), near: Vec::new() };
+        gate.show(ABOUT, near.clone());
+        press(&mut gate, KeyCode::Down);
+        assert!(gate.may_decide(ABOUT, std::slice::from_ref(&near)).is_ok());
+        gate.forget();
+        assert!(gate.panel().is_none() && gate.may_decide(ABOUT, &[near]).is_err());
+    }
+
+    #[test]
+    fn enter_is_held_until_a_person_could_have_seen_the_last_one() {
+        let (enter, other) = (KeyEvent::from(KeyCode::Enter), KeyEvent::from(KeyCode::Char('1')));
+        let mut keys = Enter::default();
+        keys.note(enter);
+        assert!(!keys.is_held(), "the first one");
+        // Handling the key took long, and its picture is new.
+        keys.at = Instant::now().checked_sub(AGAIN);
+        keys.drawn();
+        keys.note(enter);
+        assert!(keys.is_held());
+        // A later picture, such as one with a new age of a question, does not make a key count as held.
+        keys.drawn();
+        keys.at = Instant::now().checked_sub(AGAIN);
+        keys.drawn();
+        keys.note(enter);
+        assert!(!keys.is_held());
+        keys.note(other);
+        keys.note(enter);
+        assert!(!keys.is_held(), "another key was between");
+    }
+}

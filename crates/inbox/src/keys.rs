@@ -1,0 +1,250 @@
+//! Handles keys, pasted text, and text from the editor.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::app::{App, Place, Until, Wish};
+use crate::question::kept_drafts::KeptDraft;
+use crate::question::opened::Act;
+use crate::sender;
+use crate::text_window::{Asking, Purpose};
+use askbox_cli::person::AtStake;
+
+/// The length of a page of the answered rounds, in rows.
+const PAGE: isize = 10;
+
+impl App<'_> {
+    /// Handles a key.
+    pub fn key(&mut self, key: KeyEvent) -> Wish {
+        self.waiting.settle();
+        self.heard.want_nothing();
+        let told = self.gate.key(key);
+        if told.is_some() {
+            self.said.clear();
+        }
+        if let Place::Question(opened) = &mut self.place
+            && key.code != KeyCode::Enter
+        {
+            opened.notice();
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            return Wish::Leave(130);
+        }
+        if self.shows_help {
+            self.shows_help = false;
+            return Wish::Nothing;
+        }
+        if self.asked.is_some() {
+            return self.key_of_text(key, told);
+        }
+        self.said.clear();
+        if let Some(wish) = self.key_of_panel(key) {
+            return wish;
+        }
+        match &mut self.place {
+            Place::List => self.key_of_list(key),
+            Place::Gone(_) => self.key_of_gone(key),
+            Place::Outcomes(_) => self.key_of_outcomes(key),
+            Place::Question(opened) => {
+                let act = match told {
+                    Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),
+                    _ => opened.key(key),
+                };
+                self.act(act)
+            }
+        }
+    }
+
+    /// Handles a key in the panel of the gate. `None` if the key has its usual effect.
+    fn key_of_panel(&mut self, key: KeyEvent) -> Option<Wish> {
+        let panel = self.gate.panel_mut()?;
+        if let AtStake::NearMiss { near, .. } = &panel.at_stake {
+            let near = near.len();
+            return self.key_of_meaning(key, near);
+        }
+        match key.code {
+            KeyCode::Char('y') => self.decline_marked(),
+            // Enter ended the reason, and the person may press it once too often.
+            KeyCode::Enter => {}
+            _ => {
+                self.gate.forget();
+                "nothing was declined".clone_into(&mut self.said);
+            }
+        }
+        Some(Wish::Nothing)
+    }
+
+    /// Handles a key in the panel where the person chooses the meaning of words. The lines are `near` options, then the words themselves,
+    /// then writing again.
+    fn key_of_meaning(&mut self, key: KeyEvent, near: usize) -> Option<Wish> {
+        let (panel, last) = (self.gate.panel_mut()?, near + 1);
+        match key.code {
+            KeyCode::PageDown | KeyCode::PageUp => return None,
+            KeyCode::Char('n' | 'b' | 'd') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                self.gate.forget();
+                return None;
+            }
+            KeyCode::Up => panel.at = Some(panel.at.map_or(last, |at| at.saturating_sub(1))),
+            KeyCode::Down => panel.at = Some(panel.at.map_or(0, |at| (at + 1).min(last))),
+            KeyCode::Char(c) if c.is_ascii_digit() => {
+                let place = c.to_digit(10).and_then(|place| usize::try_from(place).ok()?.checked_sub(1));
+                panel.at = place.filter(|n| *n <= last).or(panel.at);
+            }
+            KeyCode::Esc => self.gate.forget(),
+            KeyCode::Enter => match panel.at {
+                None => "choose first: a number, or the arrow keys".clone_into(&mut self.said),
+                Some(at) if at == last => self.gate.forget(),
+                Some(at) => {
+                    let Place::Question(opened) = &self.place else { return None };
+                    let act = opened.meant(at);
+                    return Some(self.act(act));
+                }
+            },
+            _ => {}
+        }
+        Some(Wish::Nothing)
+    }
+
+    fn key_of_list(&mut self, key: KeyEvent) -> Wish {
+        match key.code {
+            KeyCode::Char('q') => return Wish::Leave(0),
+            KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
+            KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
+            KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
+            KeyCode::Char('?') => self.shows_help = true,
+            KeyCode::Up | KeyCode::Char('k') => self.waiting.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.waiting.step(1),
+            KeyCode::PageUp => self.waiting.step(-self.waiting.page.get()),
+            KeyCode::PageDown => self.waiting.step(self.waiting.page.get()),
+            KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
+            KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
+            KeyCode::Tab => self.show_outcomes(),
+            KeyCode::Char('/') => self.ask(Purpose::Filter, None),
+            KeyCode::Char(' ') => {
+                self.waiting.mark_chosen();
+                self.waiting.step(1);
+            }
+            KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
+            KeyCode::Char('u') => self.undo(None),
+            KeyCode::Enter => drop(self.open_chosen()),
+            KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
+                self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }, None);
+            }
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    fn open_chosen(&mut self) -> bool {
+        if let Some(chosen) = self.waiting.chosen().map(|row| row.address.clone()) {
+            self.open(&chosen);
+        }
+        matches!(self.place, Place::Question(_))
+    }
+
+    fn key_of_gone(&mut self, key: KeyEvent) -> Wish {
+        let Place::Gone(gone) = &mut self.place else { return Wish::Nothing };
+        match key.code {
+            KeyCode::Char('w') => {
+                if let Some(kept) = &gone.kept {
+                    self.said = match kept.keep() {
+                        Ok(path) => {
+                            gone.kept = None;
+                            format!("your draft is kept in {}", path.display())
+                        }
+                        Err(e) => format!("your draft cannot be kept: {}", sender::in_one_line(e)),
+                    };
+                }
+            }
+            KeyCode::Char('o') => {
+                let (address, typed, kept) = (gone.address.clone(), gone.typed.clone(), gone.kept.clone());
+                self.open(&address);
+                let Place::Question(opened) = &mut self.place else { return Wish::Nothing };
+                let act = typed.map_or(Act::Nothing, |typed| opened.insert(&typed, false));
+                // The draft's file is only removed if the new question took everything. The question may not accept words, or the draft may
+                // hold more than words.
+                let is_all = act == Act::Nothing && kept.as_ref().is_none_or(KeptDraft::is_words_only);
+                self.keep_drafts();
+                match kept {
+                    Some(kept) if is_all => self.keeping.forget(&kept.at()),
+                    kept => self.keeping.lose(kept),
+                }
+                return self.act(act);
+            }
+            KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q') => self.close(),
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    fn key_of_outcomes(&mut self, key: KeyEvent) -> Wish {
+        let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
+        match key.code {
+            KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
+            KeyCode::Down | KeyCode::Char('j') => outcomes.step(self.sender.mailbox, 1),
+            KeyCode::PageUp => outcomes.step(self.sender.mailbox, -PAGE),
+            KeyCode::PageDown => outcomes.step(self.sender.mailbox, PAGE),
+            KeyCode::Tab | KeyCode::Esc => self.close(),
+            KeyCode::Char('q') => return Wish::Leave(0),
+            KeyCode::Char('?') => self.shows_help = true,
+            KeyCode::Char('u') => {
+                let at = outcomes.chosen().map(|outcome| outcome.at.clone());
+                self.undo(at);
+            }
+            KeyCode::Enter => {
+                if let Some(outcome) = outcomes.chosen() {
+                    let workflow = &outcome.at.round.workflow;
+                    match &outcome.at.host {
+                        None => return Wish::Follow(workflow.clone()),
+                        Some(host) => self.said = format!("its log is on {host}: there, relaunch logs {workflow}"),
+                    }
+                }
+            }
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    fn act(&mut self, act: Act) -> Wish {
+        match act {
+            Act::Nothing => {}
+            Act::Back if matches!(self.until, Until::Decided(_)) => return Wish::Leave(0),
+            Act::Back => self.close(),
+            Act::Give(value, at_stake) => {
+                let is_whole = matches!(&self.place, Place::Question(opened) if !opened.shown.question().is_batch());
+                return self.give(value, at_stake, is_whole);
+            }
+            Act::Send(value) => return self.give(value, Vec::new(), true),
+            Act::AskMeaning(near) => self.ask_meaning(near),
+            Act::Ask(purpose, letter) => self.ask(purpose, letter),
+            Act::Say(words) => self.said = words.into_owned(),
+            Act::Edit => {
+                if let Place::Question(opened) = &self.place {
+                    return Wish::Edit(opened.draft.part().map(|part| part.typed()).unwrap_or_default());
+                }
+            }
+        }
+        Wish::Nothing
+    }
+
+    /// Inserts pasted text into the open window, or into the answer as the person's own words.
+    pub fn paste(&mut self, text: &str) -> Wish {
+        self.gate.pasted();
+        self.said.clear();
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if let Some(Asking { area, .. }) = &mut self.asked {
+            area.insert_str(text);
+            return Wish::Nothing;
+        }
+        let Place::Question(opened) = &mut self.place else { return Wish::Nothing };
+        let act = opened.insert(&text, false);
+        self.act(act)
+    }
+
+    /// Takes over the text that was written in the editor.
+    pub fn edited(&mut self, text: &str) {
+        if let Place::Question(opened) = &mut self.place {
+            let act = opened.insert(text, true);
+            self.act(act);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `askbox inbox`, which `ask-answer` becomes at a terminal. It shows every waiting question on one screen that follows the mailbox.
+//!
+//! The screen shows a copy of the mailbox. A question may be answered, withdrawn or replaced while a person reads it. So an answer names
+//! the round that was shown. If that round is over, the inbox says who answered first, and keeps the typed text. A key alone never decides:
+//! keys choose, and enter sends.
+//!
+//! - `run`: opens the screen, follows keys and the mailbox. At the end, stores drafts and names the answers that are not decided yet
+//! - `waking`: waits for keys, file events, signals, or a point in time
+//! - `keys`: handles keys
+//! - `app`: the state of the screen
+//! - `list`: the waiting questions
+//! - `question`: the open question, and its answer before it is sent
+//! - `decide`: carries out the person's decisions, such as sending, declining several, taking back
+//! - `gate`: the check that every key passes before it decides anything
+//! - `sender`: reads questions and sends answers, in this machine's mailbox or on another machine
+//! - `sent`: the answers that were sent, and their state
+//! - `keeping`: writes drafts to disk while the person types
+//! - `text_window`: the window for a text
+//! - `draw`: draws the state
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod app;
+mod decide;
+mod draw;
+mod gate;
+mod keeping;
+mod keys;
+mod list;
+mod question;
+mod run;
+mod sender;
+mod sent;
+mod text_window;
+mod waking;
+
+use askbox_cli::args::askbox_args::Inbox;
+use askbox_cli::ask_answer::answering;
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::{Error, Result};
+
+pub use question::kept_drafts::forget;
+pub use run::{Asked, ask};
+pub use sender::RoundAt;
+
+/// `askbox inbox`: shows the inbox until the person leaves it. Returns the exit status.
+pub fn open(args: &Inbox, context: &Context) -> Result<u8> {
+    if args.common.json || !program::is_interactive() {
+        return Err(Error::usage("the inbox is for a terminal", "for a program: ask-answer list --json"));
+    }
+    let mailbox = match &args.id {
+        Some(Address { host: None, .. }) => args.common.open()?,
+        _ => args.common.open_to_answer(context)?,
+    };
+    if let Some(Address { host: None, workflow }) = &args.id {
+        // An unknown id is an error before the screen changes.
+        answering::question(&mailbox, workflow)?;
+    }
+    let person = context.caller(args.by.as_deref(), sender::CHANNEL)?;
+    run::run(&mailbox, context, &person, args.id.as_ref())
+}

@@ -1,0 +1,446 @@
+//! The list of waiting questions: all of them, those that match the filter, the chosen one, and the marked ones.
+//!
+//! First, only their names are listed. The documents are then read piece by piece, so that ten thousand of them delay neither the first
+//! picture nor a key. Later, only changed questions are read.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::sender::{RoundAt, Seen, Sender};
+use askbox_cli::ask_answer::filter::{self, Looked};
+use askbox_cli::ask_answer::question_text;
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, RoundId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{Folder, text};
+
+/// One waiting question. Its texts are shortened, because there may be ten thousand of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub address: Address,
+    /// The round, or `None` for a question made by hand and for a file that cannot be read.
+    pub question: Option<QuestionId>,
+    pub asked: Option<Time>,
+    /// The time when it expires.
+    pub expires: Option<Time>,
+    pub asked_by: String,
+    pub project: String,
+    pub headline: String,
+    pub priority: i32,
+    /// True if the question waits for an event, not for a person.
+    pub is_event: bool,
+    pub is_approval: bool,
+    pub is_unreadable: bool,
+}
+
+/// The position of a row in the list: urgent questions first, then the oldest. Questions that do not wait for a person come last.
+type Order = (bool, Reverse<i32>, Option<Time>, Address);
+
+impl Row {
+    /// Reads the question of an address, or returns `None` if none waits there.
+    pub fn read(sender: Sender<'_>, address: &Address) -> Option<Self> {
+        sender.look(address, |seen| match seen {
+            Ok(Seen { id, question }) => Self {
+                address: address.clone(),
+                question: id,
+                asked: question.asked_at(),
+                expires: question.asked.expires_at,
+                asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or("-"), 40),
+                project: question.project(),
+                headline: question_text::marked_title(question).split_whitespace().collect::<Vec<_>>().join(" "),
+                priority: question.asked.priority.unwrap_or(0),
+                is_event: question.asked.until.is_some(),
+                is_approval: question.asked.approval.is_some(),
+                is_unreadable: false,
+            },
+            Err(why) => Self {
+                address: address.clone(),
+                question: None,
+                asked: None,
+                expires: None,
+                asked_by: "-".into(),
+                project: "-".into(),
+                headline: format!("unreadable: {why}"),
+                priority: 0,
+                is_event: false,
+                is_approval: false,
+                is_unreadable: true,
+            },
+        })
+    }
+
+    /// The round, if its id is known.
+    pub fn at(&self) -> Option<RoundAt> {
+        let round = RoundId { workflow: self.address.workflow.clone(), question: self.question? };
+        Some(RoundAt { host: self.address.host.clone(), round })
+    }
+
+    pub fn order(&self) -> Order {
+        (self.is_event, Reverse(self.priority), self.asked, self.address.clone())
+    }
+
+    /// True if the question's time is over, so that a person is late.
+    pub fn is_overdue(&self, now: Time) -> bool {
+        !self.is_event && self.expires.is_some_and(|at| at <= now)
+    }
+
+    /// True if the question has all the words of a filter.
+    pub fn fits(&self, filter: &str) -> bool {
+        let Self { asked_by, project, headline, priority, .. } = self;
+        filter::fits(Looked { id: &self.address.to_string(), asked_by, project, headline, priority: *priority }, filter)
+    }
+}
+
+/// The number of questions that are read between two looks at the clock.
+const AT_ONCE: usize = 16;
+
+/// The row that stays chosen when the list changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Holds {
+    /// The first row: the person has not moved yet, and the list is still being read.
+    #[default]
+    First,
+    /// The last row: the person went there while the list was being read.
+    Last,
+    /// The chosen row.
+    Row,
+}
+
+/// The list, as far as it was read.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    rows: BTreeMap<Order, Rc<Row>>,
+    orders: HashMap<Address, Order>,
+    /// The questions that must be read, or read again.
+    unread: BTreeSet<Address>,
+    /// The number of questions that were never read.
+    unknown: usize,
+    /// True if rows have changed since they were last arranged. While thousands of questions are read, this is done only once for each
+    /// picture.
+    is_stale: bool,
+    /// The rows that match the filter, in order.
+    shown: Vec<Rc<Row>>,
+    filter: String,
+    chosen: Option<Address>,
+    /// The position of the chosen row. If that row vanishes, the next one is chosen.
+    at: usize,
+    holds: Holds,
+    /// The number of rows that were on the screen.
+    pub page: Cell<isize>,
+    marked: BTreeSet<Address>,
+    /// The last typed reason to decline the marked questions.
+    pub why_declined: String,
+    /// The number of questions that were read, for tests.
+    reads: usize,
+}
+
+impl Waiting {
+    /// Lists the names. Every question must then be read, and those that are gone leave the list.
+    pub fn list(&mut self, sender: Sender<'_>) -> Result<()> {
+        let here = list::workflows(sender.mailbox, Folder::Pending)?.into_iter().map(Address::here);
+        let names: BTreeSet<_> = here.chain(sender.others.latest().addresses()).collect();
+        let gone: Vec<_> = self.orders.keys().filter(|known| !names.contains(*known)).cloned().collect();
+        gone.iter().for_each(|address| self.remove(address));
+        self.unknown = names.len() - self.orders.len();
+        self.unread = names;
+        self.is_stale = true;
+        Ok(())
+    }
+
+    /// Notes that the question of this address may have changed, so that it is read again.
+    pub fn changed(&mut self, address: Address) {
+        let is_unknown = !self.orders.contains_key(&address);
+        if self.unread.insert(address) && is_unknown {
+            self.unknown += 1;
+        }
+    }
+
+    /// Reads outstanding questions, until the time `until`. Returns true if any was read.
+    pub fn read(&mut self, sender: Sender<'_>, until: Instant) -> bool {
+        let before = self.reads;
+        while !self.unread.is_empty() && (self.reads == before || Instant::now() < until) {
+            for _ in 0..AT_ONCE {
+                let Some(address) = self.unread.pop_first() else { break };
+                self.reads += 1;
+                if !self.orders.contains_key(&address) {
+                    self.unknown = self.unknown.saturating_sub(1);
+                }
+                match Row::read(sender, &address) {
+                    Some(row) => self.insert(row),
+                    None => self.remove(&address),
+                }
+            }
+        }
+        self.is_stale |= self.reads > before;
+        self.reads > before
+    }
+
+    /// Sorts the questions that were read into the list. Must be called before rows are shown or chosen.
+    pub fn settle(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            self.arrange();
+        }
+        if self.unread.is_empty() {
+            self.holds = Holds::Row;
+        }
+    }
+
+    /// True if there are still questions to read.
+    pub fn is_behind(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    fn insert(&mut self, row: Row) {
+        self.remove(&row.address);
+        self.orders.insert(row.address.clone(), row.order());
+        self.rows.insert(row.order(), Rc::new(row));
+    }
+
+    fn remove(&mut self, address: &Address) {
+        if let Some(order) = self.orders.remove(address) {
+            self.rows.remove(&order);
+        }
+    }
+
+    fn arrange(&mut self) {
+        let filter = self.filter.trim();
+        self.shown = self.rows.values().filter(|row| filter.is_empty() || row.fits(filter)).cloned().collect();
+        if !self.marked.is_empty() {
+            let (orders, unread) = (&self.orders, &self.unread);
+            self.marked.retain(|address| orders.contains_key(address) || unread.contains(address));
+        }
+        self.choose(match self.holds {
+            Holds::First => 0,
+            Holds::Last => usize::MAX,
+            Holds::Row => self.shown.iter().position(|row| Some(&row.address) == self.chosen.as_ref()).unwrap_or(self.at),
+        });
+    }
+
+    /// The number of waiting questions, also counting those that were not read yet.
+    pub fn total(&self) -> usize {
+        self.orders.len() + self.unknown
+    }
+
+    /// The number of questions that wait for an event, not for a person.
+    pub fn for_events(&self) -> usize {
+        // Questions that wait for an event come last.
+        self.rows.values().rev().take_while(|row| row.is_event).count()
+    }
+
+    /// The number of questions that were read.
+    #[cfg(test)]
+    pub fn reads(&self) -> usize {
+        self.reads
+    }
+
+    /// The rows that match the filter.
+    pub fn shown(&self) -> &[Rc<Row>] {
+        &self.shown
+    }
+
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Sets the filter, and chooses the first row.
+    pub fn set_filter(&mut self, filter: String) {
+        self.filter = filter;
+        (self.chosen, self.at) = (None, 0);
+        self.arrange();
+    }
+
+    /// Shows all rows again. The chosen row stays chosen.
+    pub fn clear_filter(&mut self) {
+        self.filter.clear();
+        self.arrange();
+    }
+
+    pub fn chosen(&self) -> Option<&Row> {
+        self.shown.get(self.at).map(Rc::as_ref)
+    }
+
+    /// The position of the chosen row among those that are shown.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Chooses the row at this position, or the last one.
+    fn choose(&mut self, at: usize) {
+        self.at = at.min(self.shown.len().saturating_sub(1));
+        self.chosen = self.shown.get(self.at).map(|row| row.address.clone());
+    }
+
+    /// Moves the choice by this many rows, for a person.
+    pub fn step(&mut self, by: isize) {
+        self.holds = Holds::Row;
+        self.choose(self.at.saturating_add_signed(by));
+    }
+
+    /// Chooses the first or the last row, for a person.
+    pub fn choose_end(&mut self, last: bool) {
+        self.holds = match (self.is_behind(), last) {
+            (true, true) => Holds::Last,
+            (true, false) => Holds::First,
+            (false, _) => Holds::Row,
+        };
+        self.choose(if last { usize::MAX } else { 0 });
+    }
+
+    /// Chooses the row of this address, once the row is there.
+    pub fn prefer(&mut self, address: &Address) {
+        (self.chosen, self.holds) = (Some(address.clone()), Holds::Row);
+    }
+
+    pub fn is_marked(&self, address: &Address) -> bool {
+        self.marked.contains(address)
+    }
+
+    /// Marks the chosen row, or removes its mark.
+    pub fn mark_chosen(&mut self) {
+        if let Some(chosen) = self.chosen().map(|row| row.address.clone())
+            && !self.marked.remove(&chosen)
+        {
+            self.marked.insert(chosen);
+        }
+    }
+
+    pub fn unmark(&mut self, address: &Address) {
+        self.marked.remove(address);
+    }
+
+    pub fn unmark_all(&mut self) {
+        self.marked.clear();
+    }
+
+    /// The number of marked rows, including those that the filter hides.
+    pub fn marks(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// The marked rows, in order.
+    pub fn marked(&self) -> Vec<Rc<Row>> {
+        self.rows.values().filter(|row| self.marked.contains(&row.address)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::sender::Others;
+    use askbox_mailbox::Mailbox;
+    use askbox_mailbox::who::caller::Caller;
+
+    struct Place {
+        mailbox: Mailbox,
+        others: Others,
+        person: Caller,
+        waiting: Waiting,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+            let person = Caller::person("ann", "inbox").unwrap();
+            Self { mailbox, others: Others::nobody(), person, waiting: Waiting::default(), _folder: folder }
+        }
+
+        #[allow(clippy::disallowed_methods, reason = "a stranger's file")]
+        fn ask(&self, id: &str, priority: i32) {
+            let json =
+                format!(r#"{{"workflow_id":"{id}","question":"Really {id}?","priority":{priority},"timestamp":"2026-11-22T10:00:00Z"}}"#);
+            std::fs::write(self.mailbox.document(Folder::Pending, &id.parse().unwrap()), json).unwrap();
+        }
+
+        fn read(&mut self) -> bool {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            let has_read = self.waiting.read(sender, Instant::now());
+            self.waiting.settle();
+            has_read
+        }
+
+        fn list(&mut self) {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            self.waiting.list(sender).unwrap();
+        }
+
+        fn read_all(&mut self) {
+            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            self.waiting.list(sender).unwrap();
+            while self.waiting.is_behind() {
+                self.waiting.read(sender, Instant::now() + Duration::from_secs(60));
+            }
+            self.waiting.settle();
+        }
+
+        fn shown(&self) -> Vec<&str> {
+            self.waiting.shown().iter().map(|row| row.address.workflow.as_str()).collect()
+        }
+
+        fn chosen(&self) -> &str {
+            self.waiting.chosen().map_or("", |row| row.address.workflow.as_str())
+        }
+    }
+
+    #[test]
+    fn only_the_question_that_has_changed_is_read_again() {
+        let mut place = Place::new();
+        (0..100).for_each(|n| place.ask(&format!("w{n:02}"), 0));
+        place.read_all();
+        assert_eq!((place.waiting.reads(), place.shown().len(), place.chosen()), (100, 100, "w00"));
+        place.ask("w42", 5);
+        place.waiting.changed("w42".parse().unwrap());
+        assert!(place.read());
+        assert!(!place.read(), "nothing is to be read");
+        assert_eq!((place.waiting.reads(), place.shown()[0]), (101, "w42"));
+        assert_eq!(place.chosen(), "w00", "what is chosen does not change below a person's hands");
+    }
+
+    #[test]
+    fn a_list_being_read_counts_all_and_chooses_the_first_row() {
+        let mut place = Place::new();
+        (0..40).for_each(|n| place.ask(&format!("w{n:02}"), n));
+        place.list();
+        assert_eq!((place.waiting.total(), place.waiting.shown().len()), (40, 0));
+        place.read();
+        assert_eq!((place.waiting.reads(), place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
+        place.read();
+        assert_eq!(place.chosen(), "w31");
+        place.waiting.step(1);
+        place.read();
+        assert_eq!((place.chosen(), place.shown()[0], place.waiting.total()), ("w30", "w39", 40));
+        place.list();
+        place.waiting.choose_end(true);
+        (0..50).for_each(|n| place.ask(&format!("z{n}"), -n));
+        place.read_all();
+        assert_eq!(place.chosen(), "z49", "the end is the end of all");
+    }
+
+    #[test]
+    fn marks_and_the_choice_outlive_changes_but_not_their_question() {
+        let mut place = Place::new();
+        (0..4).for_each(|n| place.ask(&format!("w{n}"), 0));
+        place.read_all();
+        place.waiting.step(2);
+        place.waiting.mark_chosen();
+        place.ask("first", 9);
+        place.read_all();
+        assert_eq!((place.chosen(), place.waiting.marks()), ("w2", 1));
+        place.waiting.set_filter("w3".into());
+        assert_eq!((place.chosen(), place.waiting.marks(), place.waiting.marked().len()), ("w3", 1, 1));
+        place.waiting.clear_filter();
+        let path = place.mailbox.document(Folder::Pending, &"w2".parse().unwrap());
+        askbox_mailbox::disk::remove(&path).unwrap();
+        place.waiting.changed("w2".parse().unwrap());
+        place.read();
+        assert_eq!((place.chosen(), place.waiting.marks()), ("w3", 0));
+    }
+}

@@ -1,0 +1,275 @@
+//! The open question, and the effect of each key on it.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::text::Line;
+
+use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
+use crate::sender::ShownQuestion;
+use crate::text_window::{self, Purpose};
+use askbox_cli::person::AtStake;
+use askbox_mailbox::AnswerValue;
+use askbox_mailbox::documents::asked::Kind;
+
+/// A question on the screen.
+#[derive(Debug)]
+pub struct Opened {
+    pub shown: ShownQuestion,
+    pub draft: Draft,
+    /// The number of lines of the question's text that are scrolled off the top.
+    pub scroll: usize,
+    /// The maximum of `scroll`, when the question was last drawn.
+    pub most_scroll: Cell<usize>,
+    /// True once the whole text has been on the screen. A person must not allow a call without having seen all of it.
+    pub was_seen: Cell<bool>,
+    /// The text about the question, broken into lines for this number of columns. It is kept, because a long text takes a while.
+    text: RefCell<(usize, Vec<Line<'static>>)>,
+    /// True if the draft is an earlier one, and only enter was pressed since it was opened.
+    is_unnoticed: bool,
+}
+
+/// The request of a key to the inbox.
+#[derive(Debug, PartialEq)]
+pub enum Act {
+    Nothing,
+    /// Go back to the list. The draft is kept.
+    Back,
+    /// Give this value to the part on the screen, with this at stake. If the question has only one part, this answers it.
+    Give(AnswerValue, Vec<AtStake>),
+    /// Ask what the words mean, because they may mean an option.
+    AskMeaning(AtStake),
+    /// Send the whole batch.
+    Send(AnswerValue),
+    /// Ask for a text. The letter is the key that was pressed, if it may have been meant as the beginning of a word.
+    Ask(Purpose, Option<char>),
+    /// Open the editor on the person's own words.
+    Edit,
+    Say(Cow<'static, str>),
+}
+
+impl Opened {
+    pub fn new(shown: ShownQuestion, draft: Option<Draft>) -> Self {
+        let is_unnoticed = draft.is_some();
+        let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
+        let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
+        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, is_unnoticed }
+    }
+
+    /// True if more of the text is below the visible part.
+    pub fn has_more(&self) -> bool {
+        self.scroll < self.most_scroll.get()
+    }
+
+    /// The text about the question, for this number of columns. It is made once for each width.
+    pub fn text(&self, columns: usize, make: impl FnOnce(usize) -> Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let mut text = self.text.borrow_mut();
+        if text.0 != columns {
+            *text = (columns, make(columns));
+        }
+        text.1.clone()
+    }
+
+    /// An earlier draft that the person has not looked at yet.
+    pub fn unnoticed(&self) -> Option<AtStake> {
+        self.is_unnoticed.then_some(AtStake::EarlierDraft)
+    }
+
+    /// Notes that the person has looked at the draft.
+    pub fn notice(&mut self) {
+        self.is_unnoticed = false;
+    }
+
+    /// Handles a key.
+    pub fn key(&mut self, key: KeyEvent) -> Act {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            KeyCode::Char('n') if control => return Act::Ask(Purpose::Note, None),
+            KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack, None),
+            KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline, None),
+            KeyCode::Esc => return Act::Back,
+            KeyCode::Tab if self.shown.question().is_batch() => self.draft.at = (self.draft.at + 1).min(self.draft.parts.len()),
+            KeyCode::BackTab => self.draft.at = self.draft.at.saturating_sub(1),
+            _ if self.draft.is_review() => return self.key_of_review(key),
+            _ => return self.key_of_part(key, control),
+        }
+        Act::Nothing
+    }
+
+    /// Moves the words that an option would leave out into the note, and opens the note for changes.
+    pub fn make_words_a_note(&mut self) -> Act {
+        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
+        let words = part.typed();
+        part.words = text_window::area("");
+        let note = [self.draft.note.as_str(), &words].into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n");
+        self.draft.typed.set(Purpose::Note, note);
+        Act::Ask(Purpose::Note, None)
+    }
+
+    fn key_of_review(&mut self, key: KeyEvent) -> Act {
+        match key.code {
+            KeyCode::Enter => match self.draft.value(self.shown.question()) {
+                Some(value) => return Act::Send(value),
+                None => {
+                    self.draft.at = self.draft.parts.iter().position(|p| p.given.is_none()).unwrap_or(0);
+                    return Act::Say(Cow::Borrowed("this one is not answered yet"));
+                }
+            },
+            KeyCode::Left | KeyCode::Up | KeyCode::Backspace => self.draft.at = self.draft.at.saturating_sub(1),
+            KeyCode::Char(c) => return command(c).unwrap_or(Act::Nothing),
+            _ => {}
+        }
+        Act::Nothing
+    }
+
+    fn key_of_part(&mut self, key: KeyEvent, control: bool) -> Act {
+        let is_batch = self.shown.question().is_batch();
+        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
+        let writes = part.writes();
+        let newline = key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::Char('e') if control => return if choose_words(part) { Act::Edit } else { ONLY_OPTIONS },
+            KeyCode::Enter if writes && newline => part.words.insert_newline(),
+            KeyCode::Char('j') if writes && control => part.words.insert_newline(),
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Up if !writes || part.words.cursor().0 == 0 => part.step(false),
+            KeyCode::Down if !writes || part.words.cursor().0 + 1 >= part.words.lines().len() => part.step(true),
+            KeyCode::Left if is_batch && !writes => self.draft.at = self.draft.at.saturating_sub(1),
+            KeyCode::Right if is_batch && !writes => self.draft.at += 1,
+            _ if writes => text_window::input(&mut part.words, key),
+            KeyCode::Backspace => part.take_letter_back(),
+            KeyCode::Char(' ') if part.is_multiple() => {
+                if let Some(Choosable::Option(n)) = part.chosen()
+                    && !part.marked.remove(&n)
+                {
+                    part.marked.insert(n);
+                }
+            }
+            KeyCode::Char(c) if !control => return typed(part, c),
+            _ => {}
+        }
+        Act::Nothing
+    }
+
+    /// Gives the part's current answer.
+    fn enter(&self) -> Act {
+        if self.shown.question().asked.approval.is_some() && !self.was_seen.get() {
+            return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down shows the rest"));
+        }
+        let Some(part) = self.draft.part() else { return Act::Nothing };
+        match part.value() {
+            Ok(value) => Act::Give(value, part.words_beside().into_iter().collect()),
+            Err(Unclear::Because(why)) => Act::Say(why.into()),
+            Err(Unclear::Number(wanted)) => Act::Say(wanted.into()),
+            Err(Unclear::NearMiss(near)) => Act::AskMeaning(near),
+        }
+    }
+
+    /// Takes the part's answer, and goes on to the next part of a batch.
+    pub fn take(&mut self, value: AnswerValue) {
+        // After the last part, the person reviews the batch.
+        let Some(part) = self.draft.part_mut() else { return };
+        part.given = Some(value);
+        if self.shown.question().is_batch() {
+            self.draft.at += 1;
+            self.scroll = 0;
+        }
+    }
+
+    /// Gives the part's answer once the person has said what the words mean: the option at this position, or the words themselves if the
+    /// position is after the options.
+    pub fn meant(&self, at: usize) -> Act {
+        let Some(part) = self.draft.part() else { return Act::Nothing };
+        let Err(Unclear::NearMiss(asked)) = part.value() else { return self.enter() };
+        let AtStake::NearMiss { near, .. } = &asked else { return Act::Nothing };
+        let said = near.get(at).map_or_else(|| part.typed(), |choice| choice.key.clone());
+        let value = if part.is_multiple() {
+            let mut keys: Vec<_> = part.marked_keys().into_iter().filter(|key| *key != said).collect();
+            keys.push(said);
+            AnswerValue::List(keys)
+        } else {
+            AnswerValue::Text(said)
+        };
+        Act::Give(value, vec![asked])
+    }
+
+    /// True if the person's own words can be an answer here.
+    pub fn takes_words(&self) -> bool {
+        self.draft.part().is_some_and(PartDraft::takes_words)
+    }
+
+    /// Inserts pasted text, or text of the editor, as the person's own words. Pasted text is never treated as keys.
+    pub fn insert(&mut self, text: &str, replaces: bool) -> Act {
+        let Some(part) = self.draft.part_mut() else { return Act::Nothing };
+        if !choose_words(part) {
+            return ONLY_OPTIONS;
+        }
+        if replaces {
+            part.words = text_window::area("");
+        }
+        part.words.insert_str(text);
+        Act::Nothing
+    }
+}
+
+/// The number of lines that the text scrolls at once.
+const PAGE: usize = 8;
+const ONLY_OPTIONS: Act = Act::Say(Cow::Borrowed("only the options count here: choose one, decline with d, or ask back with b"));
+
+/// The command that a single letter gives while an option is chosen.
+fn command(c: char) -> Option<Act> {
+    Some(match c {
+        'n' => Act::Ask(Purpose::Note, Some(c)),
+        'N' => Act::Ask(Purpose::Note, None),
+        'b' => Act::Ask(Purpose::AskBack, Some(c)),
+        'd' => Act::Ask(Purpose::Decline, Some(c)),
+        _ => return None,
+    })
+}
+
+/// Handles a character while an option is chosen. A digit chooses, a few letters are commands, and any other character begins the person's
+/// own words.
+fn typed(part: &mut PartDraft, c: char) -> Act {
+    if part.part.kind() == Kind::YesNo {
+        return match c {
+            '1' | '2' => {
+                part.choose(if c == '1' { Choosable::Yes } else { Choosable::No });
+                Act::Nothing
+            }
+            _ if part.add_letter(c) => Act::Nothing,
+            _ => command(c).filter(|_| part.takes_commands()).unwrap_or_else(|| {
+                part.add_other_letter(c);
+                Act::Say(Cow::Borrowed("y or n, then enter; d declines, b asks back, N adds a note; backspace takes a letter back"))
+            }),
+        };
+    }
+    if c.is_ascii_digit() {
+        if let Some(line) = part.by_digit(c) {
+            part.choose(line);
+            if let (Choosable::Option(n), true) = (line, part.is_multiple())
+                && !part.marked.remove(&n)
+            {
+                part.marked.insert(n);
+            }
+            return Act::Nothing;
+        }
+        if part.keys_are_numbers() || part.lines().len() < 10 {
+            return Act::Say(Cow::Borrowed("no option has this number"));
+        }
+    }
+    if let Some(act) = command(c) {
+        return act;
+    }
+    if !choose_words(part) {
+        return ONLY_OPTIONS;
+    }
+    part.words.insert_char(c);
+    Act::Nothing
+}
+
+fn choose_words(part: &mut PartDraft) -> bool {
+    part.choose(Choosable::Words)
+}

@@ -1,0 +1,325 @@
+//! Opens the screen, and waits for keys and for changes of the mailbox. At the end, stores the drafts that were not sent. It waits a moment
+//! for other machines that have not decided yet, and tells the person.
+#![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
+
+use std::io::{self, BufWriter};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use ratatui::Terminal;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::app::{App, Place, Until, Wish};
+use crate::draw;
+use crate::question::kept_drafts::{self, KeptDraft};
+use crate::sender::{self, Others, RoundAt, Sender};
+use crate::sent::from_here::SentAnswer;
+use crate::waking::Waking;
+use askbox_cli::ask_answer::{editor, question_text};
+use askbox_cli::person::Decision;
+use askbox_cli::program::{self, Context};
+use askbox_cli::terminal::columns;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::who::presence;
+use askbox_peers::machines::offer_state::Stands;
+
+/// The time for reading questions before the first picture, and then between two looks at the keys.
+const FIRST_READ: Duration = Duration::from_millis(8);
+const READ_FOR: Duration = Duration::from_millis(5);
+/// The minimum time between two pictures while many questions are being read.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// The exit status after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// The time for storing drafts once the terminal is gone.
+const KEEPS_WITHIN: Duration = Duration::from_secs(2);
+
+/// A picture of at most this many bytes reaches the terminal in one piece, so that the person never sees a half picture.
+const ONE_PICTURE: usize = 64 << 10;
+
+/// Shows the inbox until the person leaves it. Returns the exit status. `person` gives the answers. With `open`, that workflow's question
+/// is opened first.
+///
+/// # Errors
+/// If the mailbox cannot be read, or the terminal cannot be used.
+pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&Address>) -> Result<u8> {
+    let mut waking = Waking::new(mailbox)?;
+    let others = Others::connect(context, waking.ringer()?);
+    let mut app = App::new(Sender { mailbox, others: &others, person }, open)?;
+    app.only_signed = context.only_signed_answers_count();
+    show(&mut app, &mut waking)
+}
+
+/// The person's reaction to one question that [`ask`] shows.
+#[derive(Debug)]
+pub enum Asked {
+    /// The person decided.
+    Decided(Decision),
+    /// The person left the question open.
+    LeftOpen,
+    /// The person ended the program with Ctrl-C.
+    Interrupted,
+}
+
+/// Asks one question, and returns the person's decision without sending it.
+///
+/// # Errors
+/// If the mailbox cannot be read, or the terminal cannot be used.
+pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
+    let person = Caller::person(program::user(), sender::CHANNEL)?;
+    let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
+    let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
+    app.until = Until::Decided(None);
+    let status = show(&mut app, &mut waking)?;
+    Ok(match app.until {
+        Until::Decided(Some(decision)) => Asked::Decided(decision),
+        _ if status == INTERRUPTED => Asked::Interrupted,
+        _ => Asked::LeftOpen,
+    })
+}
+
+fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
+    let mailbox = app.sender.mailbox;
+    // A person who sees new questions here is not notified elsewhere immediately.
+    let _present = presence::announce_person(mailbox);
+    end_with_the_terminal()?;
+    let mut canvas = Canvas::enter()?;
+    let result = follow_keys(mailbox, app, waking, &mut canvas);
+    let kept = keep_unsent(app);
+    if waking.is_without_terminal() {
+        // There is no screen to restore, and nobody to tell.
+        std::process::exit(129);
+    }
+    drop(canvas);
+    tell(app, &kept);
+    result
+}
+
+fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas: &mut Canvas) -> Result<u8> {
+    app.read(Instant::now() + FIRST_READ);
+    let (mut dirty, mut drawn, mut right_until) = (true, None::<Instant>, None);
+    loop {
+        let is_late = right_until.is_some_and(|at| at <= Instant::now());
+        // While many questions are being read, a picture is soon out of date.
+        let may_wait = !dirty && app.waiting.is_behind() && drawn.is_some_and(|at| at.elapsed() < DRAW_EVERY);
+        if (dirty || is_late || app.picture_is_old) && !may_wait {
+            app.settle();
+            right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
+            app.gate.drawn();
+            if drawn.is_none() || is_late {
+                app.look_for_a_watcher();
+            }
+            // The first picture was drawn before it was known that no watcher runs, so another one follows.
+            app.picture_is_old = drawn.is_none() && app.has_watcher == Some(false);
+            (dirty, drawn) = (false, Some(Instant::now()));
+        }
+        if !app.picture_is_old {
+            let until = [app.reads_at(), app.keeps_at(), right_until].into_iter().flatten().min();
+            waking.sleep(until)?;
+        }
+        if waking.is_over() {
+            return Ok(INTERRUPTED);
+        }
+        for event in waking.keys().map_err(|e| terminal_failed(&e))? {
+            dirty = true;
+            let wish = match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
+                Event::Paste(text) => app.paste(&text),
+                _ => Wish::Nothing,
+            };
+            match wish {
+                Wish::Nothing => {}
+                Wish::Leave(status) => return Ok(status),
+                Wish::Edit(text) => {
+                    app.keep_drafts();
+                    match canvas.left(|| edit(app, &text))? {
+                        Ok(text) => app.edited(&text),
+                        Err(e) => app.said = sender::in_one_line(e),
+                    }
+                }
+                Wish::Follow(workflow) => {
+                    if let Some(problem) = canvas.left(|| follow(mailbox, &workflow))? {
+                        app.said = problem;
+                    }
+                }
+            }
+            app.typed();
+        }
+        if app.keeps_at().is_some_and(|at| at <= Instant::now()) {
+            app.keep_drafts();
+            // Storing the drafts may have produced a message.
+            dirty = true;
+        }
+        let changes = waking.changes();
+        if !changes.is_none() {
+            mailbox.check_in_place()?;
+            app.follow(changes)?;
+        }
+        dirty |= app.follow_others();
+        app.picture_is_old |= app.read(Instant::now() + READ_FOR);
+    }
+}
+
+/// Opens the editor on the person's words, with the question below them.
+fn edit(app: &App<'_>, text: &str) -> Result<String> {
+    let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
+    let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
+    let below = question_text::round(mailbox, &opened.shown.round, app.only_signed);
+    editor::write_from(text, &below, ".md").map(|draft| draft.text)
+}
+
+/// Follows the log of a workflow until Ctrl-C. Returns `Some` with the problem if that failed.
+fn follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("relaunch")).filter(|program| program.exists());
+    let mut command = Command::new(beside.unwrap_or_else(|| "relaunch".into()));
+    command.arg("logs").arg(workflow.as_str()).arg("--follow").arg("--mailbox").arg(mailbox.root());
+    program::say(&format!("the log of {workflow}; Ctrl-C leads back to the inbox\n"));
+    match command.status() {
+        Err(e) => Some(format!("cannot run relaunch: {e}; see the log with: relaunch logs {workflow}")),
+        Ok(status) if status.signal() == Some(signal_hook::consts::SIGINT) || status.code() == Some(INTERRUPTED.into()) => None,
+        // The log has ended by itself, so the person gets time to read it.
+        Ok(_) => {
+            program::say("press enter to go back to the inbox\n");
+            let _ = io::stdin().read_line(&mut String::new());
+            None
+        }
+    }
+}
+
+/// Ends the program when its terminal is gone. There is no screen to restore then, and `crossterm` would read the end of its input for
+/// ever. SIGHUP does not always come, and may be ignored.
+fn end_with_the_terminal() -> Result<()> {
+    askbox_mailbox::thread::start(|| {
+        let stdin = io::stdin();
+        let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+        while !fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            if poll(&mut fds, None).is_err_and(|e| e != Errno::INTR) {
+                return;
+            }
+        }
+        // Wait until the typed text is stored.
+        std::thread::sleep(KEEPS_WITHIN);
+        std::process::exit(129);
+    })
+    .map(drop)
+}
+
+/// The terminal's alternate screen. Dropping it restores what was shown before.
+struct Canvas {
+    terminal: Terminal<CrosstermBackend<BufWriter<io::Stdout>>>,
+    /// True if the terminal may show the last picture differently than it was drawn.
+    is_unsure: bool,
+}
+
+impl Canvas {
+    fn enter() -> Result<Self> {
+        open_screen().map_err(|e| terminal_failed(&e))?;
+        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, io::stdout())));
+        terminal.map(|terminal| Self { terminal, is_unsure: false }).map_err(|e| {
+            close_screen();
+            terminal_failed(&e)
+        })
+    }
+
+    /// Draws the screen. Returns how long the picture stays right if nothing happens.
+    fn draw(&mut self, app: &App<'_>) -> Result<Option<Duration>> {
+        let mut right_for = None;
+        // Without this, words of one question could remain on the screen of the next one.
+        if std::mem::take(&mut self.is_unsure) {
+            self.wipe().map_err(|e| terminal_failed(&e))?;
+        }
+        let drawn = self.terminal.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
+        self.is_unsure = drawn.buffer.content().iter().any(|cell| !cell.symbol().chars().all(columns::is_sure));
+        Ok(right_for)
+    }
+
+    /// Empties the screen, so that the next picture is drawn as a whole. [`Terminal::clear`] would ask the terminal for the position of its
+    /// cursor, and take typed keys for the reply.
+    fn wipe(&mut self) -> io::Result<()> {
+        self.terminal.backend_mut().clear_region(ClearType::All)?;
+        self.terminal.swap_buffers();
+        Ok(())
+    }
+
+    /// Gives the screen to another program, and takes it back afterwards.
+    fn left<T>(&mut self, with: impl FnOnce() -> T) -> Result<T> {
+        close_screen();
+        let result = with();
+        open_screen().and_then(|()| self.wipe()).map_err(|e| terminal_failed(&e))?;
+        Ok(result)
+    }
+}
+
+impl Drop for Canvas {
+    fn drop(&mut self) {
+        close_screen();
+    }
+}
+
+fn open_screen() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+fn close_screen() {
+    let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+fn terminal_failed(e: &io::Error) -> Error {
+    Error::failed(format!("cannot use this terminal: {e}"), "answer without the inbox: ask-answer list, then see ask-answer --help")
+}
+
+/// The maximum time that the end waits for offers on their way.
+const DECIDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The round of a draft, and the file where it was stored, or the error.
+pub struct Left(RoundAt, Result<PathBuf>);
+
+/// Stores typed text that was not sent, and answers whose machine may not have received them.
+fn keep_unsent(app: &mut App<'_>) -> Vec<Left> {
+    app.unsent().iter().map(|kept: &KeptDraft| Left(kept.at(), kept.keep())).collect()
+}
+
+/// Waits for the offers. Tells the person how they ended, and where the drafts are.
+pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
+    let (under_way, before) = (app.sent.under_way(), app.sent.open());
+    if !under_way.is_empty() {
+        program::say("waiting a moment for what was sent to other machines …\n");
+        app.sender.others.settle(&under_way, DECIDED_WITHIN);
+        app.follow_others();
+    }
+    let (mut is_accepted, mut lines) = (Vec::new(), Vec::new());
+    for given in before.iter().filter_map(|n| app.sent.all().get(*n)) {
+        if given.told().is_some_and(|told| told.stands == Stands::Accepted) {
+            is_accepted.push(given.at.clone());
+        }
+        lines.extend(given.left_behind().or_else(|| given.news()));
+    }
+    for Left(at, kept) in drafts.iter().filter(|Left(at, _)| !is_accepted.contains(at)) {
+        let stands = app.sent.offered_for(at).and_then(SentAnswer::told).map(|told| told.stands);
+        let what = match stands {
+            Some(Stands::Sent | Stands::Unconfirmed) => "your answer is not accepted yet",
+            Some(Stands::Refused) => "your answer was not accepted",
+            _ => "what you typed was not sent",
+        };
+        lines.push(match kept {
+            Ok(path) => format!("{}: {what}; it is kept in {}", at.address(), path.display()),
+            Err(e) => format!("{}: {what}, and cannot be kept: {}", at.address(), program::message(e)),
+        });
+    }
+    is_accepted.iter().for_each(kept_drafts::forget);
+    lines.iter().for_each(|line| program::say(&format!("{line}\n")));
+}

@@ -1,0 +1,77 @@
+//! Reads and changes this machine's mailbox.
+
+use crate::sender::{RoundAt, Seen, Sent, ShownQuestion};
+use askbox_cli::ask_answer::{answering, question_text};
+use askbox_cli::program;
+use askbox_mailbox::documents::shown::is_same;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::transitions::undo;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
+
+pub(super) fn send(mailbox: &Mailbox, person: &Caller, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
+    // The person has already been asked about words that are close to an option.
+    let decision = Decision::by(person, On::question(&shown.round.id, shown.question())?).in_own_words();
+    let accepted = accept::answer(mailbox, &shown.round.id.workflow, decision, answer)?;
+    let words = match accepted.answer.value {
+        Some(_) => answering::acknowledged(&accepted),
+        None => accepted.answer.word().into(),
+    };
+    Ok(Sent { at: RoundAt::here(accepted.round), words, warning: accepted.warning, offer: None })
+}
+
+pub(super) fn undo(mailbox: &Mailbox, person: &Caller, round: &RoundId) -> Result<String> {
+    undo::undo(mailbox, &round.workflow, Some(round.question), person.by()).map(|undone| undone.answer)
+}
+
+/// True if no run has claimed the answer of a workflow.
+pub(super) fn is_unclaimed(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+    disk::exists(mailbox.document(Folder::Answered, workflow))
+}
+
+pub(super) fn look<T>(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T,
+) -> Option<T> {
+    match read_question::pending(mailbox, workflow) {
+        Err(e) if e.is_missing_file() => None,
+        Ok(document) => Some(look(Ok(Seen { id: document.typed.question_id, question: &document.typed }))),
+        Err(e) => Some(look(Err(program::message(&e)))),
+    }
+}
+
+/// The waiting question of a workflow.
+pub(super) fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
+    let document = read_question::pending(mailbox, workflow)?;
+    let id = round::of_pending(mailbox, &document.typed)?;
+    Ok(Round { folder: Folder::Pending, id, document })
+}
+
+/// Checks that a question still waits in the form that was shown. `Err` says how it ended.
+pub(super) fn still_waits(mailbox: &Mailbox, shown: &ShownQuestion) -> std::result::Result<(), String> {
+    let RoundId { workflow, .. } = &shown.round.id;
+    match pending(mailbox, workflow) {
+        Ok(now) if now.id != shown.round.id => Err(format!("{workflow} asks another question by now")),
+        Ok(now) if !is_same(&now.document.typed, shown.question()) => Err(format!("{workflow} was changed while you read it")),
+        Ok(_) => Ok(()),
+        Err(e) if e.is_missing_file() => Err(fate(mailbox, workflow)),
+        Err(e) => Err(program::message(&disk::explain_missing(e))),
+    }
+}
+
+/// Says how a workflow's last question ended.
+pub(super) fn fate(mailbox: &Mailbox, workflow: &WorkflowId) -> String {
+    match answering::question(mailbox, workflow) {
+        // This question was asked afterwards.
+        Ok(found) if found.folder == Folder::Pending => format!("{workflow} asks another question by now"),
+        Ok(found) => {
+            let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who()));
+            format!("{workflow}: {}{who}", question_text::state(&found))
+        }
+        Err(e) => program::message(&e),
+    }
+}

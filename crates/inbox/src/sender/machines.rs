@@ -1,0 +1,194 @@
+//! The state of other machines at one moment. A picture is drawn from it, and it is compared with the next state. A question of another
+//! machine can be opened once that machine has reported.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::sender::Others;
+use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::id::WorkflowId;
+use askbox_peers::known::{HostView, Reach};
+use askbox_peers::state::WayView;
+use askbox_peers::{Peers, Progress, RemoteQuestion, machines};
+
+/// The state of other machines.
+#[derive(Debug, Default)]
+pub struct Machines {
+    /// The machines, sorted by name.
+    machines: Vec<HostView>,
+    /// The databases, which name their machines themselves.
+    ways: Vec<WayView>,
+    /// The progress of the answers that were offered from here.
+    offers: HashMap<Uuid, Progress>,
+    /// The reason why no machine is shown.
+    problem: Option<String>,
+    /// True if it is known which machines exist.
+    is_open: bool,
+}
+
+impl Machines {
+    pub(super) fn seen_by(peers: &Peers, offered: &[Uuid]) -> Self {
+        let offers = offered.iter().filter_map(|id| Some((*id, peers.progress(*id)?))).collect();
+        Self { machines: peers.view(), ways: peers.ways(), offers, problem: None, is_open: true }
+    }
+
+    pub(super) fn without(problem: String) -> Self {
+        Self { problem: Some(problem), ..Self::nobody() }
+    }
+
+    /// The state without any other machines.
+    pub(super) fn nobody() -> Self {
+        Self { is_open: true, ..Self::default() }
+    }
+
+    /// True if the screen would look the same. A machine that only reports again that it is there changes nothing.
+    pub(super) fn looks_like(&self, other: &Self) -> bool {
+        let same = |(a, b): (&HostView, &HostView)| {
+            (&a.host, &a.reach, a.left_out, a.is_waited_for, &a.no_mailbox, &a.undecided)
+                == (&b.host, &b.reach, b.left_out, b.is_waited_for, &b.no_mailbox, &b.undecided)
+                && a.questions.len() == b.questions.len()
+                && a.questions.iter().zip(&b.questions).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        self.machines.len() == other.machines.len()
+            && self.machines.iter().zip(&other.machines).all(same)
+            && (&self.ways, &self.offers, &self.problem) == (&other.ways, &other.offers, &other.problem)
+            && self.is_open == other.is_open
+    }
+
+    /// The questions that came, went or changed since `before`.
+    fn changes_since(&self, before: &Self) -> Vec<Address> {
+        let all = |view: &Self| -> HashMap<(HostName, WorkflowId), Arc<RemoteQuestion>> {
+            let questions = view.machines.iter().flat_map(|machine| &machine.questions);
+            questions.map(|question| ((question.host.clone(), question.workflow.clone()), Arc::clone(question))).collect()
+        };
+        let (mut gone, mut changed) = (all(before), Vec::new());
+        for (name, question) in all(self) {
+            if gone.remove(&name).is_none_or(|known| !Arc::ptr_eq(&known, &question)) {
+                changed.push(name);
+            }
+        }
+        let changed = changed.into_iter().chain(gone.into_keys());
+        changed.map(|(host, workflow)| Address { host: Some(host), workflow }).collect()
+    }
+
+    /// The addresses of all waiting questions.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
+        self.machines.iter().flat_map(|machine| machine.questions.iter().map(|question| question.address()))
+    }
+
+    pub fn machine(&self, host: &HostName) -> Option<&HostView> {
+        let at = self.machines.binary_search_by(|machine| machine.host.cmp(host)).ok()?;
+        self.machines.get(at)
+    }
+
+    /// The waiting question of a workflow on a machine, if it is known.
+    pub fn question(&self, host: &HostName, workflow: &WorkflowId) -> Option<&Arc<RemoteQuestion>> {
+        let questions = &self.machine(host)?.questions;
+        questions.get(questions.binary_search_by(|question| question.workflow.cmp(workflow)).ok()?)
+    }
+
+    /// Returns how far an answer has come that was sent from here to another machine.
+    pub fn progress(&self, offer: Uuid) -> Option<&Progress> {
+        self.offers.get(&offer)
+    }
+
+    /// True if this machine is being asked: it was not reached yet, and no attempt has failed.
+    pub fn is_asked(&self, host: &HostName) -> bool {
+        match self.machine(host) {
+            Some(machine) => machine.reach == Reach::Connecting,
+            // A database may know this machine.
+            None => !self.is_open || self.ways.iter().any(|view| view.way.reach == Reach::Connecting),
+        }
+    }
+
+    /// True if there are no other machines.
+    pub fn is_nobody(&self) -> bool {
+        self.machines.is_empty() && self.ways.is_empty()
+    }
+
+    /// The machines that are being tried for the first time.
+    pub fn being_asked(&self) -> Vec<&str> {
+        let of_ways = self.ways.iter().filter(|view| view.way.reach == Reach::Connecting).map(|view| view.name.as_str());
+        let machines = self.machines.iter().filter(|machine| machine.reach == Reach::Connecting).map(|machine| machine.host.as_str());
+        of_ways.chain(machines).collect()
+    }
+
+    /// One line about machines that are not reached, or that have more questions than are kept here.
+    pub fn note(&self) -> Option<String> {
+        if let Some(problem) = &self.problem {
+            return Some(format!("other machines are not shown: {problem}"));
+        }
+        let is_lost = |reach: &Reach| matches!(reach, Reach::Unreachable { .. });
+        let ways = self.ways.iter().filter(|view| is_lost(&view.way.reach));
+        let ways = ways.filter_map(|view| Some((view.name.as_str(), machines::silence(&view.name, &view.way.reach)?)));
+        let lost = self.machines.iter().filter(|machine| is_lost(&machine.reach));
+        // Each reason is named only once: if a database is not reached, its machines add no reason of their own.
+        let lost: Vec<_> = ways.chain(lost.filter_map(|machine| Some((machine.host.as_str(), machines::staleness(machine)?)))).collect();
+        let lost = match lost.as_slice() {
+            [] => None,
+            [(_, why)] => Some(why.clone()),
+            many => Some(format!("not reached: {}", many.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))),
+        };
+        let more = self.machines.iter().filter(|machine| machine.left_out > 0);
+        let more = more.map(|machine| format!("{} has {} more questions than are shown here", machine.host, machine.left_out));
+        let all: Vec<_> = lost.into_iter().chain(self.machines.iter().filter_map(machines::no_mailbox)).chain(more).collect();
+        Some(all.join(" · ")).filter(|note| !note.is_empty())
+    }
+}
+
+/// The news of other machines.
+#[derive(Debug)]
+pub struct Heard {
+    /// The state of other machines that is on the screen.
+    pub now: Arc<Machines>,
+    /// The question to open first.
+    wanted: Option<Address>,
+}
+
+/// The state of the question to open first.
+#[derive(Debug)]
+pub enum Wanted {
+    /// Its machine has reported the question, or has been asked without success.
+    Opens(Address),
+    /// Its machine is being asked.
+    Waits(Address),
+}
+
+impl Heard {
+    pub fn new(others: &Others) -> Self {
+        Self { now: others.latest(), wanted: None }
+    }
+
+    /// Takes in the latest reports. Returns the questions that came, went or changed, or `None` without news.
+    pub fn follow(&mut self, others: &Others) -> Option<Vec<Address>> {
+        let latest = others.latest();
+        if Arc::ptr_eq(&latest, &self.now) {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.now, latest);
+        Some(self.now.changes_since(&before))
+    }
+
+    /// Requests that a question of another machine is opened once that machine has reported.
+    pub fn want(&mut self, address: &Address) {
+        self.wanted = Some(address.clone());
+    }
+
+    /// Cancels that request, because the person does something else.
+    pub fn want_nothing(&mut self) {
+        self.wanted = None;
+    }
+
+    /// The state of the wanted question. Once it can be opened, it is no longer wanted.
+    pub fn wanted(&mut self) -> Option<Wanted> {
+        let address = self.wanted.take()?;
+        let host = address.host.as_ref()?;
+        if self.now.question(host, &address.workflow).is_some() || !self.now.is_asked(host) {
+            return Some(Wanted::Opens(address));
+        }
+        self.wanted = Some(address.clone());
+        Some(Wanted::Waits(address))
+    }
+}

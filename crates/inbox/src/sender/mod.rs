@@ -1,0 +1,166 @@
+//! Reads questions and sends answers, in this machine's mailbox or on another machine. The rest of the inbox uses an address, and need not
+//! know which of the two it is.
+//!
+//! - `here`: reads and changes this machine's mailbox
+//! - `others`: the connections to other machines, and the offers of answers to them
+//! - `machines`: the state of other machines at one moment, and a question that is opened once its machine has reported
+
+mod here;
+pub mod machines;
+mod others;
+
+pub use others::Others;
+
+use uuid::Uuid;
+
+use askbox_cli::person::Decision;
+use askbox_cli::program;
+use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{QuestionId, RoundId};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Mailbox, Question, disk};
+
+/// The channel recorded with answers from here.
+pub(super) const CHANNEL: &str = "inbox";
+
+/// The person who decides, and the mailbox and machines that take the decision.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender<'a> {
+    pub mailbox: &'a Mailbox,
+    pub others: &'a Others,
+    pub person: &'a Caller,
+}
+
+/// A question of the list.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The round, or `None` for a question that was made by hand here.
+    pub id: Option<QuestionId>,
+    pub question: &'a Question,
+}
+
+/// An answer that was sent.
+#[derive(Debug)]
+pub struct Sent {
+    pub at: RoundAt,
+    /// The answer in a few words.
+    pub words: String,
+    pub warning: Option<String>,
+    /// The offer, if another machine decides. It does not count as an answer until then.
+    pub offer: Option<Offered>,
+}
+
+/// An answer that was offered to another machine.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    pub id: Uuid,
+    /// The question in one line.
+    pub title: String,
+    /// The words that announce the answer once it counts.
+    pub acknowledged: String,
+    pub note: Option<String>,
+}
+
+impl Sender<'_> {
+    /// Sends a decision about the question that was shown. If another question has taken its place, fails.
+    pub fn send(self, shown: &ShownQuestion, decision: Decision) -> Result<Sent> {
+        let answer = decision.given_by(self.person);
+        match &shown.host {
+            None => here::send(self.mailbox, self.person, shown, answer),
+            Some(host) => self.others.send(self.person, host, shown, answer),
+        }
+    }
+
+    /// Takes an answer back, if no run has claimed it yet.
+    pub fn undo(self, at: &RoundAt) -> Result<String> {
+        match &at.host {
+            None => here::undo(self.mailbox, self.person, &at.round),
+            Some(host) => Err(others::cannot_be_taken_back(host, &at.round.workflow)),
+        }
+    }
+
+    /// True if no run has claimed the answer of a round of this machine. Answers of another machine are taken back on that machine.
+    pub fn is_unclaimed(self, at: &RoundAt) -> bool {
+        at.host.is_none() && here::is_unclaimed(self.mailbox, &at.round.workflow)
+    }
+
+    /// Passes the waiting question at an address to `look`, or the reason why it cannot be read. Returns the result of `look`, or `None` if
+    /// no question waits.
+    pub fn look<T>(self, address: &Address, look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T) -> Option<T> {
+        match &address.host {
+            None => here::look(self.mailbox, &address.workflow, look),
+            Some(host) => self.others.latest().question(host, &address.workflow).map(|question| look(others::seen(question))),
+        }
+    }
+
+    /// The question that now waits at an address.
+    pub fn pending(self, address: &Address) -> Result<ShownQuestion> {
+        match &address.host {
+            None => here::pending(self.mailbox, &address.workflow).map(|round| ShownQuestion { host: None, round }),
+            Some(host) => self.others.pending(host, &address.workflow),
+        }
+    }
+
+    /// Checks that a question still waits in the form that was shown. `Err` says how it ended.
+    pub fn still_waits(self, shown: &ShownQuestion) -> std::result::Result<(), String> {
+        match &shown.host {
+            None => here::still_waits(self.mailbox, shown),
+            Some(host) => self.others.still_waits(host, shown),
+        }
+    }
+
+    /// Turns an error of [`Self::pending`] into a sentence that says why no question waits at an address.
+    pub fn why_not(self, address: &Address, error: Error) -> String {
+        if address.host.is_none() && error.is_missing_file() { here::fate(self.mailbox, &address.workflow) } else { in_one_line(error) }
+    }
+}
+
+/// An error as one line.
+pub fn in_one_line(error: Error) -> String {
+    program::message(&disk::explain_missing(error))
+}
+
+/// A round of this machine or of another one. Rounds on two machines may have the same ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RoundAt {
+    /// The other machine, or `None` for this one.
+    pub host: Option<HostName>,
+    /// The round on its machine.
+    pub round: RoundId,
+}
+
+impl RoundAt {
+    /// A round of this machine.
+    pub fn here(round: RoundId) -> Self {
+        Self { host: None, round }
+    }
+
+    /// The address where its question waits or waited.
+    pub fn address(&self) -> Address {
+        Address { host: self.host.clone(), workflow: self.round.workflow.clone() }
+    }
+}
+
+/// A question as it was read. The person's answer is for exactly this question, and not for one that took its place.
+#[derive(Debug)]
+pub struct ShownQuestion {
+    /// The other machine, or `None` for this one.
+    pub host: Option<HostName>,
+    pub round: Round,
+}
+
+impl ShownQuestion {
+    pub fn at(&self) -> RoundAt {
+        RoundAt { host: self.host.clone(), round: self.round.id.clone() }
+    }
+
+    pub fn address(&self) -> Address {
+        Address { host: self.host.clone(), workflow: self.round.id.workflow.clone() }
+    }
+
+    pub fn question(&self) -> &Question {
+        &self.round.document.typed
+    }
+}

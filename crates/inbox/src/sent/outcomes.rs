@@ -1,0 +1,178 @@
+//! The second pane of the inbox: the answered questions and their state. The answers that were sent to other machines from this screen come
+//! first. The work of their runs is shown only on those machines.
+
+use std::time::{Duration, Instant};
+
+use crate::sender::RoundAt;
+use crate::sent::from_here::SentAnswer;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::listing::past_rounds;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{AnswerValue, Mailbox, text};
+use askbox_peers::machines::offer_state::Stands;
+use askbox_run::attempt::record;
+use askbox_run::view::history::{self, HistoryEntry};
+use askbox_run::view::status::{self, Standing};
+
+/// The number of rounds that are shown, the newest first.
+const SHOWN: usize = 100;
+
+/// The minimum time between two readings of the answered rounds.
+const READ_EVERY: Duration = Duration::from_millis(300);
+
+/// The rounds that were answered or are over, and the chosen one.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    pub rows: Vec<Outcome>,
+    pub at: usize,
+    /// The time since which the rows may be out of date.
+    old_since: Option<Instant>,
+}
+
+/// The state of an answered round.
+#[derive(Debug, Clone, Copy)]
+pub enum OutcomeState {
+    /// The state of a round on this machine.
+    Here(Standing),
+    /// The state of an offer to another machine.
+    There(Stands),
+}
+
+impl OutcomeState {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Here(standing) => standing.word(),
+            Self::There(stands) => stands.word(),
+        }
+    }
+}
+
+/// One round that was answered or is over.
+#[derive(Debug)]
+pub struct Outcome {
+    pub at: RoundAt,
+    pub state: OutcomeState,
+    /// The time since it entered its state, such as `3m`.
+    pub since: String,
+    pub question: String,
+    pub answer: String,
+    /// The time when the answer began to count.
+    accepted_at: Option<Time>,
+    /// The details, line by line: the reason for its state, what to do, the cost, the result.
+    pub details: Vec<(&'static str, String)>,
+}
+
+impl Outcomes {
+    /// Reads the rounds. The chosen round stays chosen.
+    pub fn read(mailbox: &Mailbox, sent: &[SentAnswer], before: Option<&Self>) -> Self {
+        let found = past_rounds::newest_first(mailbox, None, None, Some(SHOWN));
+        let entries = found.filter_map(|round| history::entry(mailbox, &round.ok()?).ok().flatten());
+        let rows: Vec<_> = sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(outcome)).collect();
+        let chosen = before.and_then(Self::chosen).map(|chosen| chosen.at.clone());
+        let at = chosen.and_then(|at| rows.iter().position(|row| row.at == at)).unwrap_or(0);
+        let mut outcomes = Self { rows, at, old_since: None };
+        outcomes.look_at_chosen(mailbox);
+        outcomes
+    }
+
+    /// Notes that a round may have changed its state.
+    pub fn grow_old(&mut self) {
+        self.old_since.get_or_insert_with(Instant::now);
+    }
+
+    /// The time to read the rounds again.
+    pub fn reads_at(&self) -> Option<Instant> {
+        self.old_since.map(|since| since + READ_EVERY)
+    }
+
+    pub fn chosen(&self) -> Option<&Outcome> {
+        self.rows.get(self.at)
+    }
+
+    pub fn step(&mut self, mailbox: &Mailbox, by: isize) {
+        self.at = self.at.saturating_add_signed(by).min(self.rows.len().saturating_sub(1));
+        self.look_at_chosen(mailbox);
+    }
+
+    /// Reads the details that only the record and the events of the run contain. Reads them for the chosen round alone, because events may
+    /// be long.
+    fn look_at_chosen(&mut self, mailbox: &Mailbox) {
+        let Some(row) = self.rows.get_mut(self.at) else { return };
+        let OutcomeState::Here(standing) = row.state else { return };
+        let of_run = [("steps", Some(steps(mailbox, row, standing))), ("refused", refused(mailbox, &row.at.round))];
+        for (name, value) in of_run.into_iter().filter_map(|(name, value)| Some((name, value?))).rev() {
+            row.details.retain(|(other, _)| *other != name);
+            row.details.insert(0, (name, value));
+        }
+    }
+}
+
+/// The row of an answer that was sent from here to another machine.
+fn offered(given: &SentAnswer) -> Option<Outcome> {
+    let (told, offer) = (given.told()?, given.offer.as_ref()?);
+    let since = time::human(time::since(offer.sent_at));
+    let step = if told.stands == Stands::Sent { format!("not yet {}", told.step) } else { told.step };
+    let first = if told.stands == Stands::NotSent { "not sent" } else { "sent" };
+    let details = [
+        ("steps", format!("{first} {since} ago → {step}")),
+        ("answer", offer.words.clone()),
+        ("note", offer.offered.note.clone().unwrap_or_default()),
+        ("why", told.why),
+        ("to do", told.todo),
+    ];
+    Some(Outcome {
+        at: given.at.clone(),
+        state: OutcomeState::There(told.stands),
+        since,
+        question: offer.offered.title.clone(),
+        answer: offer.words.clone(),
+        accepted_at: None,
+        details: details.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
+    })
+}
+
+fn outcome(entry: HistoryEntry) -> Option<Outcome> {
+    let status = entry.status;
+    let round = RoundId { workflow: status.workflow_id.clone(), question: status.question_id? };
+    let mut details = Vec::new();
+    let mut tell = |name, value: Option<String>| details.extend(value.filter(|v| !v.is_empty()).map(|value| (name, value)));
+    let answer = entry.answer.map(|given| given.answer);
+    let said = answer.as_ref().map_or(String::new(), |answer| match &answer.value {
+        Some(value) => text::excerpt(&AnswerValue::to_text(value), 200),
+        None => answer.word().into(),
+    });
+    let accepted_at = answer.as_ref().and_then(|answer| answer.at);
+    tell("answer", answer.as_ref().map(|answer| format!("{said} ({})", answer.who())));
+    tell("note", answer.and_then(|answer| answer.note));
+    tell("why", status.why.clone());
+    tell("to do", status.todo.clone());
+    tell("attempt", status.attempt.map(|n| n.to_string()));
+    tell("cost", status.cost_usd.map(|cost| format!("${cost:.4}")));
+    tell("result", status.result.clone());
+    Some(Outcome {
+        at: RoundAt::here(round),
+        state: OutcomeState::Here(status.state),
+        since: status.since.map_or_else(|| "-".into(), |at| time::human(time::since(at))),
+        question: text::excerpt(&status.question, 200),
+        answer: said,
+        accepted_at,
+        details,
+    })
+}
+
+/// The progress of the round: accepted, launched, and ended, each with its age.
+fn steps(mailbox: &Mailbox, row: &Outcome, standing: Standing) -> String {
+    let ago = |at: Time| format!("{} ago", time::human(time::since(at)));
+    let run = record::latest(mailbox, &row.at.round).ok().flatten();
+    let launched = run.as_ref().and_then(|run| run.progress.started_at).map(|at| format!("launched {}", ago(at)));
+    let end = (!matches!(standing, Standing::Answered | Standing::Running)).then(|| format!("{} {} ago", row.state.word(), row.since));
+    let accepted = row.accepted_at.map(|at| format!("accepted {}", ago(at)));
+    [accepted, launched, end].into_iter().flatten().collect::<Vec<_>>().join(" → ")
+}
+
+/// A line about the tool calls that were refused to the run.
+fn refused(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
+    let refused = status::work_of(mailbox, round).ok()?.refused?;
+    let calls = if refused.calls == 1 { "1 tool call".to_owned() } else { format!("{} tool calls", refused.calls) };
+    Some(format!("{calls}; see: relaunch status {}", round.workflow))
+}

@@ -1,0 +1,154 @@
+//! A text that the inbox asks for in a separate window: a filter, a reason, a note.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Style;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use serde::{Deserialize, Serialize};
+
+use askbox_cli::person::Act;
+
+/// A window that asks for a text.
+#[derive(Debug)]
+pub struct Asking {
+    pub purpose: Purpose,
+    pub area: TextArea<'static>,
+    /// The letter that opened an empty window over a question. It may have been meant as the beginning of a word.
+    pub letter: Option<char>,
+}
+
+/// Words that often begin an answer, with the letter that opens the note.
+const ANSWERS_WITH_N: [&str; 9] = ["no", "none", "not", "nothing", "neither", "never", "now", "new", "next"];
+
+impl Asking {
+    /// A window with the text `before`, and the cursor after it.
+    pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
+        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()) }
+    }
+
+    pub fn text(&self) -> String {
+        text(&self.area)
+    }
+
+    /// The word that the person may have been typing, if its first letter opened the window: `both` for `b` and `oth`, `none` for `n` and
+    /// `one`. In a window that decides, every such word is asked about, because the person may not notice in time. A note can still be
+    /// changed, so only words that often begin an answer are asked about.
+    pub fn begun(&self) -> Option<String> {
+        let text = self.text();
+        let goes_on = text.starts_with(|c: char| c.is_lowercase() || c == '\'');
+        let said = self.letter.filter(|_| goes_on).map(|letter| format!("{letter}{text}"))?;
+        let word = said.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+        let is_likely = match self.purpose {
+            Purpose::AskBack | Purpose::Decline => true,
+            Purpose::Note => ANSWERS_WITH_N.contains(&word.as_str()),
+            Purpose::Filter | Purpose::DeclineMarked(_) => false,
+        };
+        is_likely.then_some(said)
+    }
+}
+
+/// The last texts of the windows over a question. They were not used yet, or their decision was taken back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Typed {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    note: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    ask_back: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    decline: String,
+}
+
+impl Typed {
+    /// The text for this purpose. Empty if the purpose does not belong to a question.
+    pub fn for_purpose(&self, purpose: Purpose) -> &str {
+        match purpose {
+            Purpose::Note => &self.note,
+            Purpose::AskBack => &self.ask_back,
+            Purpose::Decline => &self.decline,
+            Purpose::Filter | Purpose::DeclineMarked(_) => "",
+        }
+    }
+
+    pub fn set(&mut self, purpose: Purpose, text: String) {
+        let text = if text.trim().is_empty() { String::new() } else { text };
+        match purpose {
+            Purpose::Note => self.note = text,
+            Purpose::AskBack => self.ask_back = text,
+            Purpose::Decline => self.decline = text,
+            Purpose::Filter | Purpose::DeclineMarked(_) => {}
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.texts().next().is_none()
+    }
+
+    /// All texts that are not empty.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [&self.note, &self.ask_back, &self.decline].into_iter().map(String::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+/// The purpose of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Filter,
+    Note,
+    AskBack,
+    /// The reason to decline the open question.
+    Decline,
+    /// The reason to decline the marked questions, with their number.
+    DeclineMarked(usize),
+}
+
+impl Purpose {
+    /// The decision that is sent when enter closes the window.
+    pub fn act(self) -> Option<Act> {
+        match self {
+            Self::Decline => Some(Act::Decline),
+            Self::AskBack => Some(Act::AskBack),
+            Self::Filter | Self::Note | Self::DeclineMarked(_) => None,
+        }
+    }
+
+    /// The number of rows for the text.
+    pub fn rows(self) -> u16 {
+        if self == Self::Filter { 1 } else { 3 }
+    }
+
+    /// The title above the text. `has_others` is true if there are other machines.
+    pub fn title(self, has_others: bool) -> String {
+        match self {
+            Self::Filter if has_others => "Filter: words, host:NAME, project:NAME, by:NAME, priority:N".into(),
+            Self::Filter => "Filter: words, project:NAME, by:NAME, priority:N".into(),
+            Self::Note => "A note beside your answer".into(),
+            Self::AskBack => "Your question to the agent, which replies by asking again".into(),
+            Self::Decline => "Decline. Why? (for the agent; may be empty)".into(),
+            Self::DeclineMarked(1) => "Decline 1 question. Why? (for the agent; may be empty)".into(),
+            Self::DeclineMarked(n) => format!("Decline {n} questions. Why? (for the agents; may be empty)"),
+        }
+    }
+}
+
+/// A text area that breaks lines at words. It contains `text`, with the cursor after it.
+pub fn area(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::default();
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::default());
+    area.insert_str(text);
+    area.move_cursor(CursorMove::End);
+    area
+}
+
+/// Applies a key to a text. Ctrl-U clears the line before the cursor, as in a shell.
+pub fn input(area: &mut TextArea<'_>, key: KeyEvent) {
+    if key.code == KeyCode::Char('u') && key.modifiers.contains(KeyModifiers::CONTROL) {
+        area.delete_line_by_head();
+    } else {
+        area.input(key);
+    }
+}
+
+/// The current text.
+pub fn text(area: &TextArea<'_>) -> String {
+    area.lines().join("\n")
+}

@@ -1,0 +1,348 @@
+//! Locks: `flock` on files of the mailbox, how long a process waits for one, and the process that holds it.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+use rustix::fs::OFlags;
+
+use crate::disk::below::{metadata, open_with};
+use crate::disk::unsynced::open_append;
+use crate::error::{Error, IoContext, Result};
+use crate::platform::processes;
+
+/// A held `flock`. It is released when it is dropped, or when its process ends. The lock file stays.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock. Waits up to 20 seconds if another process holds it.
+    ///
+    /// # Errors
+    /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the lock file cannot be opened or locked.
+    pub fn acquire(path: &Path) -> Result<Self> {
+        Self::acquire_with(path, &Patience::default())
+    }
+
+    /// [`acquire`](Self::acquire) that waits as long as `patience` says.
+    ///
+    /// # Errors
+    /// Those of [`acquire`](Self::acquire).
+    pub fn acquire_with(path: &Path, patience: &Patience) -> Result<Self> {
+        Self::wait(path, patience, FileExt::try_lock_exclusive)
+    }
+
+    /// [`acquire`](Self::acquire) for a shared lock, which several processes may hold at once.
+    ///
+    /// # Errors
+    /// Those of [`acquire`](Self::acquire).
+    pub fn acquire_shared(path: &Path) -> Result<Self> {
+        Self::wait(path, &Patience::default(), FileExt::try_lock_shared)
+    }
+
+    fn wait(path: &Path, patience: &Patience, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Self> {
+        let limit = patience.limit(path);
+        if let Some(lock) = retry(limit, || Self::lock_with(path, &try_lock))? {
+            patience.was_free(path);
+            return Ok(lock);
+        }
+        let error = stayed_locked(path, limit);
+        patience.was_held(path, &error);
+        Err(error)
+    }
+
+    /// Takes the lock without waiting. Returns `None` if another process holds it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the lock file cannot be opened or locked.
+    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+        Self::lock_with(path, FileExt::try_lock_exclusive)
+    }
+
+    fn lock_with(path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Option<Self>> {
+        let file = open_append(path)?;
+        match try_lock(&file) {
+            Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// True if a process holds the lock. False if the lock file does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the lock file cannot be opened or tried.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let file = match open_existing(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other.io("open", path)?,
+        };
+        match FileExt::try_lock_shared(&file) {
+            Ok(()) => Ok(false),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
+            Err(e) => Err(e).io("lock", path),
+        }
+    }
+
+    /// Waits until no process holds the lock, at most for `limit`. Returns true if the lock is free.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the lock file cannot be opened or tried.
+    pub fn is_free_within(path: &Path, limit: Duration) -> Result<bool> {
+        Ok(retry(limit, || Ok((!Self::is_held(path)?).then_some(())))?.is_some())
+    }
+
+    /// Blocks until no process holds the lock, without polling. Call it on a thread of its own.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the lock file cannot be opened or locked.
+    pub fn wait_until_free(path: &Path) -> Result<()> {
+        match open_existing(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
+        }
+    }
+
+    /// True if the path still leads to this lock file. Only a process that holds the lock may remove the file, so the answer stays
+    /// true while this lock is held.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
+        self.file.metadata().ok().zip(metadata(&self.path).ok()).is_some_and(|(own, named)| same(own, named))
+    }
+
+    /// The path of the lock file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open lock file. A child process that inherits its descriptor keeps the lock.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+fn open_existing(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0)
+}
+
+/// Repeats `attempt` until it returns a result, at most for `limit`.
+fn retry<T>(limit: Duration, attempt: impl Fn() -> Result<Option<T>>) -> Result<Option<T>> {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        let result = attempt()?;
+        if result.is_some() || Instant::now() >= deadline {
+            return Ok(result);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// The error for a lock that stayed held. If `limit` is zero, the holder is not looked up, because that reads all of `/proc`.
+fn stayed_locked(path: &Path, limit: Duration) -> Error {
+    let shown = path.display();
+    let holder = if limit.is_zero() { None } else { lock_holder(path) };
+    let Some(holder) = holder else {
+        let hint = format!("see who holds it with: fuser {}", crate::text::shell_quote(&shown.to_string()));
+        return Error::Held { message: format!("{shown} stayed locked for {}", human(limit)), hint };
+    };
+    let pid = holder.pid;
+    let hint = match holder.is_stopped {
+        true => format!("continue it with: kill -CONT {pid}, or end it with: kill -KILL {pid}, and repeat the command"),
+        false => format!("repeat the command; if that process hangs, end it with: kill -KILL {pid}"),
+    };
+    Error::Held { message: format!("{shown} stayed locked for {} by {holder}", human(limit)), hint }
+}
+
+fn human(limit: Duration) -> String {
+    if limit < Duration::from_secs(1) { format!("{} ms", limit.as_millis()) } else { crate::time::human(limit) }
+}
+
+/// The patience of a command, for every lock.
+const OF_A_COMMAND: Duration = Duration::from_secs(20);
+/// The patience of a service, for each lock once.
+const OF_A_SERVICE: Duration = Duration::from_millis(500);
+
+/// How long to wait for a lock. The default is the patience of a command, which has nothing else to do: 20 seconds for every lock.
+///
+/// A service has other work. It waits half a second for each lock. If the lock stays held, the service only tries that lock from
+/// then on, until it was free once.
+#[derive(Debug, Clone, Default)]
+pub struct Patience {
+    /// The locks that a service no longer waits for; `None` for a command. All clones share the set.
+    held: Option<Arc<Mutex<HashSet<PathBuf>>>>,
+}
+
+impl Patience {
+    /// Returns the patience of a service.
+    #[must_use]
+    pub fn of_a_service() -> Self {
+        Self { held: Some(Arc::default()) }
+    }
+
+    /// Returns how long to wait for this lock.
+    fn limit(&self, lock: &Path) -> Duration {
+        match self.with_held(|held| held.contains(lock)) {
+            None => OF_A_COMMAND,
+            Some(false) => OF_A_SERVICE,
+            Some(true) => Duration::ZERO,
+        }
+    }
+
+    /// Records that the lock was taken.
+    fn was_free(&self, lock: &Path) {
+        if self.with_held(|held| held.remove(lock)) == Some(true) {
+            tracing::info!("{} is free again", lock.display());
+        }
+    }
+
+    /// Records that the lock stayed held for the whole [`limit`](Self::limit).
+    fn was_held(&self, lock: &Path, error: &crate::Error) {
+        if self.with_held(|held| held.insert(lock.to_path_buf())) == Some(true) {
+            tracing::warn!(hint = %error.hint(), "{error}; what needs it waits, and all else goes on");
+        }
+    }
+
+    fn with_held<T>(&self, look: impl FnOnce(&mut HashSet<PathBuf>) -> T) -> Option<T> {
+        self.held.as_ref().map(|held| look(&mut held.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// A process that holds a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Its process id.
+    pub pid: u32,
+    /// The name of its program.
+    pub program: String,
+    /// True if a signal or a debugger has stopped the process. It does nothing until it is continued.
+    pub is_stopped: bool,
+}
+
+impl LockHolder {
+    /// The path of the program's file, even if that file is gone by now. `None` if the kernel does not tell it.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        let file = processes::Seen::at(i32::try_from(self.pid).ok()?)?.file()?;
+        // The kernel adds this suffix if the file is gone or was replaced: see proc_pid_exe(5).
+        Some(file.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or_else(|| file.clone(), PathBuf::from))
+    }
+}
+
+impl std::fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let stopped = if self.is_stopped { ", which a signal has stopped" } else { "" };
+        write!(f, "process {} ({}){stopped}", self.pid, crate::text::excerpt(&self.program, 30))
+    }
+}
+
+/// Returns the process that holds the lock of this file, as `/proc` shows it: the kernel knows it, and no file of the mailbox names
+/// it. `None` if no process holds it, if the holder belongs to another user or another container, or on a system without `/proc`.
+#[must_use]
+pub fn lock_holder(path: &Path) -> Option<LockHolder> {
+    let lock = metadata(path).ok()?;
+    let is_the_file = |fd: &PathBuf| fs::metadata(fd).is_ok_and(|file| (file.dev(), file.ino()) == (lock.dev(), lock.ino()));
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    for process in entries("/proc".into()) {
+        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let folder = process.path();
+        // Many processes may have the file open. Only the one that holds the lock has a `lock:` line: see proc_pid_fdinfo(5).
+        let is_locked = |name| fs::read_to_string(folder.join("fdinfo").join(name)).is_ok_and(|info| info.contains("\nlock:"));
+        if entries(folder.join("fd")).any(|fd| is_the_file(&fd.path()) && is_locked(fd.file_name())) {
+            return Some(LockHolder { pid, program: program(&folder), is_stopped: is_stopped(&folder) });
+        }
+    }
+    None
+}
+
+fn program(process: &Path) -> String {
+    fs::read(process.join("comm")).map(|name| String::from_utf8_lossy(&name).trim().to_owned()).unwrap_or_default()
+}
+
+fn is_stopped(process: &Path) -> bool {
+    let stat = fs::read(process.join("stat")).unwrap_or_default();
+    // The program's name stands in parentheses before the state, and may hold any byte, so the last parenthesis counts.
+    let behind_name = stat.iter().rposition(|byte| *byte == b')').and_then(|at| stat.get(at + 2));
+    matches!(behind_name, Some(b'T' | b't'))
+}
+
+/// For tests: true once a released lock is free. It may take a moment: a process that another test starts inherits all locks of
+/// this one until it runs its own program.
+#[doc(hidden)]
+pub fn becomes_free(path: &Path) -> bool {
+    for _ in 0..1000 {
+        if Lock::is_held(path).is_ok_and(|is_held| !is_held) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_excludes_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert!(!Lock::is_held(&path).unwrap());
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(Lock::is_held(&path).unwrap());
+        assert!(Lock::try_acquire(&path).unwrap().is_none());
+        drop(lock);
+        assert!(becomes_free(&path));
+        let lock = Lock::acquire(&path).unwrap();
+        assert!(lock.is_named());
+        fs::remove_file(&path).unwrap();
+        assert!(!lock.is_named());
+        drop(Lock::acquire(&path).unwrap());
+        assert!(!lock.is_named(), "another file has its name now");
+    }
+
+    #[test]
+    fn a_service_waits_for_a_held_lock_only_once_until_it_is_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let patience = Patience::of_a_service();
+        let took = || {
+            let started = Instant::now();
+            (Lock::acquire_with(&path, &patience.clone()).map_err(|e| e.is_held()).err(), started.elapsed() >= OF_A_SERVICE)
+        };
+        let held = Lock::acquire(&path).unwrap();
+        assert_eq!(took(), (Some(true), true));
+        assert_eq!(patience.limit(&path), Duration::ZERO);
+        assert_eq!(took().0, Some(true));
+        drop(held);
+        assert_eq!(took().0, None);
+        assert_eq!(patience.limit(&path), OF_A_SERVICE);
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_found_and_no_mere_reader_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let _open = open_append(&path).unwrap();
+        assert_eq!(lock_holder(&path), None);
+        let lock = Lock::acquire(&path).unwrap();
+        let holder = lock_holder(&path).unwrap();
+        assert_eq!((holder.pid, holder.is_stopped), (std::process::id(), false));
+        drop(lock);
+        assert!(becomes_free(&path));
+        assert_eq!(lock_holder(&path), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! The only module that reads and writes the mailbox. Clippy refuses such calls in all others (`clippy.toml`).
+//!
+//! No symbolic link is followed below an opened mailbox, even if a process puts it there while a command runs: see `below`.
+//!
+//! The order of every write:
+//! 1. Write the new content under a temporary name in the folder of the target, and sync it.
+//! 2. Give the file its name with one link or rename. Only the functions named `replace…` replace a file.
+//! 3. Sync the folder, and only then report success.
+//!
+//! So no reader ever sees half a file under its final name. If step 3 fails, the name is taken back: an error leaves the old state.
+//! A function named `…_ahead` leaves step 3 to a later sync. The functions of the file `unsynced` need no sync at all.
+//!
+//! - `write`: create and replace files, and a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
+//! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there.
+//! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`, who holds it, and how long to wait for it.
+//! - `below`: access to paths below an opened mailbox.
+//! - [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//!
+//! # Limitations
+//! A crash can leave a file whose name starts with `.tmp`. Every reader skips it, and `askbox doctor` names it. A watcher that
+//! starts removes it if it is an hour old.
+//!
+//! `flock` and no-replace renames must work on the filesystem. NFS older than version 4 has neither.
+
+#![allow(clippy::disallowed_methods, reason = "this is the room that writes files")]
+
+mod below;
+pub mod fifo;
+pub mod file_events;
+mod folder;
+mod lock;
+mod read;
+mod remove;
+mod rename;
+mod temporary;
+mod trust;
+mod unsynced;
+mod write;
+
+pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
+pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
+#[doc(hidden)]
+pub use lock::becomes_free;
+pub use lock::{Lock, LockHolder, Patience, lock_holder};
+pub use read::{is_regular, open_to_read, read, too_long};
+pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
+pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
+pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
+pub use trust::{check_folder, is_of_a_mailbox};
+pub use unsynced::{append, empty, open_append, replace_unsynced, touch, untouch};
+pub use write::{Staged, create, create_all, replace, replace_ahead, replace_dated, stage};

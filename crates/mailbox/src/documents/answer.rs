@@ -1,0 +1,338 @@
+//! The answer to a question. It stands in the field `answer` of the question's document.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::documents::fields::shown_hash::Shown;
+use crate::documents::fields::through::Through;
+use crate::error::Result;
+use crate::time::{self, Time};
+
+/// The `by` of an answer that is the asker's default.
+pub const BY_DEFAULT: &str = "default";
+
+/// The `by` of an answer that is the event of the question (see [`Until`](crate::documents::fields::until::Until)).
+pub const BY_EVENT: &str = "event";
+
+/// The largest answer, in bytes of its text.
+pub const MAX_ANSWER: usize = 4 << 20;
+
+/// The value of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum AnswerValue {
+    /// One value: an option's key, `yes` or `no`, a number as text, or free text.
+    Text(String),
+    /// The answer to a `multi_choice` question.
+    List(Vec<String>),
+    /// The answers of a batch, by the ids of its questions.
+    Batch(Map<String, Value>),
+}
+
+impl<'de> Deserialize<'de> for AnswerValue {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl AnswerValue {
+    /// Reads a value as people write it by hand: a number becomes its text, a boolean becomes `yes` or `no`.
+    ///
+    /// # Errors
+    /// A message if the value is null, or a list with anything but text and numbers.
+    pub fn from_json(value: Value) -> Result<Self, &'static str> {
+        Ok(match value {
+            Value::String(s) => Self::Text(s),
+            Value::Number(n) => Self::Text(n.to_string()),
+            Value::Bool(b) => Self::Text(if b { "yes" } else { "no" }.into()),
+            Value::Array(items) => Self::List(
+                items
+                    .into_iter()
+                    .map(|item| match item {
+                        Value::String(s) => Ok(s),
+                        Value::Number(n) => Ok(n.to_string()),
+                        _ => Err("a list of answers holds text only"),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Object(map) => Self::Batch(map),
+            Value::Null => return Err("an answer is not null"),
+        })
+    }
+
+    /// Returns the value as plain JSON, as in a checkpoint's `user_answer`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Text(s) => Value::String(s.clone()),
+            Self::List(items) => Value::Array(items.iter().cloned().map(Value::String).collect()),
+            Self::Batch(map) => Value::Object(map.clone()),
+        }
+    }
+
+    /// Returns the value as text for a prompt or a shell: one value without quotes, a list joined by `, `, a batch as JSON.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(s) => s.clone(),
+            Self::List(items) => items.join(", "),
+            Self::Batch(map) => Value::Object(map.clone()).to_string(),
+        }
+    }
+
+    /// True if the value is empty or holds only white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::List(items) => items.iter().all(|item| item.trim().is_empty()),
+            Self::Batch(map) => map.is_empty(),
+        }
+    }
+}
+
+impl From<&str> for AnswerValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for AnswerValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for AnswerValue {
+    /// `yes` or `no`.
+    fn from(yes: bool) -> Self {
+        Self::Text(if yes { "yes" } else { "no" }.to_owned())
+    }
+}
+
+impl From<Vec<String>> for AnswerValue {
+    fn from(keys: Vec<String>) -> Self {
+        Self::List(keys)
+    }
+}
+
+/// The kind of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The reply has a value.
+    #[default]
+    Answered,
+    /// The person declined to answer. The agent is told so.
+    Declined,
+}
+
+impl Outcome {
+    /// Returns the word for messages and the audit trail: `answered` or `declined`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+/// A reply to a question. It has a `value` exactly if the outcome is `answered`. A bare value, as in `"answer": "merge"`, is
+/// read as an answer with that value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(from = "Spelling")]
+#[schemars(!from)]
+pub struct Answer {
+    /// Whether the question was answered or declined.
+    #[serde(default)]
+    pub outcome: Outcome,
+    /// The value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<AnswerValue>,
+    /// Who answered; `default` if the asker's default applied, `event` if the event came that the asker waited for.
+    #[serde(default)]
+    pub by: String,
+    /// By which means: `ask-answer`, `inbox`, `ntfy`, `hand`, `timer`; of an event, `file` or `time`.
+    #[serde(default)]
+    pub channel: String,
+    /// Through what it came: `terminal`, `web`, `message`, `hook`, `mcp`, `agent` or `file`. Missing in an answer that no person gave, and in
+    /// those of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<Through>,
+    /// When it was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// The hash of the text of the question that the person saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_hash: Option<Uuid>,
+    /// The hash of everything that was shown of the question. Missing in answers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// A remark beside the value, the reason for declining, or the person's own question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The signature of the person's key, `ed25519:BASE64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_back: bool,
+    /// The offer by which it came from another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_id: Option<Uuid>,
+}
+
+/// The two spellings of an answer. The full form has an `outcome` or a `value`; any other JSON is a bare value.
+struct Spelling(Full);
+
+#[derive(Deserialize)]
+struct Full {
+    outcome: Option<Outcome>,
+    value: Option<AnswerValue>,
+    #[serde(default)]
+    by: String,
+    #[serde(default)]
+    channel: String,
+    through: Option<Through>,
+    at: Option<Time>,
+    question_hash: Option<Uuid>,
+    shown: Option<Shown>,
+    note: Option<String>,
+    signature: Option<String>,
+    #[serde(default)]
+    asks_back: bool,
+    offer_id: Option<Uuid>,
+}
+
+impl<'de> Deserialize<'de> for Spelling {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let json = Value::deserialize(deserializer)?;
+        if json.get("outcome").is_some() || json.get("value").is_some() {
+            return serde_json::from_value(json).map(Self).map_err(D::Error::custom);
+        }
+        let value = AnswerValue::from_json(json).map_err(D::Error::custom)?;
+        Ok(Self(Full {
+            outcome: None,
+            value: Some(value),
+            by: String::new(),
+            channel: String::new(),
+            through: None,
+            at: None,
+            question_hash: None,
+            shown: None,
+            note: None,
+            signature: None,
+            asks_back: false,
+            offer_id: None,
+        }))
+    }
+}
+
+impl From<Spelling> for Answer {
+    fn from(
+        Spelling(Full { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }): Spelling,
+    ) -> Self {
+        let outcome = outcome.unwrap_or_default();
+        let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
+        Self { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }
+    }
+}
+
+impl Answer {
+    /// Returns an answer with a value, given now.
+    #[must_use]
+    pub fn value(value: AnswerValue, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Answered,
+            value: Some(value),
+            by: by.into(),
+            channel: channel.into(),
+            through: None,
+            at: Some(time::now()),
+            question_hash: None,
+            shown: None,
+            note: None,
+            signature: None,
+            asks_back: false,
+            offer_id: None,
+        }
+    }
+
+    /// Returns an answer that asks the agent something before the person decides, given now.
+    #[must_use]
+    pub fn asking_back(question: String, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self { asks_back: true, ..Self::declined(Some(question), by, channel) }
+    }
+
+    /// Returns an answer that declines the question, given now. The note is the reason, if one was given.
+    #[must_use]
+    pub fn declined(note: Option<String>, by: impl Into<String>, channel: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
+    }
+
+    /// Returns a UUIDv5 of the outcome, the value and the note, in the namespace of the question's hash. The audit trail names an
+    /// answer by it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::error::Error::Invalid) if the answer cannot be written as JSON.
+    pub fn hash(&self, question: &Uuid) -> crate::error::Result<Uuid> {
+        Ok(Uuid::new_v5(question, &crate::document::to_json(&(&self.outcome, &self.value, &self.note))?))
+    }
+
+    /// True if a person or an agent gave this answer. False for the asker's default and for an event.
+    #[must_use]
+    pub fn is_a_persons(&self) -> bool {
+        self.by != BY_DEFAULT && self.by != BY_EVENT
+    }
+
+    /// Returns the word for messages: `answered`, `declined` or `asked back`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.asks_back { "asked back" } else { self.outcome.word() }
+    }
+
+    /// Returns the word for the audit trail: `answered`, `declined` or `asked_back`.
+    #[must_use]
+    pub fn event(&self) -> &'static str {
+        if self.asks_back { "asked_back" } else { self.outcome.word() }
+    }
+
+    /// Returns the question that the person asks before they decide, if they ask back.
+    #[must_use]
+    pub fn counter_question(&self) -> Option<&str> {
+        self.note.as_deref().filter(|_| self.asks_back)
+    }
+
+    /// True if the answer has an empty value, as an unfilled field in a file made by hand has.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.outcome == Outcome::Answered && self.value.as_ref().is_some_and(AnswerValue::is_blank)
+    }
+
+    /// Returns the program and the channel of the answer: `ask-answer (terminal)`.
+    #[must_use]
+    pub fn means(&self) -> String {
+        let channel = if self.channel.is_empty() { "another program".into() } else { crate::text::excerpt(&self.channel, 60) };
+        match self.through.as_ref().map(Through::word).filter(|through| *through != channel) {
+            Some(through) => format!("{channel} ({})", crate::text::excerpt(through, 40)),
+            None => channel,
+        }
+    }
+
+    /// Returns who answered, and through what: `answered by ann through ask-answer (terminal)`.
+    #[must_use]
+    pub fn said_by(&self) -> String {
+        let by = if self.by.is_empty() { "somebody".into() } else { crate::text::excerpt(&self.by, 60) };
+        format!("{} by {by} through {}", self.word(), self.means())
+    }
+
+    /// Returns who answered, how and when, for messages: `answered by ann through ask-answer (terminal), 5m ago`.
+    #[must_use]
+    pub fn who(&self) -> String {
+        let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
+        format!("{}{age}", self.said_by())
+    }
+}

@@ -1,0 +1,120 @@
+//! The await document, `awaits/PARENT/CHILD.json`: a workflow waits for the end of another one, and will be told of it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::document::Stored;
+use crate::id::{QuestionId, WorkflowId};
+use crate::time::Time;
+
+/// The ends of a workflow, as its parent is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Its agent finished the work.
+    Finished,
+    /// It never began, or was given up.
+    Failed,
+    /// Its attempts are used up. The user may retry it.
+    Parked,
+    /// Its question was withdrawn.
+    Cancelled,
+    /// Nobody answered its question in time.
+    Expired,
+    /// The user or a limit stopped it.
+    Stopped,
+    /// A process that askbox did not launch took the answer, and went on by itself.
+    HandedOver,
+}
+
+impl End {
+    /// Returns the word for files and messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Parked => "parked",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+            Self::Stopped => "stopped",
+            Self::HandedOver => "handed over",
+        }
+    }
+
+    /// True if the workflow may still be continued: it was parked or stopped.
+    #[must_use]
+    pub fn may_change(self) -> bool {
+        matches!(self, Self::Parked | Self::Stopped)
+    }
+}
+
+/// How a workflow ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Ended {
+    /// The workflow that ended.
+    pub workflow_id: WorkflowId,
+    /// How it ended.
+    pub end: End,
+    /// The agent's final text, or the reason why there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The file with the final text, if the text is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// The limit of turns cut the agent off, and the text is what it had written until then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// Whether the parent may have seen this: a process was about to print it in the parent's own turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub perhaps_told: bool,
+}
+
+/// When a parent is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// When all of its awaited children have ended.
+    #[default]
+    All,
+    /// As soon as this child has ended.
+    Any,
+}
+
+/// One parent waits for one child.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Await {
+    /// The version of the layout.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// The id of this await.
+    pub await_id: Uuid,
+    /// The workflow that waits; equals the folder's name.
+    pub parent: WorkflowId,
+    /// The workflow it waits for; equals the file's name.
+    pub child: WorkflowId,
+    /// When the await was made.
+    pub created: Time,
+    /// When the parent is woken.
+    #[serde(default)]
+    pub join: Join,
+    /// Names what `relaunch spawn` was asked for, and in which round of the parent, until it has answered its caller. If that process
+    /// died (its lock is free), the next spawn with the same request continues this await.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Uuid>,
+    /// The parent's tree was stopped: the stop of the child does not wake the parent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patient: bool,
+    /// How the child ended, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// The round of the parent that reports the end. Once that round exists, the await is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_by: Option<QuestionId>,
+}
+
+impl Stored for Await {
+    const LARGEST: u64 = 1 << 20;
+}

@@ -1,0 +1,350 @@
+//! Checks an answer before it is accepted, and brings it into its normal form. Errors name the field and say how to correct it.
+
+use serde_json::Map;
+
+use crate::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
+use crate::documents::asked::{Kind, Part};
+use crate::documents::checks::match_option::{Meaning, meaning};
+use crate::documents::fields::options::Choice;
+use crate::documents::fields::range::Range;
+use crate::documents::question::Question;
+use crate::error::{Error, Result};
+use crate::spelling;
+use crate::text::{excerpt, shell_quote};
+
+/// How a value was given. It decides what happens to a value that is empty or close to an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// A person gave it, and the program can ask again. A value that is close to an option, but not equal to it, is refused.
+    ByPerson,
+    /// A person says that these are their own words, or wrote them into a file: askbox cannot ask the writer of a file again. A
+    /// value that is close to an option is accepted, unless the question allows only its options.
+    InOwnWords,
+    /// The asker gave it as the question's default. It may be empty, too.
+    ByAsker,
+}
+
+/// Checks a reply against its question, and returns it with its value in the normal form: for an option its key, for a yes or no
+/// `yes` or `no`.
+///
+/// # Errors
+/// [`Error::Invalid`] with the field `answer` (or `answer.ID` in a batch) if the value is missing, empty, too long, or does not fit
+/// the question.
+pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Answer> {
+    match (reply.outcome, reply.value.take()) {
+        (Outcome::Declined, _) => {}
+        (Outcome::Answered, Some(value)) => reply.value = Some(fits(question, &value, given)?),
+        (Outcome::Answered, None) => return Err(Error::invalid("answer.value", "is missing", "write a value, or outcome `declined`")),
+    }
+    Ok(reply)
+}
+
+/// Returns the normal form of a value that fits the question.
+pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given: Given) -> Result<AnswerValue> {
+    if value.to_text().len() > MAX_ANSWER {
+        return Err(Error::invalid(
+            "answer",
+            format!("is longer than {MAX_ANSWER} bytes"),
+            "put the text into a file and answer with its path",
+        ));
+    }
+    if question.asked.approval.is_some()
+        && !matches!(value, AnswerValue::Text(words) if question.asked.options.0.iter().any(|c| c.key == *words))
+    {
+        let words = excerpt(&value.to_text(), 60);
+        let fix = format!(
+            "write exactly one of these: {}; to refuse: ask-answer decline {}",
+            question.asked.options.keys(),
+            question.workflow_id
+        );
+        return Err(Error::invalid("answer", format!("`{words}` is no approval"), fix));
+    }
+    if !question.is_batch() {
+        let part = question.parts().remove(0);
+        return match value {
+            AnswerValue::Batch(_) => Err(Error::invalid("answer", "is an object, but one question was asked", "answer with one value")),
+            value => Asked { question, part: &part, field: "answer", given }.fits(value),
+        };
+    }
+    let AnswerValue::Batch(map) = value else {
+        let keys: Vec<_> = question.asked.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
+        return Err(Error::invalid(
+            "answer",
+            format!("is one value, but {} questions were asked", keys.len()),
+            format!("answer each, as in: {}", keys.iter().map(|k| format!("{}=VALUE", shell_quote(k))).collect::<Vec<_>>().join(" ")),
+        ));
+    };
+    let mut out = Map::new();
+    for (n, part) in question.asked.questions.iter().enumerate() {
+        let key = part.key(n);
+        // AskUserQuestion keys its answers by the question's text.
+        let Some(value) = map.get(&key).or_else(|| map.get(&part.question)) else {
+            return Err(Error::invalid(format!("answer.{key}"), "is missing", format!("answer it too: {}=VALUE", shell_quote(&key))));
+        };
+        let field = format!("answer.{key}");
+        let value = AnswerValue::from_json(value.clone()).map_err(|e| Error::invalid(&field, e, "answer with text"))?;
+        if matches!(value, AnswerValue::Batch(_)) {
+            return Err(Error::invalid(field, "is an object", "answer with text or a list"));
+        }
+        out.insert(key, Asked { question, part, field: &field, given }.fits(&value)?.to_json());
+    }
+    let known = |k: &String| question.asked.questions.iter().enumerate().any(|(n, p)| p.key(n) == *k || p.question == *k);
+    if let Some(stray) = map.keys().find(|k| !known(k)) {
+        return Err(Error::invalid(
+            format!("answer.{}", excerpt(stray, 40)),
+            "was not asked",
+            format!("leave it out, or use one of the ids that this lists: ask-answer show {}", question.workflow_id),
+        ));
+    }
+    Ok(AnswerValue::Batch(out))
+}
+
+/// One question, and how its value was given.
+struct Asked<'a> {
+    question: &'a Question,
+    part: &'a Part,
+    /// The name of the value in messages.
+    field: &'a str,
+    given: Given,
+}
+
+impl Asked<'_> {
+    fn fits(&self, value: &AnswerValue) -> Result<AnswerValue> {
+        if value.is_blank() && self.given != Given::ByAsker {
+            let decline = format!("write an answer; to answer nothing: ask-answer decline {}", self.question.workflow_id);
+            return Err(self.error("is empty", decline));
+        }
+        match self.part.kind() {
+            Kind::Choice => self.element(&self.text(value)?).map(AnswerValue::Text),
+            Kind::MultiChoice => self.elements(value).map(AnswerValue::List),
+            Kind::YesNo => match self.text(value)?.trim().to_lowercase().as_str() {
+                "yes" | "y" | "true" => Ok(AnswerValue::Text("yes".into())),
+                "no" | "n" | "false" => Ok(AnswerValue::Text("no".into())),
+                other => Err(self.error(format!("`{}` is neither yes nor no", excerpt(other, 60)), yes_or_no(other))),
+            },
+            Kind::Number => {
+                let text = self.text(value)?.trim().to_owned();
+                match text.parse::<f64>() {
+                    Ok(n) if n.is_finite() => self.in_range(n, text),
+                    _ => {
+                        let range = self.part.range.as_ref();
+                        let wanted = range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words);
+                        Err(self.error(format!("`{}` is not a number", excerpt(&text, 60)), format!("answer with {wanted}")))
+                    }
+                }
+            }
+            Kind::Text => Ok(AnswerValue::Text(self.text(value)?)),
+        }
+    }
+
+    fn in_range(&self, number: f64, text: String) -> Result<AnswerValue> {
+        match self.part.range.as_ref().filter(|range| !range.holds(number)) {
+            None => Ok(AnswerValue::Text(text)),
+            Some(range) => {
+                let words = range.words();
+                Err(self.error(format!("`{}` is not {words}", excerpt(&text, 60)), format!("answer with {words}")))
+            }
+        }
+    }
+
+    /// Returns the one text of a value.
+    fn text(&self, value: &AnswerValue) -> Result<String> {
+        match value {
+            AnswerValue::Text(text) => Ok(text.clone()),
+            AnswerValue::List(items) if items.len() == 1 => Ok(items[0].clone()),
+            _ => Err(self.error("is a list, but one value was asked for", "answer with one value")),
+        }
+    }
+
+    fn elements(&self, value: &AnswerValue) -> Result<Vec<String>> {
+        let text = match value {
+            AnswerValue::List(items) => return items.iter().map(|item| self.element(item)).collect(),
+            AnswerValue::Text(text) => text,
+            AnswerValue::Batch(_) => return Err(self.error("is an object", "answer with a list of option keys")),
+        };
+        let means = |piece: &str| meaning(&self.part.options, piece);
+        if let Meaning::Option(choice) = means(text) {
+            return Ok(vec![choice.key.clone()]);
+        }
+        // The text may be `a, b`, where every piece is an option, or perhaps meant as one. Otherwise the whole text is one element.
+        let pieces: Vec<&str> = text.split(',').filter(|piece| !piece.trim().is_empty()).collect();
+        if pieces.len() > 1 {
+            if self.given == Given::ByPerson && !pieces.iter().any(|piece| means(piece) == Meaning::OwnWords) {
+                return pieces.iter().map(|piece| self.element(piece)).collect();
+            }
+            let keys = pieces.iter().map(|piece| match means(piece) {
+                Meaning::Option(choice) => Some(choice.key.clone()),
+                Meaning::NearMiss(_) | Meaning::OwnWords => None,
+            });
+            if let Some(keys) = keys.collect() {
+                return Ok(keys);
+            }
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.len() > 1 && self.given == Given::ByPerson && words.iter().all(|word| matches!(means(word), Meaning::Option(_))) {
+            return Err(
+                self.error(format!("`{}` has no commas", excerpt(text, 60)), format!("did you mean `{}`?", excerpt(&words.join(","), 60)))
+            );
+        }
+        Ok(vec![self.element(text)?])
+    }
+
+    /// Returns the key of one option, or the person's own words.
+    fn element(&self, words: &str) -> Result<String> {
+        let options = &self.part.options;
+        if words.trim().is_empty() {
+            return Err(self.error("is empty", format!("choose one of: {}", options.keys())));
+        }
+        let own_words = self.part.free_text != Some(false);
+        match meaning(options, words) {
+            Meaning::Option(choice) => Ok(choice.key.clone()),
+            Meaning::NearMiss(near) if self.given == Given::ByPerson || !own_words => Err(self.near_miss(words, &near, own_words)),
+            Meaning::OwnWords if !own_words => {
+                Err(self.error(format!("`{}` is none of the options", excerpt(words, 60)), format!("choose one of: {}", options.keys())))
+            }
+            Meaning::NearMiss(_) | Meaning::OwnWords => Ok(words.to_owned()),
+        }
+    }
+
+    fn near_miss(&self, words: &str, near: &[&Choice], own_words: bool) -> Error {
+        let keys: Vec<_> = near.iter().take(3).map(|c| format!("`{}`", excerpt(&c.key, 40))).collect();
+        let fix = if keys.is_empty() {
+            format!("choose one of: {}", self.part.options.keys())
+        } else {
+            format!("did you mean {}?", keys.join(" or "))
+        };
+        let or = if own_words { " (add --text if these are the person's own words)" } else { "" };
+        self.error(format!("`{}` is none of the options", excerpt(words, 60)), fix + or)
+    }
+
+    fn error(&self, problem: impl Into<String>, fix: impl Into<String>) -> Error {
+        Error::invalid(self.field, problem, fix)
+    }
+}
+
+fn yes_or_no(given: &str) -> String {
+    match ["yes", "no"].iter().find(|word| spelling::is_close(given, word)) {
+        Some(word) => format!("did you mean `{word}`? answer yes or no"),
+        None => "answer yes or no".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::checks::check_question;
+
+    fn asked(json: &str) -> Question {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn given(question: &Question, json: &str) -> Result<String> {
+        given_as(question, json, Given::ByPerson)
+    }
+
+    fn given_as(question: &Question, json: &str, given: Given) -> Result<String> {
+        fits(question, &serde_json::from_str(json).unwrap(), given).map(|v| v.to_json().to_string())
+    }
+
+    #[test]
+    fn a_choice_takes_an_option_or_free_text_if_the_asker_lets() {
+        let open = asked(r#"{"question":"?","workflow_id":"w","options":{"a":"A","b":"B"}}"#);
+        assert_eq!(given(&open, r#""a""#).unwrap(), r#""a""#);
+        assert_eq!(given(&open, r#""something else""#).unwrap(), r#""something else""#);
+        let strict = asked(r#"{"question":"?","workflow_id":"w","options":{"a":"A"},"free_text":false}"#);
+        assert!(given(&strict, r#""x""#).unwrap_err().hint().contains("choose one of: a"));
+    }
+
+    #[test]
+    fn yes_no_and_numbers_are_what_they_say() {
+        let yes_no = asked(r#"{"question":"?","workflow_id":"w","type":"yes_no"}"#);
+        assert_eq!(given(&yes_no, "true").unwrap(), r#""yes""#);
+        assert!(given(&yes_no, r#""maybe""#).is_err());
+        let number = asked(r#"{"question":"?","workflow_id":"w","type":"number"}"#);
+        assert_eq!(given(&number, "42").unwrap(), r#""42""#);
+        assert!(given(&number, r#""NaN""#).is_err());
+        let bounded = asked(r#"{"question":"?","workflow_id":"w","type":"number","range":{"min":1,"max":9,"step":2,"unit":"GB"}}"#);
+        assert_eq!(given(&bounded, "7").unwrap(), r#""7""#);
+        for outside in ["0", "8", "11"] {
+            let error = given(&bounded, outside).unwrap_err();
+            assert_eq!((error.exit_code(), error.hint().as_str()), (5, "answer with a number from 1 to 9, in steps of 2, in GB"));
+            // The range also binds the asker's default and an answer made by hand.
+            assert!(given_as(&bounded, outside, Given::ByAsker).is_err());
+        }
+    }
+
+    #[test]
+    fn a_batch_needs_every_answer_and_nothing_else() {
+        let batch = asked(
+            r#"{"workflow_id":"w","questions":[{"question":"Which DB?","options":["pg","sqlite"]},{"id":"n","question":"How many?","type":"number"}]}"#,
+        );
+        check_question::check(&batch).unwrap();
+        assert_eq!(given(&batch, r#"{"Which DB?":"pg","n":3}"#).unwrap(), r#"{"q1":"pg","n":"3"}"#);
+        assert!(given(&batch, r#"{"q1":"pg"}"#).unwrap_err().to_string().contains("answer.n: is missing"));
+        assert!(given(&batch, r#"{"q1":"pg","n":3,"z":1}"#).unwrap_err().to_string().contains("was not asked"));
+        assert!(given(&batch, r#""pg""#).is_err());
+    }
+
+    #[test]
+    fn a_multi_choice_splits_a_list_of_options_but_not_free_text() {
+        let multi = asked(r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a","b"]}"#);
+        assert_eq!(given(&multi, r#""a, b""#).unwrap(), r#"["a","b"]"#);
+        assert_eq!(given(&multi, r#""well, neither""#).unwrap(), r#"["well, neither"]"#);
+    }
+
+    #[test]
+    fn a_near_miss_is_refused_unless_it_is_in_own_words() {
+        let open = asked(r#"{"question":"?","workflow_id":"w","options":{"merge":"Into one","keep":"Keep both"}}"#);
+        assert_eq!(given(&open, r#"" Merge ""#).unwrap(), r#""merge""#);
+        for near in ["merg", "mrege", "merge!", "2"] {
+            let error = given(&open, &format!("{near:?}")).unwrap_err();
+            assert_eq!((error.exit_code(), error.hint().contains("--text")), (5, true), "{near}: {error} {}", error.hint());
+            assert_eq!(given_as(&open, &format!("{near:?}"), Given::InOwnWords).unwrap(), format!("{near:?}"));
+        }
+        assert!(given(&open, r#""mrege""#).unwrap_err().hint().starts_with("did you mean `merge`?"));
+        let strict = asked(r#"{"question":"?","workflow_id":"w","options":{"merge":"A"},"free_text":false}"#);
+        let error = given_as(&strict, r#""merg""#, Given::InOwnWords).unwrap_err();
+        assert_eq!(error.hint(), "did you mean `merge`?");
+    }
+
+    #[test]
+    fn each_element_of_a_multi_choice_is_checked_like_a_choice() {
+        let multi = asked(r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["unit","e2e","perf"]}"#);
+        assert_eq!(given(&multi, r#"["Unit"," e2e "]"#).unwrap(), r#"["unit","e2e"]"#);
+        assert_eq!(given(&multi, r#""UNIT, e2e,""#).unwrap(), r#"["unit","e2e"]"#);
+        assert_eq!(given(&multi, r#"["unit","and fuzz it"]"#).unwrap(), r#"["unit","and fuzz it"]"#);
+        for near in [r#"["unit","e2"]"#, r#""unit, prf""#, r#""unt""#, r#"["1","2"]"#] {
+            assert_eq!(given(&multi, near).unwrap_err().exit_code(), 5, "{near}");
+        }
+        assert_eq!(given_as(&multi, r#""unit, prf""#, Given::InOwnWords).unwrap(), r#"["unit, prf"]"#);
+    }
+
+    #[test]
+    fn an_empty_answer_is_none_but_an_askers_default_may_be_empty() {
+        for (question, empty) in [
+            (r#"{"workflow_id":"w","question":"?"}"#, r#""  ""#),
+            (r#"{"workflow_id":"w","question":"?","options":["a"]}"#, r#""""#),
+            (r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a"]}"#, "[]"),
+            (r#"{"workflow_id":"w","question":"?","type":"number"}"#, r#""""#),
+            (r#"{"workflow_id":"w","questions":[{"id":"why","question":"Why?"}]}"#, r#"{"why":""}"#),
+        ] {
+            let error = given(&asked(question), empty).unwrap_err();
+            assert!(error.to_string().ends_with("is empty") && error.hint().contains("ask-answer decline w"), "{question}: {error}");
+        }
+        let text = asked(r#"{"workflow_id":"w","question":"?"}"#);
+        assert!(given_as(&text, r#""""#, Given::InOwnWords).is_err());
+        assert_eq!(given_as(&text, r#""""#, Given::ByAsker).unwrap(), r#""""#);
+    }
+
+    #[test]
+    fn a_near_yes_is_asked_back() {
+        let yes_no = asked(r#"{"question":"?","workflow_id":"w","type":"yes_no"}"#);
+        for (words, is) in [("y", "yes"), (" YES ", "yes"), ("N", "no")] {
+            assert_eq!(given(&yes_no, &format!("{words:?}")).unwrap(), format!("{is:?}"));
+        }
+        for near in ["Yes!", "yep", "ye"] {
+            let error = given(&yes_no, &format!("{near:?}")).unwrap_err();
+            assert_eq!((error.exit_code(), error.hint().as_str()), (5, "did you mean `yes`? answer yes or no"));
+        }
+    }
+}

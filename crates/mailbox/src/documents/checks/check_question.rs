@@ -1,0 +1,225 @@
+//! Checks whether a question is valid. Errors name the field and say how to correct it.
+
+use crate::documents::asked::{Asked, Kind, OnExpiry};
+use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::fields::approval;
+use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::question::Question;
+use crate::error::{Error, Result};
+
+/// The largest number of questions in one batch.
+pub const MAX_PARTS: usize = 64;
+/// The largest number of options of one question.
+pub const MAX_OPTIONS: usize = 256;
+
+/// The longest name of a tool, in bytes.
+const LONGEST_NAME: usize = 256;
+/// The longest name of an MCP server that asks, in bytes.
+const LONGEST_SERVER: usize = 256;
+
+/// Checks a question, as every reader of `pending/` does.
+///
+/// # Errors
+/// [`Error::Invalid`] with the first field that is wrong.
+pub fn check(question: &Question) -> Result<()> {
+    let asked = &question.asked;
+    if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
+        return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
+    }
+    if asked.questions.len() > MAX_PARTS {
+        return Err(Error::invalid(
+            "questions",
+            format!("holds {} questions, the limit is {MAX_PARTS}", asked.questions.len()),
+            "post them in several batches",
+        ));
+    }
+    let mut keys = Vec::new();
+    for (n, part) in question.parts().iter().enumerate() {
+        let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
+        if part.question.trim().is_empty() {
+            return Err(Error::invalid(at("question"), "is empty", "write the question's text"));
+        }
+        if part.options.0.len() > MAX_OPTIONS {
+            return Err(Error::invalid(
+                at("options"),
+                format!("holds {} options, the limit is {MAX_OPTIONS}", part.options.0.len()),
+                "offer fewer, or ask for text",
+            ));
+        }
+        if part.options.0.iter().any(|c| c.key.trim().is_empty()) {
+            return Err(Error::invalid(at("options"), "has an option without a key", "give every option a key: -o KEY=DESCRIPTION"));
+        }
+        let needs_options = matches!(part.kind, Some(Kind::Choice | Kind::MultiChoice)) || part.multi_select;
+        if needs_options && part.options.is_empty() {
+            return Err(Error::invalid(at("options"), "are missing for a choice", "add options (-o KEY=DESCRIPTION), or use --type text"));
+        }
+        part.range.iter().try_for_each(|range| range.check(&at("range")))?;
+        if question.is_batch() {
+            let key = part.key(n);
+            if keys.contains(&key) {
+                let problem = format!("`{}` is there twice", crate::text::excerpt(&key, 40));
+                return Err(Error::invalid(at("id"), problem, "give every question of the batch an id of its own"));
+            }
+            keys.push(key);
+        }
+    }
+    if let Some(path) = question.checkpoint.as_deref().filter(|p| !p.is_absolute()) {
+        return Err(Error::invalid(
+            "checkpoint",
+            format!("`{}` is not an absolute path", crate::text::excerpt(&path.display().to_string(), 80)),
+            "write the path from / on",
+        ));
+    }
+    if asked.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
+        return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
+    }
+    asked.tool_call.iter().try_for_each(ToolCall::check)?;
+    check_approval(asked)?;
+    if let Some(default) = &asked.default {
+        check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
+    } else if asked.on_expiry == Some(OnExpiry::Default) {
+        return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
+    }
+    if asked.expires_at.is_none() && matches!(asked.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
+        return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
+    }
+    if let Some(until) = &asked.until {
+        until.check()?;
+        if let Some(field) = only_for_a_person(asked) {
+            return Err(Error::invalid(
+                "until",
+                format!("stands beside `{field}`, but the answer is an event"),
+                "leave one of them out; a person who ends the wait answers in their own words",
+            ));
+        }
+    }
+    if asked.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
+        return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
+    }
+    Ok(())
+}
+
+/// Returns the name of the first field in this document that only a question for a person has. A wait for an event, a task and news
+/// of children have none of these fields.
+#[must_use]
+pub fn only_for_a_person(asked: &Asked) -> Option<&'static str> {
+    let fields = [
+        ("options", !asked.options.is_empty()),
+        ("questions", !asked.questions.is_empty()),
+        ("type", !matches!(asked.kind, None | Some(Kind::Text))),
+        ("free_text", asked.free_text.is_some()),
+        ("range", asked.range.is_some()),
+        ("approval", asked.approval.is_some()),
+        ("tool_call", asked.tool_call.is_some()),
+        ("elicited_by", asked.elicited_by.is_some()),
+        ("to_session", asked.to_session),
+    ];
+    fields.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field)
+}
+
+fn rename_field(error: Error, name: &str) -> Error {
+    match error {
+        Error::Invalid { file, problem, fix, .. } => Error::Invalid { file, field: name.into(), problem, fix },
+        other => other,
+    }
+}
+
+/// Checks the rules of a question with the field `approval`: it has exactly two options, and only a person's choice of one of them
+/// answers it. Silence, an event and a person's own words approve nothing.
+fn check_approval(asked: &Asked) -> Result<()> {
+    let Some(approval) = &asked.approval else { return Ok(()) };
+    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
+    if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
+        return wrong("approval", "has a tool or a sha256 that cannot be right");
+    }
+    // The options must have askbox's own words: other words could say the opposite of what the option does.
+    let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == approval::options();
+    if !asked.questions.is_empty() || !is_choice {
+        return wrong("approval", "stands in a question that is not the choice between `once` and `workflow` alone, in askbox's own words");
+    }
+    if asked.default.is_some() || asked.until.is_some() || asked.on_expiry == Some(OnExpiry::Default) {
+        return wrong("approval", "stands beside a default or an event, but only a person approves");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::answer::{Answer, AnswerValue};
+    use crate::documents::fields::approval::{Approval, CallHash};
+
+    fn asked(json: &str) -> Question {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_wait_for_an_event_asks_for_nothing_else() {
+        let with = |more: &str| check(&asked(&format!(r#"{{"workflow_id":"w","question":"?","until":{{"file":"/tmp/x"}}{more}}}"#)));
+        assert!(with("").is_ok() && with(r#","type":"text","default":"no""#).is_ok());
+        for more in [
+            r#","options":["a"]"#,
+            r#","type":"number""#,
+            r#","questions":[{"question":"?"}]"#,
+            r#","free_text":true"#,
+            r#","range":{"min":1}"#,
+            r#","tool_call":{"name":"AskUserQuestion","id":"toolu_1"}"#,
+            r#","elicited_by":"server""#,
+            r#","to_session":true"#,
+        ] {
+            assert!(with(more).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn silence_decides_only_where_the_asker_said_so() {
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"default","expires_at":"2026-01-01T00:00:00Z"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","on_expiry":"cancel"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","type":"choice"}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":" "}"#)).is_err());
+        assert!(check(&asked(r#"{"workflow_id":"w","question":"?","checkpoint":"a/b"}"#)).is_err());
+    }
+
+    fn asked_to_approve() -> Question {
+        let mut question = Question::new("w".parse().unwrap(), "?");
+        question.asked.kind = Some(Kind::Choice);
+        question.asked.options = approval::options();
+        question.asked.free_text = Some(false);
+        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
+        question
+    }
+
+    #[test]
+    fn a_question_that_silence_could_answer_is_no_approval() {
+        assert!(check_approval(&asked_to_approve().asked).is_ok());
+        let cases: [fn(&mut Question); 7] = [
+            |q| q.asked.options.0[0].description = "REFUSE this call".into(),
+            |q| q.asked.default = Some(AnswerValue::Text("once".into())),
+            |q| q.asked.on_expiry = Some(OnExpiry::Default),
+            |q| q.asked.free_text = None,
+            |q| q.asked.kind = None,
+            |q| q.asked.options.0.truncate(1),
+            |q| q.asked.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
+        ];
+        for change in cases {
+            let mut question = asked_to_approve();
+            change(&mut question);
+            assert!(check_approval(&question.asked).is_err(), "{question:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_very_words_once_and_workflow_approve() {
+        let reply = |words: &str, given| {
+            check_answer::check(&asked_to_approve(), Answer::value(AnswerValue::Text(words.into()), "ann", "hand"), given)
+        };
+        for given in [Given::ByPerson, Given::InOwnWords] {
+            assert!(reply("once", given).is_ok() && reply("workflow", given).is_ok());
+            for words in ["yes", "Once", " once", "ok, once", "o", "1", "allow exactly this call, one time", "true"] {
+                assert!(reply(words, given).is_err(), "{words}");
+            }
+        }
+        let list = Answer::value(AnswerValue::List(vec!["once".into()]), "ann", "hand");
+        assert!(check_answer::check(&asked_to_approve(), list, Given::InOwnWords).is_err());
+    }
+}

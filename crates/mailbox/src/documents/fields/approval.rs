@@ -1,0 +1,56 @@
+//! The field `approval` of a question that asks a person to allow one tool call, and the two options of such a question. Its rules
+//! are in `check_question`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::documents::fields::options::{Choice, Options};
+
+/// The key of the option that allows the call once.
+pub const ONCE: &str = "once";
+/// The key of the option that allows the call whenever its workflow makes it.
+pub const WORKFLOW: &str = "workflow";
+
+/// The SHA-256 of a tool call: its tool, its folder and its input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct CallHash(String);
+
+impl CallHash {
+    /// Returns the hash with these 32 bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(crate::text::hex(bytes))
+    }
+
+    /// True if it has the form of a SHA-256: 64 lowercase hexadecimal digits.
+    pub(in crate::documents) fn is_valid(&self) -> bool {
+        self.0.len() == 64 && self.0.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+}
+
+impl fmt::Display for CallHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The tool call that a person may allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Approval {
+    /// The tool's name.
+    pub tool: String,
+    /// The hash of the call.
+    pub sha256: CallHash,
+}
+
+/// Returns the two options, with descriptions of what they allow.
+#[must_use]
+pub fn options() -> Options {
+    let choice = |key: &str, description: &str| Choice { key: key.into(), description: description.into(), preview: None };
+    Options(vec![
+        choice(ONCE, "allow exactly this call, one time"),
+        choice(WORKFLOW, "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"),
+    ])
+}

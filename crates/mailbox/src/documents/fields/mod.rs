@@ -1,0 +1,23 @@
+//! The fields of a question document that have a structure of their own.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `options` | `options`, in both spellings |
+//! | `range` | `range`: the numbers that are an answer |
+//! | `through` | `through`: the channel of the answer |
+//! | `closing` | `closed` and `taken_back`: the end of the round, and of an answer |
+//! | `until` | `until`: an event that answers the question |
+//! | `asked_in` | `asked_in`: the run of the asker, with the proof |
+//! | `shown_hash` | `shown` of the answer: the hash of everything that was shown |
+//! | `approval` | `approval`: the tool call that a person may allow |
+//! | `tool_call` | `tool_call`: the suspended tool call that waits for the answer |
+
+pub mod approval;
+pub mod asked_in;
+pub mod closing;
+pub mod options;
+pub mod range;
+pub mod shown_hash;
+pub mod through;
+pub mod tool_call;
+pub mod until;

@@ -1,0 +1,151 @@
+//! The options of a question, in the asker's order.
+//!
+//! Two spellings are read: the mailbox's own `{"key": "description"}`, and Claude Code's AskUserQuestion list `[{"label",
+//! "description", "preview"}]`. A key that occurs twice is an error.
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Serialize};
+
+/// One option.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Choice {
+    /// The value of the answer that chooses this option.
+    #[serde(rename = "label", alias = "key", alias = "value")]
+    pub key: String,
+    /// The meaning of the option, for the person who answers.
+    #[serde(default)]
+    pub description: String,
+    /// A preview of the option, for the person who answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// All options of one question.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options(pub Vec<Choice>);
+
+impl Options {
+    /// True if no options were given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the option with this key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Choice> {
+        self.0.iter().find(|c| c.key == key)
+    }
+
+    /// Returns the keys as a list for messages: `merge, restructure, proceed`.
+    #[must_use]
+    pub fn keys(&self) -> String {
+        let keys: Vec<_> = self.0.iter().map(|c| crate::text::excerpt(&c.key, 40)).collect();
+        keys.join(", ")
+    }
+}
+
+impl Serialize for Options {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.iter().any(|c| c.preview.is_some()) {
+            let mut seq = serializer.serialize_seq(Some(self.0.len()))?;
+            self.0.iter().try_for_each(|c| seq.serialize_element(c))?;
+            return seq.end();
+        }
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|c| map.serialize_entry(&c.key, &c.description))?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Options {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Options;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("options as {\"key\": \"description\"} or as a list of {\"label\", \"description\"}")
+    }
+
+    fn visit_unit<E>(self) -> Result<Options, E> {
+        Ok(Options::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Options, A::Error> {
+        let mut choices = Vec::new();
+        while let Some((key, description)) = map.next_entry::<String, Option<String>>()? {
+            choices.push(Choice { key, description: description.unwrap_or_default(), preview: None });
+        }
+        distinct(choices)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Options, A::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Item {
+            Full(Choice),
+            Key(String),
+        }
+        let mut choices = Vec::new();
+        while let Some(item) = seq.next_element::<Item>()? {
+            choices.push(match item {
+                Item::Full(choice) => choice,
+                Item::Key(key) => Choice { key, description: String::new(), preview: None },
+            });
+        }
+        distinct(choices)
+    }
+}
+
+fn distinct<E: serde::de::Error>(choices: Vec<Choice>) -> Result<Options, E> {
+    let mut keys: Vec<_> = choices.iter().map(|c| c.key.as_str()).collect();
+    keys.sort_unstable();
+    match keys.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(twice) => Err(E::custom(format!("option `{}` is there twice", crate::text::excerpt(twice[0], 40)))),
+        None => Ok(Options(choices)),
+    }
+}
+
+impl schemars::JsonSchema for Options {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Options".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let choice = generator.subschema_for::<Choice>();
+        schemars::json_schema!({
+            "description": "Options as {key: description}, or as AskUserQuestion's list.",
+            "anyOf": [
+                { "type": "object", "additionalProperties": { "type": ["string", "null"] } },
+                { "type": "array", "items": { "anyOf": [choice, { "type": "string" }] } }
+            ]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_keep_the_askers_order() {
+        let map: Options = serde_json::from_str(r#"{"z":"last","a":"first"}"#).unwrap();
+        let list: Options = serde_json::from_str(r#"[{"label":"z","description":"last"},{"label":"a","description":"first"}]"#).unwrap();
+        assert_eq!(map, list);
+        assert_eq!(map.keys(), "z, a");
+        assert_eq!(serde_json::to_string(&map).unwrap(), r#"{"z":"last","a":"first"}"#);
+    }
+
+    #[test]
+    fn an_option_that_comes_twice_is_refused() {
+        assert!(serde_json::from_str::<Options>(r#"{"a":"1","a":"2"}"#).is_err());
+        assert!(serde_json::from_str::<Options>(r#"["a","a"]"#).is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! The hash of what was shown of a question: the field `shown` of an answer and of an offer. `documents/shown` computes it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::text;
+
+/// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(with = "String")]
+#[serde(try_from = "String", into = "String")]
+pub struct Shown([u8; 32]);
+
+impl Shown {
+    pub(in crate::documents) fn of_hash(sha256: [u8; 32]) -> Self {
+        Self(sha256)
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::hex(&self.0))
+    }
+}
+
+impl FromStr for Shown {
+    type Err = Error;
+
+    /// Reads 64 lowercase hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field `shown`.
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = |n: usize| text.get(2 * n..2 * n + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..32).map(digits).collect();
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).map(Self);
+        // This also refuses signs, capital letters and further text.
+        bytes.filter(|shown| shown.to_string() == text).ok_or_else(|| {
+            Error::invalid("shown", "is not a SHA-256 of 64 lowercase hexadecimal digits", "look at the question again, and decide anew")
+        })
+    }
+}
+
+impl TryFrom<String> for Shown {
+    type Error = Error;
+
+    /// Reads 64 lowercase hexadecimal digits, as [`FromStr`] does.
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Shown> for String {
+    fn from(shown: Shown) -> Self {
+        shown.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_shown_is_read_as_it_is_written() {
+        let shown = Shown::of_hash([0xa7; 32]);
+        let text = shown.to_string();
+        assert_eq!(text.parse::<Shown>().unwrap(), shown);
+        assert_eq!(serde_json::to_string(&shown).unwrap(), format!("{text:?}"));
+        for wrong in [&text[1..], &format!("{text}0"), &text.to_uppercase(), &format!("+{}", &text[1..]), "", "é"] {
+            assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The field `tool_call` of a question that an agent asked with one of its tools. The call is suspended in the agent's session, and
+//! the answer becomes its result.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The name of Claude Code's tool that asks the user.
+pub const ASK_USER_QUESTION: &str = "AskUserQuestion";
+
+/// The names of the tool `ask_user` of `askbox mcp`, as Claude Code forms them: one for a server called `askbox`, one for the
+/// plugin's server.
+pub const ASK_USER: [&str; 2] = ["mcp__askbox__ask_user", "mcp__plugin_askbox_askbox__ask_user"];
+
+/// The longest name and the longest id of a call, in bytes.
+const LONGEST: usize = 256;
+
+/// A suspended tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// The id of the call in the session.
+    pub id: String,
+}
+
+impl ToolCall {
+    /// Checks that the name and the id are not empty and at most 256 bytes long.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field `tool_call`.
+    pub fn check(&self) -> Result<()> {
+        let is_good = |text: &str| !text.is_empty() && text.len() <= LONGEST;
+        match is_good(&self.name) && is_good(&self.id) {
+            true => Ok(()),
+            false => Err(Error::invalid("tool_call", format!("has a name or an id that is empty or over {LONGEST} bytes"), "leave it out")),
+        }
+    }
+}

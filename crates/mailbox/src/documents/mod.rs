@@ -1,0 +1,33 @@
+//! The documents of the mailbox as types, and checks that need only the document. Nothing here touches the disk.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`question`] | the question document, which carries a round through all its states |
+//! | [`asked`] | the form of the question, its dates, and who takes the answer |
+//! | [`content`] | the subject of the document: a question, a task, or the ends of child workflows |
+//! | `question_spelling` | reads and writes the question document |
+//! | [`answer`] | its field `answer` |
+//! | [`shown`] | the parts of a question that all people see, and those that its machine keeps to itself |
+//! | [`offer`] | an answer from another machine, and the verdict on it |
+//! | [`fields`] | the fields of a question that have a structure of their own: options, range, through, closed, until, asked_in,
+//! approval, tool_call |
+//! | [`checks`] | decides whether a question is valid, whether an answer fits it, and which option a person means |
+//! | [`checkpoint`] | the checkpoint document |
+//! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |
+//! | [`workflow`] | the record of a workflow |
+//! | [`awaited`] | a workflow that waits for another one |
+
+pub mod answer;
+pub mod asked;
+pub mod awaited;
+pub mod checkpoint;
+pub mod checks;
+pub mod content;
+pub mod dotted_path;
+pub mod fields;
+pub mod offer;
+pub mod question;
+mod question_spelling;
+pub mod shell_export;
+pub mod shown;
+pub mod workflow;

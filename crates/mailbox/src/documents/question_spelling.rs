@@ -1,0 +1,263 @@
+//! Reads and writes a question document: in the file, the fields of all kinds lie beside one another, in one fixed order.
+
+use std::borrow::Cow::{self, Borrowed};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::documents::answer::{Answer, AnswerValue};
+use crate::documents::asked::{Asked, Kind, OnExpiry, Part};
+use crate::documents::awaited::Ended;
+use crate::documents::content::Told;
+use crate::documents::fields::approval::Approval;
+use crate::documents::fields::asked_in::AskedIn;
+use crate::documents::fields::closing::{Closing, TakenBack};
+use crate::documents::fields::options::Options;
+use crate::documents::fields::range::Range;
+use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::fields::until::Until;
+use crate::documents::question::Question;
+use crate::id::{QuestionId, SessionId, WorkflowId};
+use crate::time::{Span, Time};
+
+/// A document as the file spells it: the fields of all kinds beside one another, in the order of writing.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Question")]
+struct Spelling<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema_version: Option<u32>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    question: Cow<'a, str>,
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    options: Cow<'a, Options>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    free_text: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    range: Cow<'a, Option<Range>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    questions: Cow<'a, [Part]>,
+    workflow_id: Cow<'a, WorkflowId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    question_id: Cow<'a, Option<QuestionId>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checkpoint: Cow<'a, Option<PathBuf>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timestamp: Cow<'a, Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_by: Cow<'a, Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context: Cow<'a, Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Cow<'a, Option<Time>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_expiry: Option<OnExpiry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Cow<'a, Option<AnswerValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Cow<'a, Option<Until>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remind_every: Cow<'a, Option<Span>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    priority: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session_id: Cow<'a, Option<SessionId>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Cow<'a, Option<PathBuf>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config_dir: Cow<'a, Option<PathBuf>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Cow<'a, Option<WorkflowId>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_in: Cow<'a, Option<AskedIn>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_reply_to: Cow<'a, Option<QuestionId>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_call: Cow<'a, Option<ToolCall>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Cow<'a, Option<Approval>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    elicited_by: Cow<'a, Option<String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    to_session: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    reads: Cow<'a, [PathBuf]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    results: Cow<'a, [Ended]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Cow<'a, Option<Answer>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taken_back: Cow<'a, Option<TakenBack>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    closed: Cow<'a, Option<Closing>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    late_answers: Cow<'a, [Answer]>,
+}
+
+impl<'de> Deserialize<'de> for Question {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spelling::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Serialize for Question {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Spelling::from(self).serialize(serializer)
+    }
+}
+
+impl<'a> From<&'a Question> for Spelling<'a> {
+    fn from(question: &'a Question) -> Self {
+        let (asked, (prompt, results)) = (&question.asked, question.unanswered.spelled());
+        Self {
+            schema_version: question.schema_version,
+            question: Borrowed(&question.question),
+            kind: asked.kind,
+            options: Borrowed(&asked.options),
+            free_text: asked.free_text,
+            range: Borrowed(&asked.range),
+            questions: Borrowed(&asked.questions),
+            workflow_id: Borrowed(&question.workflow_id),
+            question_id: Borrowed(&question.question_id),
+            checkpoint: Borrowed(&question.checkpoint),
+            timestamp: Borrowed(&question.timestamp),
+            asked_by: Borrowed(&asked.asked_by),
+            context: Borrowed(&asked.context),
+            expires_at: Borrowed(&asked.expires_at),
+            on_expiry: asked.on_expiry,
+            default: Borrowed(&asked.default),
+            until: Borrowed(&asked.until),
+            remind_every: Borrowed(&asked.remind_every),
+            priority: asked.priority,
+            session_id: Borrowed(&question.session_id),
+            cwd: Borrowed(&question.cwd),
+            config_dir: Borrowed(&question.config_dir),
+            parent: Borrowed(&question.parent),
+            asked_in: Borrowed(&question.asked_in),
+            in_reply_to: Borrowed(&asked.in_reply_to),
+            tool_call: Borrowed(&asked.tool_call),
+            approval: Borrowed(&asked.approval),
+            elicited_by: Borrowed(&asked.elicited_by),
+            to_session: asked.to_session,
+            prompt: prompt.map(Borrowed),
+            reads: Borrowed(&question.reads),
+            results: Borrowed(results),
+            answer: Borrowed(&question.answer),
+            taken_back: Borrowed(&question.taken_back),
+            closed: Borrowed(&question.closed),
+            late_answers: Borrowed(&question.late_answers),
+        }
+    }
+}
+
+impl From<Spelling<'_>> for Question {
+    fn from(spelling: Spelling<'_>) -> Self {
+        Self {
+            schema_version: spelling.schema_version,
+            question: spelling.question.into_owned(),
+            workflow_id: spelling.workflow_id.into_owned(),
+            question_id: spelling.question_id.into_owned(),
+            checkpoint: spelling.checkpoint.into_owned(),
+            timestamp: spelling.timestamp.into_owned(),
+            session_id: spelling.session_id.into_owned(),
+            cwd: spelling.cwd.into_owned(),
+            config_dir: spelling.config_dir.into_owned(),
+            parent: spelling.parent.into_owned(),
+            asked_in: spelling.asked_in.into_owned(),
+            reads: spelling.reads.into_owned(),
+            asked: Asked {
+                kind: spelling.kind,
+                options: spelling.options.into_owned(),
+                free_text: spelling.free_text,
+                range: spelling.range.into_owned(),
+                questions: spelling.questions.into_owned(),
+                asked_by: spelling.asked_by.into_owned(),
+                context: spelling.context.into_owned(),
+                expires_at: spelling.expires_at.into_owned(),
+                on_expiry: spelling.on_expiry,
+                default: spelling.default.into_owned(),
+                until: spelling.until.into_owned(),
+                remind_every: spelling.remind_every.into_owned(),
+                priority: spelling.priority,
+                in_reply_to: spelling.in_reply_to.into_owned(),
+                tool_call: spelling.tool_call.into_owned(),
+                approval: spelling.approval.into_owned(),
+                elicited_by: spelling.elicited_by.into_owned(),
+                to_session: spelling.to_session,
+            },
+            unanswered: Told { prompt: spelling.prompt.map(Cow::into_owned), results: spelling.results.into_owned() }.into(),
+            answer: spelling.answer.into_owned(),
+            taken_back: spelling.taken_back.into_owned(),
+            closed: spelling.closed.into_owned(),
+            late_answers: spelling.late_answers.into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every field of a document as the file spells it, in the order of writing.
+    const FIELDS: [(&str, &str); 36] = [
+        ("schema_version", "1"),
+        ("question", r#""Which?""#),
+        ("type", r#""choice""#),
+        ("options", r#"{"a":"A"}"#),
+        ("free_text", "false"),
+        ("range", r#"{"min":1.0}"#),
+        ("questions", r#"[{"question":"?"}]"#),
+        ("workflow_id", r#""w""#),
+        ("question_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("checkpoint", r#""/c""#),
+        ("timestamp", r#""today""#),
+        ("asked_by", r#""ann""#),
+        ("context", r#""why""#),
+        ("expires_at", r#""2026-01-01T00:00:00Z""#),
+        ("on_expiry", r#""cancel""#),
+        ("default", r#""a""#),
+        ("until", r#"{"file":"/x"}"#),
+        ("remind_every", r#""4h""#),
+        ("priority", "2"),
+        ("session_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("cwd", r#""/d""#),
+        ("config_dir", r#""/e""#),
+        ("parent", r#""p""#),
+        ("asked_in", r#"{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#),
+        ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("tool_call", r#"{"name":"T","id":"t"}"#),
+        ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+        ("elicited_by", r#""server""#),
+        ("to_session", "true"),
+        ("prompt", r#""do""#),
+        ("reads", r#"["/f"]"#),
+        ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),
+        ("answer", r#"{"outcome":"answered","value":"a","by":"ann","channel":"x"}"#),
+        ("taken_back", r#"{"at":"2026-01-01T00:00:00Z","by":"ann","answer":"a"}"#),
+        ("closed", r#"{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}"#),
+        ("late_answers", r#"[{"outcome":"answered","value":"b","by":"bob","channel":"x"}]"#),
+    ];
+
+    #[test]
+    fn a_field_of_another_kind_survives_in_its_place() {
+        let spelled = |is_there: &dyn Fn(&str) -> bool| {
+            let fields = FIELDS.iter().filter(|(name, _)| *name == "workflow_id" || is_there(name));
+            format!("{{{}}}", fields.map(|(name, value)| format!("\"{name}\":{value}")).collect::<Vec<_>>().join(","))
+        };
+        let survives = |document: String| {
+            let question: Question = serde_json::from_str(&document).unwrap();
+            assert_eq!(serde_json::to_string(&question).unwrap(), document);
+        };
+        survives(spelled(&|_| true));
+        for (one, _) in FIELDS {
+            survives(spelled(&|name| name == one));
+            survives(spelled(&|name| name != one));
+            survives(spelled(&|name| [one, "prompt"].contains(&name)));
+            survives(spelled(&|name| [one, "results"].contains(&name)));
+            survives(spelled(&|name| ![one, "answer"].contains(&name)));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The record of a workflow, `workflows/WORKFLOW.json`: what is known of it beside its rounds. It is written at the first run.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Stored;
+use crate::documents::fields::approval::CallHash;
+use crate::id::{QuestionId, SessionId, WorkflowId};
+use crate::time::Time;
+
+/// A tool call that a person has allowed to the workflow, as often as it makes exactly this call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Grant {
+    /// The tool's name.
+    pub tool: String,
+    /// The hash of the call: its tool, its folder and its input.
+    pub sha256: CallHash,
+    /// The beginning of what the person was shown.
+    pub shown: String,
+    /// Who allowed it.
+    pub by: String,
+    /// When.
+    pub at: Time,
+    /// The round whose answer allowed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<QuestionId>,
+}
+
+/// What is known of a workflow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Workflow {
+    /// The version of the layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<u32>,
+    /// The workflow's id; equals the file's name.
+    pub workflow_id: WorkflowId,
+    /// The workflow in whose run it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkflowId>,
+    /// The newest session that askbox launched for it and that delivered a result. A resumed run forks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// Where its agents run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Its agents' `CLAUDE_CONFIG_DIR`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+    /// The runner that launched its newest session. The configuration decides which one launches the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The agent definition that its sessions run as, if one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The model, if one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// When it was given up together with its whole tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<Time>,
+    /// The agent's permission mode, as its stream reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// The tool calls that a person has allowed to it: see `relaunch approve`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Grant>,
+    /// The cost of its rounds that `askbox gc` pruned, in US dollars. It still counts against its limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pruned_cost_usd: f64,
+    /// Rounds whose cost is part of `pruned_cost_usd`. Some of them may still exist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pruned: Vec<QuestionId>,
+    /// When it was first run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Time>,
+}
+
+impl Stored for Workflow {
+    const LARGEST: u64 = 1 << 20;
+}
+
+fn is_zero(cost: &f64) -> bool {
+    *cost == 0.0
+}

@@ -1,0 +1,290 @@
+//! The ids of workflows, questions, sessions, rounds and attempts. Each is safe as a file name, except an attempt's, which is three
+//! names with `/` between them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+/// The longest workflow id, in bytes.
+pub const MAX_WORKFLOW_ID: usize = 128;
+
+/// The id of one line of work: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}` without `..`. Safe as a file name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[schemars(transparent, extend("pattern" = r"^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"))]
+pub struct WorkflowId(String);
+
+impl WorkflowId {
+    /// Returns a new id: `w-` and a time-ordered UUID.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(format!("w-{}", Uuid::now_v7()))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns `ID.json`: the file name of the workflow's document in a folder that holds one document for each workflow.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.json", self.0)
+    }
+
+    /// Returns the id in a file name `ID.json`. `None` for any other name, such as a temporary one.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        name.strip_suffix(".json")?.parse().ok()
+    }
+}
+
+impl FromStr for WorkflowId {
+    type Err = Error;
+
+    /// Reads a workflow id.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field `workflow_id`.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = |problem: String| {
+            Err(Error::invalid("workflow_id", problem, "use 1 to 128 of A-Z a-z 0-9 . _ - , starting with a letter or digit, without `..`"))
+        };
+        let shown = crate::text::excerpt(text, 40);
+        if text.is_empty() {
+            return bad("is empty".into());
+        }
+        if text.len() > MAX_WORKFLOW_ID {
+            return bad(format!("is {} bytes long", text.len()));
+        }
+        if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return bad(format!("`{shown}` does not start with a letter or digit"));
+        }
+        if let Some(c) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
+            return bad(format!("`{shown}` holds {c:?}"));
+        }
+        if text.contains("..") {
+            return bad(format!("`{shown}` holds `..`"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for WorkflowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for WorkflowId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|e: Error| match e {
+            Error::Invalid { problem, .. } => serde::de::Error::custom(problem),
+            other => serde::de::Error::custom(other),
+        })
+    }
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(schemars::JsonSchema)]
+        #[schemars(with = "String", extend("format" = "uuid"))]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Returns the id with this UUID.
+            #[must_use]
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The UUID.
+            #[must_use]
+            pub fn uuid(&self) -> &Uuid {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+
+            /// Reads a UUID.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] with the name of the id as its field.
+            fn from_str(text: &str) -> Result<Self> {
+                Uuid::parse_str(text).map(Self).map_err(|_| {
+                    Error::invalid($what, format!("`{}` is not a UUID", crate::text::excerpt(text, 40)), "write it as 8-4-4-4-12 hexadecimal digits")
+                })
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// Names one round: one question and its answer. A UUIDv7 when askbox posts; derived (v5) for a question file written by hand.
+    QuestionId,
+    "question_id"
+);
+uuid_id!(
+    /// Names one agent session; chosen before the launch.
+    SessionId,
+    "session_id"
+);
+
+impl QuestionId {
+    /// Returns a new, time-ordered id.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl SessionId {
+    /// Returns a new random id.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+/// One round of one workflow. Its file name in the folders that keep rounds is `WORKFLOW.QUESTION.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoundId {
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The id of the question, which names the round.
+    pub question: QuestionId,
+}
+
+impl RoundId {
+    /// Returns `WORKFLOW.QUESTION.json`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.{}.json", self.workflow, self.question)
+    }
+
+    /// Returns the round in a file name `WORKFLOW.QUESTION.json`; `None` for any other name. The last dot before `.json` separates
+    /// the two ids: a workflow id may hold dots, a UUID does not.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (workflow, question) = name.strip_suffix(".json")?.rsplit_once('.')?;
+        Some(Self { workflow: workflow.parse().ok()?, question: question.parse().ok()? })
+    }
+}
+
+impl fmt::Display for RoundId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.workflow, self.question)
+    }
+}
+
+/// One attempt of a round: `WORKFLOW/QUESTION/ATTEMPT`, as `ASKBOX_RUN` has it.
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema)]
+#[schemars(with = "String")]
+pub struct AttemptId {
+    /// Its round.
+    pub round: RoundId,
+    /// Its number in the round, from 1.
+    pub attempt: u32,
+}
+
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.round.workflow, self.round.question, self.attempt)
+    }
+}
+
+impl FromStr for AttemptId {
+    type Err = Error;
+
+    /// Reads `WORKFLOW/QUESTION/ATTEMPT`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field `run`.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || {
+            let problem = format!("`{}` is not WORKFLOW/QUESTION/ATTEMPT", crate::text::excerpt(text, 200));
+            Error::invalid("run", problem, "leave it as the agent's environment has it")
+        };
+        let mut pieces = text.split('/');
+        let (Some(workflow), Some(question), Some(attempt), None) = (pieces.next(), pieces.next(), pieces.next(), pieces.next()) else {
+            return Err(bad());
+        };
+        let round = RoundId { workflow: workflow.parse().map_err(|_| bad())?, question: question.parse().map_err(|_| bad())? };
+        Ok(Self { round, attempt: attempt.parse().map_err(|_| bad())? })
+    }
+}
+
+impl Serialize for AttemptId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for AttemptId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_could_leave_the_folder_is_refused() {
+        let long = "a".repeat(129);
+        for bad in ["", ".", "..", "a..b", "../x", "/etc/passwd", "a/b", "-rf", "_x", "a b", "a\0b", "ä", "a\n", &long] {
+            assert!(bad.parse::<WorkflowId>().is_err(), "{bad:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_usual_id_is_accepted() {
+        for good in ["a", "workflow_12345", "A.b-c_9", &"a".repeat(128), "1"] {
+            assert_eq!(good.parse::<WorkflowId>().unwrap().as_str(), good);
+        }
+        assert!(WorkflowId::generate().as_str().parse::<WorkflowId>().is_ok());
+    }
+
+    #[test]
+    fn a_round_file_name_reads_back_even_with_dots_in_the_workflow() {
+        let round = RoundId { workflow: "a.b.c".parse().unwrap(), question: QuestionId::generate() };
+        assert_eq!(RoundId::from_file_name(&round.file_name()), Some(round));
+        assert_eq!(RoundId::from_file_name(".tmpX.json"), None);
+        assert_eq!(RoundId::from_file_name("a.json"), None);
+    }
+
+    #[test]
+    fn an_attempt_reads_back_and_no_other_path_is_one() {
+        let question = QuestionId::generate();
+        let attempt = AttemptId { round: RoundId { workflow: "a.b".parse().unwrap(), question }, attempt: 2 };
+        assert_eq!(attempt.to_string().parse::<AttemptId>().unwrap(), attempt);
+        for bad in [
+            "",
+            "a",
+            &format!("a/{question}"),
+            &format!("../{question}/1"),
+            &format!("a/../{question}/1"),
+            &format!("a/{question}/-1"),
+            "a/x/1",
+        ] {
+            assert!(bad.parse::<AttemptId>().is_err(), "{bad:?} was accepted");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Lists the names in the mailbox's folders, and the pending questions.
+
+use std::cmp::Reverse;
+use std::ffi::{OsStr, OsString};
+
+use crate::disk;
+use crate::documents::question::{Question, QuestionDocument};
+use crate::error::{IoContext, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox};
+use crate::read_question;
+use crate::time::Time;
+
+/// Returns the names in a folder, without hidden names and names that are not UTF-8. Empty if the folder does not exist.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
+    names_where(mailbox, folder, |name| !name.starts_with('.'))
+}
+
+/// [`names`] that also returns names that are not UTF-8.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn all_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<OsString>> {
+    found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b".")).map(Iterator::collect)?
+}
+
+/// Returns the hidden names in a folder: temporary files, and what a crash left.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn hidden_names(mailbox: &Mailbox, folder: Folder) -> Result<Vec<String>> {
+    names_where(mailbox, folder, |name| name.starts_with('.'))
+}
+
+fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    let utf8 = |name: Result<OsString>| name.map(|name| name.into_string().ok()).transpose();
+    found(mailbox, folder, |name| name.to_str().is_some_and(&wanted))?.filter_map(utf8).collect()
+}
+
+fn found(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&OsStr) -> bool) -> Result<impl Iterator<Item = Result<OsString>>> {
+    let path = mailbox.folder(folder);
+    let entries = match disk::entries(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        other => Some(other.io("read", &path)?),
+    };
+    let names = entries.into_iter().flatten().map(move |entry| Ok(entry.io("read", &path)?.name));
+    Ok(names.filter(move |name: &Result<OsString>| name.as_ref().map_or(true, |name| wanted(name))))
+}
+
+/// Returns the workflows that have a document in a folder with one document for each workflow.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn workflows(mailbox: &Mailbox, folder: Folder) -> Result<Vec<WorkflowId>> {
+    Ok(names(mailbox, folder)?.iter().filter_map(|n| WorkflowId::from_file_name(n)).collect())
+}
+
+/// [`workflows`] one by one, because `workflows/` may hold a million.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the folder cannot be opened. An item is an error if the system cannot read that entry.
+pub fn each_workflow(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<Item = Result<WorkflowId>>> {
+    let names = found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b"."))?;
+    Ok(names.filter_map(|name| name.map(|name| WorkflowId::from_file_name(name.to_str()?)).transpose()))
+}
+
+/// True if no question was ever asked here, as far as the files show.
+#[must_use]
+pub fn is_unused(mailbox: &Mailbox) -> bool {
+    let is_empty = |folder| each_workflow(mailbox, folder).is_ok_and(|mut found| found.next().is_none());
+    [Folder::Pending, Folder::Answered, Folder::Workflows].into_iter().all(is_empty)
+}
+
+/// Returns the rounds in a folder with one document for each round. Empty if the folder cannot be read.
+pub fn round_names(mailbox: &Mailbox, folder: Folder) -> impl Iterator<Item = RoundId> + use<> {
+    names(mailbox, folder).unwrap_or_default().into_iter().filter_map(|n| RoundId::from_file_name(&n))
+}
+
+/// [`round_names`] one by one, because `closed/` may hold a million.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the folder cannot be opened. An item is an error if the system cannot read that entry.
+pub fn each_round(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<Item = Result<RoundId>>> {
+    let names = found(mailbox, folder, |name| !name.as_encoded_bytes().starts_with(b"."))?;
+    Ok(names.filter_map(|name| name.map(|name| RoundId::from_file_name(name.to_str()?)).transpose()))
+}
+
+/// Returns the rounds of a workflow that were claimed or closed: each has a folder in `runs/`. The cost grows only with the rounds
+/// of this workflow.
+pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {
+    let folder = mailbox.runs_of_workflow(workflow);
+    let entries = disk::entries(&folder).ok();
+    let questions = entries.into_iter().flatten().flatten().filter_map(|e| e.name.to_str()?.parse().ok());
+    questions.map({
+        let workflow = workflow.clone();
+        move |question| RoundId { workflow: workflow.clone(), question }
+    })
+}
+
+/// One entry of the inbox: a pending question.
+#[derive(Debug)]
+pub struct Pending {
+    /// The workflow that asks.
+    pub workflow: WorkflowId,
+    /// The question, or the error that says why it cannot be read.
+    pub document: Result<QuestionDocument>,
+}
+
+/// Calls `row` with every pending question, and returns the results in the order of [`Rank`]: larger `priority` first, then the
+/// oldest, and last the questions that wait for an event. Reads one document at a time, and keeps only the rows.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the folder cannot be read. A document that cannot be read is passed on as
+/// [`Pending::document`].
+pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for workflow in workflows(mailbox, Folder::Pending)? {
+        let pending = Pending { document: read_question::pending(mailbox, &workflow), workflow };
+        if matches!(&pending.document, Err(e) if e.is_missing_file()) {
+            continue;
+        }
+        let key = (Rank::of_question(pending.document.as_ref().ok().map(|d| &d.typed)), pending.workflow.clone());
+        rows.push((key, row(pending)));
+    }
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// The order of questions in the inbox: larger `priority` first, then the oldest, and last the questions that wait for an event and
+/// not for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(bool, Reverse<i32>, Option<Time>);
+
+impl Rank {
+    /// Returns the rank of a question. `None` stands for a question that cannot be read.
+    #[must_use]
+    pub fn of_question(question: Option<&Question>) -> Self {
+        let waits = question.is_some_and(|q| q.asked.until.is_some());
+        Self(waits, Reverse(question.and_then(|q| q.asked.priority).unwrap_or(0)), question.and_then(Question::asked_at))
+    }
+}

@@ -1,0 +1,129 @@
+//! The rounds that were answered or are over, the newest first. One scan reads names and times. A document is read only when its
+//! turn comes.
+//!
+//! *Newest* means the round that changed last. For a closed round this is its file's modification time: the end of the round, or
+//! its last late answer. For the others it is the last move of the file. Rounds with the same time come in the order of their ids,
+//! because askbox makes an id from the time.
+//!
+//! If one workflow is asked for, only its names in `runs/` and the small folders are listed.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::disk;
+use crate::error::Result;
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox};
+use crate::listing::list;
+use crate::listing::newest_first::NewestFirst;
+use crate::read_question;
+use crate::round::{self, Round};
+use crate::time::Time;
+
+/// The folders that may hold such a round, in the order of a round's moves.
+const PLACES: [Folder; 4] = [Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed];
+
+/// A round, as far as its file's name and time show it. Rounds are ordered by the fields in this order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PastRound {
+    changed: Time,
+    question: QuestionId,
+    workflow: WorkflowId,
+    place: usize,
+}
+
+impl PastRound {
+    /// The round's id.
+    #[must_use]
+    pub fn id(&self) -> RoundId {
+        RoundId { workflow: self.workflow.clone(), question: self.question }
+    }
+
+    /// The path of the file as it was found. The file may have moved since.
+    #[must_use]
+    pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
+        round::path(mailbox, PLACES[self.place], &self.id())
+    }
+
+    /// Reads the round's document. Returns `None` if the round no longer exists: it was pruned, or its answer was taken back.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::error::Error::Invalid) or [`Error::Newer`](crate::error::Error::Newer) if the document cannot be
+    /// used. [`Error::Io`](crate::error::Error::Io) if the system refuses.
+    pub fn read(&self, mailbox: &Mailbox) -> Result<Option<Round>> {
+        // The round may have moved on since it was found.
+        for folder in PLACES.into_iter().skip(self.place) {
+            let id = self.id();
+            match read_question::of_round(&round::path(mailbox, folder, &id), &id) {
+                Err(e) if e.is_missing_file() => {}
+                other => return other.map(|document| Some(Round { folder, id, document })),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the rounds of one workflow, or of all, that changed at or after `since`, the newest first. `wanted` is about how many
+/// the caller will use; `None` if it may use all. An item is an error if a folder cannot be read.
+pub fn newest_first<'a>(
+    mailbox: &'a Mailbox,
+    workflow: Option<&'a WorkflowId>,
+    since: Option<Time>,
+    wanted: Option<usize>,
+) -> impl Iterator<Item = Result<PastRound>> + 'a {
+    NewestFirst::new(wanted, move |offer: &mut dyn FnMut(PastRound)| {
+        let mut offer = |round: PastRound| {
+            if since.is_none_or(|since| round.changed >= since) {
+                offer(round);
+            }
+        };
+        // The folders are read in the order of a round's moves. So a round that moves during the scan is found at least once, and
+        // its last place counts.
+        let mut moving: HashMap<RoundId, PastRound> = HashMap::new();
+        for (place, folder) in PLACES.into_iter().enumerate().filter(|(_, folder)| *folder != Folder::Closed) {
+            let found = rounds_in(mailbox, folder, workflow)?;
+            moving.extend(found.into_iter().filter_map(|id| Some((id.clone(), look(mailbox, place, id)?))));
+        }
+        let mut closed = |id: RoundId| {
+            if let Some(round) = look(mailbox, PLACES.len() - 1, id) {
+                moving.remove(&round.id());
+                offer(round);
+            }
+        };
+        match workflow {
+            Some(workflow) => list::rounds_of(mailbox, workflow).for_each(&mut closed),
+            None => list::each_round(mailbox, Folder::Closed)?.try_for_each(|id| id.map(&mut closed))?,
+        }
+        moving.into_values().for_each(offer);
+        Ok(())
+    })
+}
+
+/// Returns the rounds in `answered/`, `running/` or `parked/`.
+fn rounds_in(mailbox: &Mailbox, folder: Folder, workflow: Option<&WorkflowId>) -> Result<Vec<RoundId>> {
+    if folder != Folder::Answered {
+        let ids = list::each_round(mailbox, folder)?;
+        return ids.filter(|id| id.as_ref().map_or(true, |id| workflow.is_none_or(|w| id.workflow == *w))).collect();
+    }
+    let workflows = match workflow {
+        Some(workflow) => vec![workflow.clone()],
+        None => list::workflows(mailbox, folder)?,
+    };
+    let answered = |workflow: WorkflowId| {
+        let document = read_question::document(&mailbox.document(folder, &workflow)).ok()?;
+        document.typed.answer.as_ref()?;
+        round::round_of(mailbox, &document.typed).ok()
+    };
+    Ok(workflows.into_iter().filter_map(answered).collect())
+}
+
+/// Returns the round as its file shows it; `None` if the file does not exist.
+fn look(mailbox: &Mailbox, place: usize, id: RoundId) -> Option<PastRound> {
+    let folder = PLACES[place];
+    let meta = disk::metadata(round::path(mailbox, folder, &id)).ok()?;
+    // A move changes the inode's time. A closed round uses the file's time, which a copy of the mailbox keeps.
+    let (seconds, nanos) = if folder == Folder::Closed { (meta.mtime(), meta.mtime_nsec()) } else { (meta.ctime(), meta.ctime_nsec()) };
+    let changed = Time::from_timestamp(seconds, u32::try_from(nanos).ok()?)?;
+    Some(PastRound { changed, question: id.question, workflow: id.workflow, place })
+}

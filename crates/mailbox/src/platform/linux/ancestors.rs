@@ -1,0 +1,116 @@
+//! The processes above this one, from `/proc`. Few system calls are used, because even a program that runs for a millisecond looks
+//! at all of them.
+
+use std::cell::OnceCell;
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags};
+
+/// An upper limit for the bytes in `/proc/PID/stat` up to the parent's pid.
+const STAT: usize = 128;
+/// The largest environment that is searched, in bytes.
+const ENVIRONMENT: usize = 256 << 10;
+
+/// A snapshot of a process.
+pub struct Ancestor {
+    pid: i32,
+    /// Its parent.
+    pub parent: i32,
+    name: Vec<u8>,
+    /// The environment of the process, once it was read; `None` if it cannot be read.
+    environment: OnceCell<Option<Vec<u8>>>,
+}
+
+impl Ancestor {
+    /// Looks at the process that has this pid now. `None` if no process has it.
+    pub fn at(pid: i32) -> Option<Self> {
+        let mut line = [0; STAT];
+        let length = rustix::io::read(open(pid, "stat")?, &mut line).ok()?;
+        let (parent, name) = parent_and_name(&line[..length])?;
+        Some(Self { pid, parent, name: name.to_vec(), environment: OnceCell::new() })
+    }
+
+    /// True if the process's program has this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name.as_bytes()
+    }
+
+    /// True if the process's environment sets one of these variables to a value that is not empty. False if the environment cannot
+    /// be read, as for a process of another user.
+    pub fn has_any(&self, variables: &[&str]) -> bool {
+        let Some(environment) = self.environment.get_or_init(|| environment(self.pid)) else { return false };
+        let sets = |entry: &[u8], name: &str| {
+            entry.get(name.len()) == Some(&b'=') && entry.len() > name.len() + 1 && entry.starts_with(name.as_bytes())
+        };
+        let mut rest = environment.as_slice();
+        // `CStr` searches the end of an entry a machine word at a time, which is fast.
+        while let Ok(entry) = CStr::from_bytes_until_nul(rest) {
+            let entry = entry.to_bytes();
+            if variables.iter().any(|name| sets(entry, name)) {
+                return true;
+            }
+            rest = &rest[entry.len() + 1..];
+        }
+        false
+    }
+
+    /// True if the process belongs to a user other than root.
+    pub fn is_an_ordinary_users(&self) -> bool {
+        std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|process| process.uid() != 0)
+    }
+}
+
+/// Reads the entries of the environment of a process. A zero byte ends each entry.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    let file = open(pid, "environ")?;
+    let mut all = Vec::with_capacity(16 << 10);
+    // The kernel fills the buffer as far as the environment goes.
+    while rustix::io::read(&file, spare_capacity(&mut all)).ok()? > 0 && all.len() == all.capacity() && all.len() < ENVIRONMENT {
+        all.reserve(all.len());
+    }
+    // The process may have overwritten the last zero byte.
+    all.push(0);
+    Some(all)
+}
+
+#[allow(clippy::disallowed_methods, reason = "it opens for reading only")]
+fn open(pid: i32, file: &str) -> Option<OwnedFd> {
+    rustix::fs::open(format!("/proc/{pid}/{file}"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// Reads `PID (NAME) STATE PARENT …`, the form of proc_pid_stat(5). The name may hold any byte, also `)`.
+fn parent_and_name(line: &[u8]) -> Option<(i32, &[u8])> {
+    let (open, close) = (line.iter().position(|byte| *byte == b'(')?, line.iter().rposition(|byte| *byte == b')')?);
+    let behind = std::str::from_utf8(line.get(close + 1..)?).ok()?;
+    Some((behind.split_ascii_whitespace().nth(1)?.parse().ok()?, line.get(open + 1..close)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_what_stands_around_it() {
+        assert_eq!(parent_and_name(b"7 (a) R 1 (b) S 3 0"), Some((3, &b"a) R 1 (b"[..])));
+        assert_eq!(parent_and_name(b"7 (claude) S 42 7 7"), Some((42, &b"claude"[..])));
+        assert!(["", "7 (a", "7 (a)", "7 (a) S", "7 )a( S 3"].iter().all(|line| parent_and_name(line.as_bytes()).is_none()));
+    }
+
+    #[test]
+    fn the_parent_is_found_and_a_large_environment_is_searched() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(Ancestor::at(own).unwrap().parent, rustix::process::getppid().unwrap().as_raw_nonzero().get());
+        let mut child = std::process::Command::new("sleep");
+        child.arg("100").env_clear().env("AFIRST", "x".repeat(100_000)).env("MARK", "1").env("NOTMARK2", "").env("EMPTY", "");
+        let mut child = child.spawn().unwrap();
+        let seen = Ancestor::at(i32::try_from(child.id()).unwrap()).unwrap();
+        let found = [&["MARK"][..], &["EMPTY"], &["MAR"], &["OTHER", "MARK"]].map(|names| seen.has_any(names));
+        let name = seen.is_called("sleep");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((found, name), ([true, false, false, true], true));
+    }
+}

@@ -1,0 +1,103 @@
+//! The processes of this machine: all of them from `/proc`, a handle of one, orphans, and what happens to a child when its parent dies.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use procfs::process::Process;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, child_subreaper, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal,
+};
+
+/// A snapshot of a process. Each value holds a descriptor open.
+pub struct Seen {
+    process: Process,
+    /// Its parent.
+    pub parent: i32,
+}
+
+impl Seen {
+    /// Looks at the process that has this pid now. `None` if no process has it.
+    pub fn at(pid: i32) -> Option<Self> {
+        Process::new(pid).ok().and_then(Self::from_process)
+    }
+
+    fn from_process(process: Process) -> Option<Self> {
+        let parent = process.stat().ok()?.ppid;
+        Some(Self { process, parent })
+    }
+
+    /// Its pid.
+    pub fn pid(&self) -> i32 {
+        self.process.pid
+    }
+
+    /// The path of the program's file, as the kernel names it. If the file is gone, the kernel adds ` (deleted)`.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.process.exe().ok()
+    }
+
+    /// True if the process belongs to this user.
+    pub fn is_of_this_user(&self) -> bool {
+        self.process.uid().is_ok_and(|user| user == rustix::process::geteuid().as_raw())
+    }
+
+    /// The environment of the process. `None` if it cannot be read, as for a process of another user.
+    pub fn environment(&self) -> Option<Environment> {
+        self.process.environ().ok().map(Environment)
+    }
+}
+
+/// The environment that a process had at its start.
+pub struct Environment(HashMap<OsString, OsString>);
+
+impl Environment {
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+}
+
+/// Lists all processes. Leaves out a process that ends while the list is read.
+pub fn all() -> impl Iterator<Item = Seen> {
+    procfs::process::all_processes().into_iter().flatten().flatten().filter_map(Seen::from_process)
+}
+
+/// Opens a handle of a process: a pidfd, which becomes readable when the process ends.
+pub fn open_handle(pid: Pid) -> Option<OwnedFd> {
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+/// Sends a Unix signal to the process of this handle. Does nothing if the process has ended.
+pub fn signal(handle: &OwnedFd, _pid: Pid, signal: Signal) {
+    let _ = pidfd_send_signal(handle, signal);
+}
+
+/// Makes this process the parent of all orphans among its descendants, in place of init, from now on: `PR_SET_CHILD_SUBREAPER` of
+/// prctl(2).
+pub fn adopt_orphans() {
+    let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// Leaves orphans to init again from now on.
+pub fn leave_orphans() {
+    let _ = set_child_subreaper(None);
+}
+
+/// True if orphans become children of this process.
+pub fn adopts_orphans() -> bool {
+    child_subreaper().is_ok_and(|reaper| reaper.is_some())
+}
+
+/// Asks the kernel to send SIGTERM to this process when its parent dies: `PR_SET_PDEATHSIG` of prctl(2). Returns true if the kernel
+/// accepted that. The signal is SIGTERM and not SIGKILL, so that an agent ends its tools.
+pub fn end_with_parent() -> bool {
+    set_parent_process_death_signal(Some(Signal::TERM)).is_ok()
+}
+
+/// True if this process ignores SIGHUP, as one that was started by `nohup` does.
+pub fn ignores_hangup() -> bool {
+    let status = Process::myself().and_then(|own| own.status());
+    status.is_ok_and(|status| status.sigign & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
+}

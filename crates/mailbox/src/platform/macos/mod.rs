@@ -1,0 +1,12 @@
+//! macOS: kqueue, `sysctl`, `F_GETPATH`. This code is compiled and linted, but has not been run yet: see
+//! [`weaker`](crate::platform::weaker).
+
+pub mod ancestors;
+pub mod files;
+pub mod processes;
+
+pub const WEAKER: &[crate::platform::weaker::Weaker] = &crate::platform::weaker::ON_MACOS;
+
+pub const DESKTOP: crate::platform::means::Desktop = crate::platform::means::Desktop::AppleScript;
+
+pub const SERVICE_MANAGER: crate::platform::means::ServiceManager = crate::platform::means::ServiceManager::Launchd;

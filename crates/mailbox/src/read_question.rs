@@ -1,0 +1,111 @@
+//! Reads one question document, in whichever folder it lies.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::disk;
+use crate::document::{self, Document, Stored};
+use crate::documents::checks::check_question;
+use crate::documents::question::{MAX_PENDING, MAX_QUESTION, Question, QuestionDocument};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox};
+use crate::time::Time;
+
+/// Reads `pending/WORKFLOW.json` and checks that the question is valid.
+///
+/// # Errors
+/// [`Error::Invalid`] if the document is not a valid question of this workflow, or is too long. [`Error::Newer`] if a newer askbox
+/// wrote it. [`Error::Io`] if the file does not exist or the system refuses.
+pub fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let path = mailbox.document(Folder::Pending, workflow);
+    // The document may be longer than a new question may be, because an answer that was taken back and the end of a round are added to it.
+    let length = disk::metadata(&path).map_or(0, |m| m.len());
+    let limit = if (MAX_QUESTION..=MAX_PENDING).contains(&length) { MAX_PENDING } else { MAX_QUESTION };
+    let bytes = disk::read(&path, limit)?;
+    let document = parse(&bytes, &path)?;
+    let largest = document.typed.largest_pending();
+    if bytes.len() as u64 > largest {
+        return Err(disk::too_long(&path, bytes.len() as u64, largest));
+    }
+    check_name(&path, &document.typed, workflow)?;
+    check_question::check(&document.typed).map_err(|e| e.in_file(&path))?;
+    Ok(document)
+}
+
+/// Reads `answered/WORKFLOW.json`, and checks that the document belongs to that workflow.
+///
+/// # Errors
+/// [`Error::Invalid`] if the file is not a question document of this workflow. [`Error::Newer`] if a newer askbox wrote it.
+/// [`Error::Io`] if the file does not exist or the system refuses.
+pub fn answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let path = mailbox.document(Folder::Answered, workflow);
+    let document = document(&path)?;
+    check_name(&path, &document.typed, workflow)?;
+    Ok(document)
+}
+
+/// Reads a question document in any state, without checking the question.
+///
+/// # Errors
+/// [`Error::Invalid`] if the file is not a question document. [`Error::Newer`] if a newer askbox wrote it. [`Error::Io`] if the
+/// file does not exist or the system refuses.
+pub fn document(path: &Path) -> Result<QuestionDocument> {
+    parse(&disk::read(path, Question::LARGEST)?, path)
+}
+
+/// Reads a document, and its version first: the fields of a newer document may have another meaning or another type.
+fn parse(bytes: &[u8], path: &Path) -> Result<QuestionDocument> {
+    match document::newer_version(bytes) {
+        Some(version) => Err(Error::Newer { file: path.display().to_string(), version }),
+        None => Document::parse(bytes).map_err(|e| e.in_file(path)),
+    }
+}
+
+/// Reads `FOLDER/WORKFLOW.QUESTION.json`, and checks that the document belongs to that round. On a filesystem without a journal, a
+/// power cut can leave the name on another file, which must not be delivered.
+///
+/// # Errors
+/// [`Error::Invalid`] if the file is not the question document of this round. [`Error::Newer`] if a newer askbox wrote it.
+/// [`Error::Io`] if the file does not exist or the system refuses.
+pub fn of_round(path: &Path, round: &RoundId) -> Result<QuestionDocument> {
+    let document = document(path)?;
+    check_name(path, &document.typed, &round.workflow)?;
+    match document.typed.question_id {
+        Some(other) if other != round.question => {
+            let problem = format!("says `{other}`, but the file is named for `{}`", round.question);
+            Err(Error::invalid("question_id", problem, "name the file WORKFLOW_ID.QUESTION_ID.json").in_file(path))
+        }
+        _ => Ok(document),
+    }
+}
+
+/// Checks that the file's name has the workflow that the document names.
+pub(super) fn check_name(path: &Path, question: &Question, workflow: &WorkflowId) -> Result<()> {
+    if question.workflow_id == *workflow {
+        return Ok(());
+    }
+    let problem = format!("says `{}`, but the file is named for `{workflow}`", question.workflow_id);
+    Err(Error::invalid("workflow_id", problem, "name the file WORKFLOW_ID.json").in_file(path))
+}
+
+/// Returns the `answer.at` of a document, if it has one. Reads no other field.
+///
+/// # Errors
+/// [`Error::Invalid`] if the file is refused or too long. [`Error::Io`] if the file does not exist or the system refuses.
+pub fn answered_at(path: &Path) -> Result<Option<Time>> {
+    #[derive(serde::Deserialize)]
+    struct Answered {
+        answer: At,
+    }
+    #[derive(serde::Deserialize)]
+    struct At {
+        at: Option<Time>,
+    }
+    Ok(document::json::<Answered>(&disk::read(path, Question::LARGEST)?).and_then(|answered| answered.answer.at))
+}
+
+/// Returns a file's modification time, or the beginning of 1970 if the file cannot be examined.
+pub(super) fn modified(path: &Path) -> SystemTime {
+    disk::metadata(path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}

@@ -1,0 +1,187 @@
+//! Rounds: finds the round that a question belongs to, and the rounds of a workflow.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::disk;
+use crate::documents::answer::Answer;
+use crate::documents::question::{Question, QuestionDocument};
+use crate::error::{Error, Result};
+use crate::id::{RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox};
+use crate::listing::list;
+use crate::read_question;
+use crate::time::{self, Time};
+
+/// How often one workflow may ask the same question without a `question_id`.
+pub(super) const MAX_REPEATS: u32 = 100_000;
+
+/// The folders of claimed and closed rounds.
+pub(super) const CLAIMED_OR_CLOSED: [Folder; 3] = [Folder::Running, Folder::Parked, Folder::Closed];
+
+/// A round with its document, and its state.
+#[derive(Debug)]
+pub struct Round {
+    /// The folder, which is the round's state.
+    pub folder: Folder,
+    /// The round's id.
+    pub id: RoundId,
+    /// The round's document.
+    pub document: QuestionDocument,
+}
+
+impl Round {
+    /// The path of the document's file.
+    #[must_use]
+    pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
+        path(mailbox, self.folder, &self.id)
+    }
+}
+
+/// Returns the file of a round in `folder`, one of the five folders that are states.
+pub(super) fn path(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> PathBuf {
+    match folder {
+        Folder::Pending | Folder::Answered => mailbox.document(folder, &round.workflow),
+        _ => mailbox.round(folder, round),
+    }
+}
+
+/// Returns the round of a question: its `question_id`, or an id derived from its content. If earlier rounds with the same content
+/// were claimed or closed, the derived id is the next unused one.
+///
+/// # Errors
+/// [`Error::Failed`] if all derived ids of this content are in use. [`Error::Invalid`] if the question cannot be written as JSON.
+pub fn round_of(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
+    question.round().map_or_else(|| derive(mailbox, question, None), Ok)
+}
+
+/// Returns the round of the question in `pending/`. Like [`round_of`], but the same question asked again after its answer does not
+/// get the id of the round that still lies in `answered/`.
+///
+/// # Errors
+/// Those of [`round_of`].
+pub fn of_pending(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
+    let round = round_of(mailbox, question)?;
+    let answered = mailbox.document(Folder::Answered, &round.workflow);
+    if question.question_id.is_some() {
+        return Ok(round);
+    }
+    let Ok(document) = read_question::document(&answered) else { return Ok(round) };
+    let Some(answer) = &document.typed.answer else { return Ok(round) };
+    let asked_again = is_asked_again(&mailbox.document(Folder::Pending, &round.workflow), question, Some(answered_at(&answered, answer)));
+    if asked_again && round_of(mailbox, &document.typed)? == round {
+        return derive(mailbox, question, Some(&round));
+    }
+    Ok(round)
+}
+
+/// Returns the first derived round that is not claimed, not closed, and not `except`.
+fn derive(mailbox: &Mailbox, question: &Question, except: Option<&RoundId>) -> Result<RoundId> {
+    for n in 0..MAX_REPEATS {
+        let round = RoundId { workflow: question.workflow_id.clone(), question: question.derived_id(n)? };
+        if Some(&round) != except && !is_claimed_or_closed(mailbox, &round) {
+            return Ok(round);
+        }
+    }
+    Err(Error::failed("all derived question ids of this question are in use", "post with ask-post, which gives every round an id"))
+}
+
+/// Returns when a document in `answered/` was answered: its `answer.at`, else its file's modification time.
+pub(super) fn answered_at(path: &Path, answer: &Answer) -> Time {
+    answer.at.unwrap_or_else(|| time::to_the_millisecond(read_question::modified(path).into()))
+}
+
+/// True if a question without `question_id` was written after the time `answered`. Then it is the next round, even if its content
+/// is the same.
+pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<Time>) -> bool {
+    let written = read_question::modified(path);
+    question.question_id.is_none()
+        && written <= SystemTime::now()
+        && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
+}
+
+/// True if a round lies in `running/`, `parked/` or `closed/`.
+#[must_use]
+pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
+    CLAIMED_OR_CLOSED.iter().any(|f| disk::exists(mailbox.round(*f, round)))
+}
+
+/// True if the workflow has a round that is not closed: it asks or works, or it was parked or stopped.
+#[must_use]
+pub fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+    [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
+        || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
+}
+
+/// Returns the documents of a round in `running/`, `parked/` and `closed/` that can be read. There is more than one only after a
+/// power cut in the middle of a move.
+pub fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<Item = QuestionDocument> {
+    CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read_question::document(&mailbox.round(f, round)).ok())
+}
+
+/// Returns all readable rounds of a workflow. Closed rounds come first, by the time of their end, then those in `parked/`,
+/// `running/`, `answered/` and `pending/`. The cost grows with the rounds of this workflow and the live rounds of the mailbox, not
+/// with its closed ones.
+#[must_use]
+pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
+    let mut found: Vec<Round> = Vec::new();
+    // The folders are read in the order of a round's moves. So a round that moves during the scan is found at least once, and its
+    // last place counts.
+    let mut add = |folder, id: RoundId, document| {
+        found.retain(|f| f.id != id);
+        found.push(Round { folder, id, document });
+    };
+    for folder in [Folder::Pending, Folder::Answered] {
+        let read = match folder {
+            Folder::Answered => read_question::answered(mailbox, workflow),
+            _ => read_question::document(&mailbox.document(folder, workflow)),
+        };
+        if let Ok(document) = read
+            && let Ok(round) =
+                if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) }
+        {
+            add(folder, round, document);
+        }
+    }
+    let mut add_from = |folder, rounds: &mut dyn Iterator<Item = RoundId>| {
+        for round in rounds.filter(|r| r.workflow == *workflow) {
+            if let Ok(document) = read_question::document(&mailbox.round(folder, &round)) {
+                add(folder, round, document);
+            }
+        }
+    };
+    for folder in [Folder::Running, Folder::Parked] {
+        add_from(folder, &mut list::round_names(mailbox, folder));
+    }
+    // `closed/` may hold a million names, so the names of this workflow's rounds come from `runs/`.
+    add_from(Folder::Closed, &mut list::rounds_of(mailbox, workflow));
+    let place =
+        |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
+    found.sort_unstable_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.id.clone()));
+    found
+}
+
+/// Returns the reason why `answered/WORKFLOW.json` cannot be used; `None` if it can, or if it does not exist. A watcher, or
+/// `relaunch ID`, will put an unusable file into quarantine.
+#[must_use]
+pub fn unusable_answer(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
+    read_question::answered(mailbox, workflow).err().filter(|e| !e.is_missing_file())
+}
+
+/// Returns the reason why a file of an open round of this workflow cannot be used; `None` if all can.
+#[must_use]
+pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
+    let round = |folder| list::round_names(mailbox, folder).filter(|round| round.workflow == *workflow).map(move |round| (folder, round));
+    let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(round);
+    unusable_answer(mailbox, workflow)
+        .or_else(|| read_question::document(&mailbox.document(Folder::Pending, workflow)).err())
+        .filter(|e| !e.is_missing_file())
+        .or_else(|| claimed.filter_map(|(folder, round)| read_question::document(&mailbox.round(folder, &round)).err()).next())
+        .filter(|e| !e.is_missing_file())
+}
+
+/// Returns the newest round of a workflow: the last of [`of_workflow`].
+#[must_use]
+pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
+    of_workflow(mailbox, workflow).pop()
+}

@@ -1,0 +1,207 @@
+//! Makes untrusted text safe for a terminal, a shell, or a single line.
+
+/// True if a character may control a terminal or reorder the shown text: C0 and C1 controls except newline and tab, DEL,
+/// bidirectional marks and overrides, zero-width and tag characters.
+fn is_hazardous(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{200B}'..='\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{061C}'
+        | '\u{FEFF}'
+        | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E007F}' => true,
+        c => c.is_control(),
+    }
+}
+
+/// True for characters other than the newline that begin a new line for some readers: a model, an editor, a script.
+fn ends_a_line(c: char) -> bool {
+    matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// True if the text is safe for a terminal as it is, like most texts: printable ASCII and newlines.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
+}
+
+/// Returns the text for a terminal: without hazardous characters, with `\n` for `\r\n`, and with a space for every other end of a
+/// line. Hazardous characters may control the terminal or reorder the text.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    let text = text.replace("\r\n", "\n");
+    text.chars().map(|c| if ends_a_line(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
+}
+
+/// Returns the text with every character as `\u{…}` that a person could mistake or overlook: hazardous characters, tabs, and all
+/// white space and format characters except the plain space and the newline. For texts that a person must see exactly as they are.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let is_invisible = |c: char| {
+        is_hazardous(c)
+            || (c.is_whitespace() && !matches!(c, ' ' | '\n'))
+            || matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}')
+            || matches!(c, '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Returns the text as [`printable`] does, but on one line: newlines and tabs become spaces.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], " ")
+}
+
+/// Returns the first `max` bytes unchanged, cut at a whole character, with `…` if there are more.
+#[must_use]
+pub fn beginning(text: &str, max: usize) -> String {
+    if text.len() <= max { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(max)]) }
+}
+
+/// Returns the first `max` characters on one line, without hazardous characters, with `…` if there are more.
+#[must_use]
+pub fn excerpt(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == max {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if ends_a_line(c) => out.push(' '),
+            c if is_hazardous(c) => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns the same JSON value with every hazardous character as `\uXXXX`.
+#[must_use]
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && c != '\t' && (is_hazardous(c) || ends_a_line(c)) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns the bytes as lowercase hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
+
+/// Returns one word of a POSIX shell that stands for exactly this text, also under `eval`.
+#[must_use]
+pub fn shell_quote(text: &str) -> String {
+    let plain = !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b','));
+    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Returns a file's name or path as one word of a shell (bash, zsh, ksh) that is safe to print. Bytes that are not UTF-8, control
+/// characters and characters that reorder text are escaped as in `$'\377'`.
+#[must_use]
+pub fn path_word(path: impl AsRef<std::ffi::OsStr>) -> String {
+    let path = path.as_ref();
+    match path.to_str() {
+        Some(text) if !needs_escapes(text) => shell_quote(text),
+        _ => format!("$'{}'", escaped(path, true)),
+    }
+}
+
+/// Returns a file's name or path to be shown: unchanged, or with the escapes of [`path_word`] but without its quotes.
+#[must_use]
+pub fn file_name(path: impl AsRef<std::ffi::OsStr>) -> String {
+    let path = path.as_ref();
+    match path.to_str() {
+        Some(text) if !needs_escapes(text) => text.to_owned(),
+        _ => escaped(path, false),
+    }
+}
+
+fn needs_escapes(text: &str) -> bool {
+    text.chars().any(|c| is_hazardous(c) || matches!(c, '\n' | '\t'))
+}
+
+fn escaped(path: &std::ffi::OsStr, for_shell: bool) -> String {
+    let mut out = String::new();
+    let octal = |out: &mut String, bytes: &[u8]| bytes.iter().for_each(|b| out.push_str(&format!("\\{b:03o}")));
+    for chunk in path.as_encoded_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                c if is_hazardous(c) || matches!(c, '\n' | '\t') => octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                '\\' => out.push_str("\\\\"),
+                '\'' if for_shell => out.push_str("\\'"),
+                c => out.push(c),
+            }
+        }
+        octal(&mut out, chunk.invalid());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_escapes_and_bidi_overrides_are_dropped() {
+        assert_eq!(printable("a\x1b[31mred\x1b[0m\u{202e}x\u{9b}y\r\nz\u{7}"), "a[31mred[0mxy\nz");
+        assert_eq!(one_line("a\nb\tc"), "a b c");
+    }
+
+    #[test]
+    fn no_character_but_the_newline_begins_a_line() {
+        let text = "a\u{2028}b\u{2029}c\u{85}d\u{b}e\u{c}f\rg\u{1c}h";
+        assert_eq!(printable(text), "a b c d e f g h");
+        assert_eq!((one_line(text), excerpt(text, 99)), (printable(text), printable(text)));
+        assert_eq!(escape_json("\"a\u{2028}b\""), "\"a\\u2028b\"");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_written_out() {
+        assert_eq!(visible("rm\u{202e}x \ta\r\nb\u{a0}ü\u{200b}"), "rm\\u{202e}x \\u{9}a\\u{d}\nb\\u{a0}ü\\u{200b}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_with_a_mark() {
+        assert_eq!(excerpt("abcdef", 3), "abc…");
+        assert_eq!(excerpt("abc", 3), "abc");
+    }
+
+    #[test]
+    fn escaped_json_is_the_same_value() {
+        let value = serde_json::json!({"a": "\u{9b}31m \u{202e} \u{e0041} \u{1b}[0m ä"});
+        let escaped = escape_json(&value.to_string());
+        assert_eq!(escaped, r#"{"a":"\u009b31m \u202e \udb40\udc41 \u001b[0m ä"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+    }
+
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(hex(&[0, 9, 0x1f, 0xa0, 0xff]), "00091fa0ff");
+    }
+
+    #[test]
+    fn a_shell_word_keeps_quotes_and_substitutions_as_text() {
+        assert_eq!(shell_quote("plain-1.txt"), "plain-1.txt");
+        assert_eq!(shell_quote(""), "''");
+        assert_eq!(shell_quote("$(rm) it's `x`"), r"'$(rm) it'\''s `x`'");
+    }
+}

@@ -1,0 +1,389 @@
+//! The transition `pending/` → `answered/`: a decision is accepted. Every surface comes through this file, and no surface has rules
+//! of its own.
+//!
+//! The steps, under the workflow's lock:
+//! 1. Remove what a power cut brought back to `answered/`, and settle the workflow ([`Waiting::find`]).
+//! 2. Compare the round and what was shown, ask the caller whether it may decide, and check the value ([`Waiting::decide`]).
+//! 3. Write the answered document under a temporary name.
+//! 4. Write `user_answer` into the workflow's checkpoints, durably.
+//! 5. Link the document to `answered/WORKFLOW.json`, never replacing. This is **the commit point**, which decides every race.
+//! 6. Retire the copy in `pending/` (see [`crate::transitions::retire`]), and remove the question's timers.
+//!
+//! If the answer is to be signed, it is checked and signed before these steps, without the lock, because a person may have to touch
+//! a token. Under the lock, the question must still be the one that was signed.
+//!
+//! If the program dies before step 5, nothing was accepted. If it dies after step 5, [`crate::transitions::settle`] does step 6.
+
+use uuid::Uuid;
+
+use crate::audit::{self, Entry};
+use crate::checkpoints::user_answer;
+use crate::disk::{self, Placed};
+use crate::documents::answer::{Answer, BY_EVENT};
+use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::fields::shown_hash::Shown;
+use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
+use crate::due::timers;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::listing::near_id;
+use crate::transitions::{answered_by_hand, late_answer, retire, settle};
+use crate::who::caller::Caller;
+use crate::{read_question, round};
+
+/// The question that a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// The question that waits now, whichever it is: the person was shown none. Such a decision cannot allow a tool call.
+    WhatWaits,
+    /// The question of this round, which the person named.
+    Round(QuestionId),
+    /// The question of this round, exactly as it was shown.
+    Shown(QuestionId, Shown),
+    /// The question of this round, as a program of an earlier version showed it: with the `question_hash` of its text.
+    Text(QuestionId, Uuid),
+}
+
+impl On {
+    /// Returns the question of this round as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the question cannot be written as JSON.
+    pub fn question(round: &RoundId, question: &Question) -> Result<Self> {
+        Ok(Self::Shown(round.question, Shown::of_question(question)?))
+    }
+
+    /// Returns the round, if the decision names one.
+    #[must_use]
+    pub fn round(self) -> Option<QuestionId> {
+        match self {
+            Self::WhatWaits => None,
+            Self::Round(id) | Self::Shown(id, _) | Self::Text(id, _) => Some(id),
+        }
+    }
+
+    /// Checks that the waiting question is the one that the decision is about.
+    fn check(self, round: &RoundId, question: &Question) -> Result<()> {
+        let workflow = &round.workflow;
+        if let Some(expected) = self.round().filter(|expected| *expected != round.question) {
+            return Err(Error::conflict(
+                format!("{workflow} asks another question by now (round {}, not {expected})", round.question),
+                format!("see it with: ask-answer show {workflow}"),
+            ));
+        }
+        let is_it = match self {
+            Self::WhatWaits | Self::Round(_) => true,
+            Self::Shown(_, shown) => shown.is_of(question),
+            Self::Text(_, hash) => question.hash()? == hash,
+        };
+        if is_it { Ok(()) } else { Err(changed(workflow)) }
+    }
+}
+
+impl From<Option<QuestionId>> for On {
+    fn from(round: Option<QuestionId>) -> Self {
+        round.map_or(Self::WhatWaits, Self::Round)
+    }
+}
+
+fn changed(workflow: &WorkflowId) -> Error {
+    Error::conflict(
+        format!("the question of {workflow} was changed while you read it"),
+        format!("look at it again: ask-answer show {workflow}"),
+    )
+}
+
+/// A decision: the caller that makes it, and the question that it is about. The value is a separate [`Answer`], which the caller makes.
+#[derive(Debug, Clone, Copy)]
+pub struct Decision<'a> {
+    /// The caller that decides.
+    pub caller: &'a Caller,
+    /// The question that the decision is about.
+    pub on: On,
+    /// How the value was given, for example in the person's own words.
+    pub given: Given,
+}
+
+impl<'a> Decision<'a> {
+    /// Returns the decision of a person whose program can ask the person again if the value does not fit.
+    #[must_use]
+    pub fn by(caller: &'a Caller, on: impl Into<On>) -> Self {
+        Self { caller, on: on.into(), given: Given::ByPerson }
+    }
+
+    /// Accepts a value as the person's own words, even if it is close to an option. Use it if the person was asked about that.
+    #[must_use]
+    pub fn in_own_words(self) -> Self {
+        Self { given: Given::InOwnWords, ..self }
+    }
+
+    /// Returns the reply in its normal form, if this decision may be made about this question.
+    fn check(&self, round: &RoundId, question: &Question, reply: impl FnOnce(&Question) -> Result<Answer>) -> Result<Answer> {
+        self.on.check(round, question)?;
+        self.caller.may_decide(question)?;
+        let reply = check_answer::check(question, reply(question)?, self.given)?;
+        self.may_be_made(round.workflow.as_str(), question, &reply)?;
+        Ok(reply)
+    }
+
+    /// Checks that the caller may make this decision, and that it names its question if it allows a tool call. `address` names the
+    /// question in the error.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the caller may not decide. [`Error::Usage`] if a tool call is allowed without naming the call that
+    /// was seen.
+    pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
+        self.caller.may_decide(question)?;
+        if question.asked.approval.is_some() && reply.value.is_some() && self.on == On::WhatWaits {
+            return Err(Error::usage(
+                format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
+                format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// An answer that was accepted.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The answered round.
+    pub round: RoundId,
+    /// The answered question.
+    pub question: Question,
+    /// The answer in its normal form, as it lies in the mailbox.
+    pub answer: Answer,
+    /// A warning if something else failed, such as writing the checkpoint. The answer is safe nevertheless.
+    pub warning: Option<String>,
+}
+
+/// Answers, declines or asks back. `reply` was made by the decision's caller, for example with [`Caller::value`].
+///
+/// # Errors
+/// - [`Error::NotFound`] if the workflow never asked.
+/// - [`Error::Conflict`] if another answer was first, if the question is not the one that was shown, if it is over (then the answer
+///   may be kept as a late one), or if the caller may not decide.
+/// - [`Error::Usage`] if a tool call is allowed without naming it.
+/// - [`Error::Invalid`] if the value does not fit the question.
+/// - [`Error::Held`] if another process keeps the lock.
+/// - [`Error::Io`] if the system refuses.
+pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Result<Accepted> {
+    let accepted = answer_pending(mailbox, workflow, decision, |_| Ok(reply.clone()))?;
+    accepted.ok_or_else(|| nothing_pending(mailbox, workflow, decision, reply))
+}
+
+/// [`answer`] with a reply that is made from the question, under the workflow's lock, so that the question cannot change in
+/// between. Returns `None` if no question is pending.
+///
+/// # Errors
+/// Those of [`answer`] and of `reply`.
+pub fn answer_pending(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    decision: Decision<'_>,
+    reply: impl FnOnce(&Question) -> Result<Answer>,
+) -> Result<Option<Accepted>> {
+    if !decision.caller.signs() {
+        let Some(waiting) = Waiting::find(mailbox, mailbox.lock(workflow)?)? else { return Ok(None) };
+        return waiting.decide(decision, reply)?.accept().map(Some);
+    }
+    let Some(signed) = Signed::check_and_sign(mailbox, workflow, decision, reply)? else { return Ok(None) };
+    let Some(waiting) = Waiting::find(mailbox, mailbox.lock(workflow)?)? else { return Ok(None) };
+    waiting.decide(decision, |question| signed.to(question))?.accept().map(Some)
+}
+
+/// A signed answer, with its question.
+struct Signed {
+    answer: Answer,
+    question: Question,
+}
+
+impl Signed {
+    /// Checks and signs the answer to the pending question. Returns `None` if no question is pending.
+    fn check_and_sign(
+        mailbox: &Mailbox,
+        workflow: &WorkflowId,
+        decision: Decision<'_>,
+        reply: impl FnOnce(&Question) -> Result<Answer>,
+    ) -> Result<Option<Self>> {
+        let mut question = match read_question::pending(mailbox, workflow) {
+            Ok(document) => document.typed,
+            Err(e) if e.is_missing_file() => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let round = round::of_pending(mailbox, &question)?;
+        question.question_id = Some(round.question);
+        let reply = decision.check(&round, &question, reply)?;
+        let reply = Answer { question_hash: Some(question.hash()?), ..reply };
+        let answer = decision.caller.signed(&question, reply)?;
+        Ok(Some(Self { answer, question }))
+    }
+
+    /// Returns the answer, if this is still the same question.
+    fn to(self, question: &Question) -> Result<Answer> {
+        if *question == self.question {
+            return Ok(self.answer);
+        }
+        let workflow = &question.workflow_id;
+        Err(Error::conflict(
+            format!("the question of {workflow} has changed while the answer was signed"),
+            format!("see it, and answer it again: ask-answer show {workflow}"),
+        ))
+    }
+}
+
+/// A question that waits for an answer, under its workflow's lock. As long as this lives, no other program changes it through askbox.
+#[derive(Debug)]
+#[must_use = "it holds the workflow's lock"]
+pub struct Waiting<'a> {
+    mailbox: &'a Mailbox,
+    document: QuestionDocument,
+    round: RoundId,
+    lock: WorkflowLock,
+}
+
+/// A decision that may be made, with a value that fits. [`Decided::accept`] makes it the answer. Dropping it changes nothing.
+#[derive(Debug)]
+#[must_use = "nothing is answered before it is accepted"]
+pub struct Decided<'a> {
+    waiting: Waiting<'a>,
+    answer: Answer,
+}
+
+impl<'a> Waiting<'a> {
+    /// Returns the question that waits in the workflow of this lock, or `None`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Newer`] if the question cannot be used. [`Error::Io`] if the system refuses.
+    pub fn find(mailbox: &'a Mailbox, lock: WorkflowLock) -> Result<Option<Self>> {
+        answered_by_hand::clear_brought_back(mailbox, &lock)?;
+        let mut document = match settle::settled_pending(mailbox, &lock) {
+            Ok(document) => document,
+            // The question was moved to answered/ by hand, and this is its answer.
+            Err(e) if e.is_missing_file() && answered_by_hand::take_back(mailbox, &lock)? => {
+                read_question::pending(mailbox, lock.workflow())?
+            }
+            Err(e) if e.is_missing_file() => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let round = round::of_pending(mailbox, &document.typed)?;
+        document.typed.question_id = Some(round.question);
+        Ok(Some(Self { mailbox, document, round, lock }))
+    }
+
+    /// The question, with its id.
+    #[must_use]
+    pub fn question(&self) -> &Question {
+        &self.document.typed
+    }
+
+    /// Step 2: returns the decision if it may be made. `reply` makes the answer from the question.
+    ///
+    /// # Errors
+    /// Those of [`answer`] and of `reply`.
+    pub fn decide(self, decision: Decision<'_>, reply: impl FnOnce(&Question) -> Result<Answer>) -> Result<Decided<'a>> {
+        let reply = decision.check(&self.round, &self.document.typed, reply)?;
+        let question = &self.document.typed;
+        let shown = match decision.on {
+            On::Shown(_, shown) => shown,
+            On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
+        };
+        let answer = Answer { question_hash: Some(question.hash()?), shown: Some(shown), ..reply };
+        Ok(Decided { waiting: self, answer })
+    }
+}
+
+impl Decided<'_> {
+    /// Returns the question with the answer that it will get.
+    #[must_use]
+    pub fn question(&self) -> Question {
+        Question { answer: Some(self.answer.clone()), ..self.waiting.document.typed.clone() }
+    }
+
+    /// Steps 3 to 6: makes the decision the answer of the question.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if an earlier answer of the workflow still waits for its run. [`Error::Invalid`] if the document would
+    /// be too long. [`Error::Io`] if the system refuses. Nothing was accepted then.
+    pub fn accept(self) -> Result<Accepted> {
+        // The lock is held until the end.
+        let Self { waiting: Waiting { mailbox, mut document, round, lock }, answer } = self;
+        let target = mailbox.document(Folder::Answered, lock.workflow());
+        // This comes before the checkpoint is changed, which still holds the earlier answer.
+        if disk::exists(&target) {
+            return Err(earlier_answer_waits(mailbox, &round));
+        }
+        let entry = Entry::about_round(answer.event(), &round).answer(answer.question_hash, &answer).by(&answer.by).why(answer.means());
+        document.set_field("question_id", &round.question)?;
+        document.set_field("answer", &answer)?;
+        // This comes before the checkpoint is changed, so that a full disk is noticed while nothing has changed yet.
+        let staged = disk::stage(&target, &document.to_file_within(MAX_ANSWERED)?)?;
+        let mut written = user_answer::write(mailbox, &document, &round, &answer);
+        let mut warning = written.warning.take();
+        match staged.place() {
+            Ok(Placed::Done) => {}
+            other => {
+                // The answer was not accepted, so the checkpoints must not hold it.
+                written.undo();
+                return Err(other.map_or_else(|e| e, |_| earlier_answer_waits(mailbox, &round)));
+            }
+        }
+        if let Err(e) = retire::retire_pending(mailbox, &round, answer.at) {
+            warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
+        }
+        timers::disarm(mailbox, &document.typed, &round);
+        audit::record(mailbox, entry);
+        Ok(Accepted { round, question: document.typed, answer, warning })
+    }
+}
+
+fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
+    let workflow = &round.workflow;
+    let earlier = read_question::document(&mailbox.document(Folder::Answered, workflow));
+    let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
+    Error::conflict(
+        format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
+        format!(
+            "start the watcher (relaunch watch) or run it now: relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"
+        ),
+    )
+}
+
+/// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
+fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Error {
+    let Some(last) = round::latest(mailbox, workflow) else {
+        let meant = near_id::did_you_mean(mailbox, workflow);
+        return Error::not_found(format!("no question of {workflow} is pending"), format!("{meant}list the questions: ask-answer list"));
+    };
+    let first = last.document.typed.answer.as_ref();
+    let hint = format!("see it with: ask-answer show {workflow}");
+    if let Some(first) = first.filter(|a| a.is_a_persons()) {
+        return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
+    }
+    if let Err(e) = decision.caller.may_decide(&last.document.typed) {
+        return e;
+    }
+    if let Some(expected) = decision.on.round().filter(|expected| *expected != last.id.question) {
+        return Error::conflict(
+            format!("round {expected} of {workflow} is not its last one ({}); your answer is not kept", last.id.question),
+            hint,
+        );
+    }
+    // Keeping a late answer would change the file's time. The watcher needs that time to recognize an answer made by hand.
+    if last.folder == Folder::Answered && first.is_none() {
+        return Error::conflict(format!("the question of {workflow} was answered by hand, in its checkpoint"), hint);
+    }
+    // No person had answered when the round ended. So this answer is late, and not a second one.
+    let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());
+    let ended = match first {
+        Some(first) if first.by == BY_EVENT => "answered by the event that it waited for",
+        Some(_) => "answered by the asker's default",
+        None => ended,
+    };
+    let kept = match late_answer::keep(mailbox, &last, reply) {
+        Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
+        Err(e) => format!("your answer could not be kept with it: {e}"),
+    };
+    Error::conflict(format!("the question of {workflow} was {ended} before you answered; {kept}"), hint)
+}

@@ -1,0 +1,212 @@
+//! The transition to `pending/`: a question is posted.
+//!
+//! 1. Check the question. Refuse a `question_id` that is in use. Give the question a new `question_id`, and a `timestamp`.
+//! 2. Keep a copy of a checkpoint that lies under a temporary folder. Arm the question's timers. Note the workflow as its parent's child.
+//! 3. Create `pending/WORKFLOW.json`, durably and never replacing. This is **the commit point**.
+//!
+//! These steps need no lock, so a post usually does not wait. Only if the workflow has a file in `pending/` or `answered/`, the
+//! post continues under the workflow's lock: it settles the workflow and tries again. Then the same question again changes nothing
+//! and gets the first receipt. Another question is a conflict, or supersedes the first.
+
+use crate::audit::{self, Entry};
+use crate::checkpoints::store;
+use crate::disk::{self, Placed};
+use crate::document::Document;
+use crate::documents::checks::{check_draft, check_question};
+use crate::documents::fields::closing::{Closed, Closing};
+use crate::documents::question::{MAX_QUESTION, Question, QuestionDocument};
+use crate::due::timers;
+use crate::error::{Error, Result};
+use crate::family::children;
+use crate::id::{QuestionId, RoundId};
+use crate::layout::{Folder, Mailbox};
+use crate::time;
+use crate::transitions::{close, settle, undo};
+use crate::{read_question, round};
+
+/// The effect of a post if another question of the workflow is pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfPending {
+    /// Refuse the post.
+    Conflict,
+    /// Close the pending question as superseded and post the new one.
+    Supersede,
+}
+
+/// The proof that a question is pending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// The question's round.
+    pub round: RoundId,
+    /// The pending question.
+    pub question: Question,
+    /// True if the same question was pending before, and nothing was written.
+    pub repeated: bool,
+}
+
+/// A question that is ready for step 3.
+struct Prepared {
+    document: QuestionDocument,
+    round: RoundId,
+    bytes: Vec<u8>,
+}
+
+impl Prepared {
+    fn entry(&self) -> Entry {
+        let question = &self.document.typed;
+        Entry::about_round("posted", &self.round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default())
+    }
+}
+
+/// Posts a question. Once this returns, the question survives a power cut.
+///
+/// # Errors
+/// - [`Error::Invalid`] if the question is not valid.
+/// - [`Error::Conflict`] if another question of the workflow is pending, or if the question's own `question_id` is in use.
+/// - [`Error::NotFound`] or [`Error::Failed`] if its checkpoint cannot be copied.
+/// - [`Error::Held`] if another process keeps the lock.
+/// - [`Error::Io`] if the system refuses.
+pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Result<Receipt> {
+    post_document(mailbox, Document::draft(question), if_pending)
+}
+
+/// [`post`] for a document with unknown fields, which are kept.
+///
+/// # Errors
+/// Those of [`post`].
+pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
+    let prepared = prepare(mailbox, document)?;
+    if disk::exists(mailbox.document(Folder::Answered, &prepared.round.workflow)) {
+        // The answer there may have been in the middle of being taken back. Then that question waits again, and comes first.
+        return post_locked_or_disarm(mailbox, prepared, if_pending);
+    }
+    let placed = disk::create(&mailbox.document(Folder::Pending, &prepared.round.workflow), &prepared.bytes)?;
+    if placed == Placed::NameExists {
+        return post_locked_or_disarm(mailbox, prepared, if_pending);
+    }
+    audit::record(mailbox, prepared.entry());
+    Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
+}
+
+/// Posts many questions with one sync of the folder. Each is posted or refused by itself; the results are in the order of
+/// `documents`. Once this returns, every question with a receipt survives a power cut.
+///
+/// # Errors
+/// [`Error::Io`] if the disk fails. None of the questions is posted then. A single result has the errors of [`post`].
+pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if_pending: IfPending) -> Result<Vec<Result<Receipt>>> {
+    let prepared: Vec<Result<Prepared>> = documents.into_iter().map(|document| prepare(mailbox, document?)).collect();
+    let files: Vec<_> =
+        prepared.iter().flatten().map(|p| (mailbox.document(Folder::Pending, &p.round.workflow), p.bytes.as_slice())).collect();
+    let placed = disk::create_all(&mailbox.folder(Folder::Pending), &files);
+    drop(files);
+    let mut placed = match placed {
+        Ok(placed) => placed.into_iter(),
+        Err(e) => {
+            prepared.iter().flatten().for_each(|p| timers::disarm(mailbox, &p.document.typed, &p.round));
+            return Err(e);
+        }
+    };
+    let mut posted = Vec::new();
+    let mut results = Vec::with_capacity(prepared.len());
+    for prepared in prepared {
+        results.push(prepared.and_then(|prepared| {
+            if placed.next() != Some(Placed::Done) {
+                return post_locked_or_disarm(mailbox, prepared, if_pending);
+            }
+            posted.push(prepared.entry());
+            Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
+        }));
+    }
+    audit::record_all(mailbox, &posted);
+    Ok(results)
+}
+
+/// Steps 1 and 2.
+fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
+    check_question::check(&document.typed)?;
+    check_draft::check(&document)?;
+    let question = &mut document.typed;
+    refuse_used_id(mailbox, question)?;
+    let round = RoundId { workflow: question.workflow_id.clone(), question: QuestionId::generate() };
+    question.question_id = Some(round.question);
+    question.schema_version = Some(crate::document::SCHEMA_VERSION);
+    question.timestamp.get_or_insert_with(|| time::rfc3339(time::now()));
+    document.update()?;
+    let bytes = document.to_file_within(MAX_QUESTION)?;
+    store::keep_copy(mailbox, &document.typed)?;
+    timers::arm(mailbox, &document.typed, &round)?;
+    children::note_asker(mailbox, &document.typed)?;
+    Ok(Prepared { document, round, bytes })
+}
+
+/// Refuses a document with the id of a round that was answered, claimed or closed: such a document was posted before.
+fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
+    let Some(round) = question.round() else { return Ok(()) };
+    let is_answered = || {
+        read_question::document(&mailbox.document(Folder::Answered, &round.workflow))
+            .is_ok_and(|d| d.typed.question_id == Some(round.question) && d.typed.answer.is_some())
+    };
+    if !round::is_claimed_or_closed(mailbox, &round) && !is_answered() {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        format!("question_id {} is in use: {} has asked that question before", round.question, round.workflow),
+        "leave question_id out: every post gets a new one",
+    ))
+}
+
+/// Posts a question when `pending/WORKFLOW.json` or `answered/WORKFLOW.json` exists. Removes its timers again if it is not posted.
+fn post_locked_or_disarm(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pending: IfPending) -> Result<Receipt> {
+    let posted = post_locked(mailbox, &document.typed, &round, &bytes, if_pending);
+    if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
+        timers::disarm(mailbox, &document.typed, &round);
+    }
+    posted
+}
+
+/// Tries to post again under the lock, after settling: the file in `pending/` may belong to a transition that is half done.
+fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
+    let lock = mailbox.lock(&round.workflow)?;
+    undo::complete_interrupted(mailbox, &lock)?;
+    settle::settle(mailbox, &lock)?;
+    let path = mailbox.document(Folder::Pending, &round.workflow);
+    if disk::create(&path, bytes)? == Placed::NameExists {
+        let earlier = read_question::pending(mailbox, &round.workflow)?;
+        if same(&earlier.typed, question) {
+            return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, question: earlier.typed, repeated: true });
+        }
+        if if_pending == IfPending::Conflict {
+            let title = crate::text::excerpt(&earlier.typed.title(), 60);
+            return Err(Error::conflict(
+                format!("{} already asks another question: {title}", round.workflow),
+                "wait for its answer, or replace it with --supersede",
+            ));
+        }
+        close::pending(
+            mailbox,
+            &lock,
+            earlier,
+            Closing::now(Closed::Superseded, question.asked.asked_by.as_deref().unwrap_or("asker"), None),
+        )?;
+        if disk::create(&path, bytes)? == Placed::NameExists {
+            return Err(Error::conflict(
+                format!("{} was given another question just now", round.workflow),
+                format!("look at it first: ask-answer show {}", round.workflow),
+            ));
+        }
+    }
+    audit::record(
+        mailbox,
+        Entry::about_round("posted", round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default()),
+    );
+    Ok(Receipt { round: round.clone(), question: question.clone(), repeated: false })
+}
+
+/// True if two questions are the same for the person who reads them and for the agent that resumes.
+fn same(a: &Question, b: &Question) -> bool {
+    let content = |q: &Question| {
+        let asked = (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone());
+        (asked, q.checkpoint.clone(), q.asked.context.clone(), q.asked.until.clone())
+    };
+    content(a) == content(b)
+}

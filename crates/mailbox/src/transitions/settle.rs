@@ -1,0 +1,78 @@
+//! Completes what another process left half done. This is the first step of every transition of a workflow.
+//!
+//! The pending question decides what happens:
+//! - If it has the field `closed`, it is moved to `closed/`.
+//! - If its round was already claimed or closed, there are two cases. If the same question was answered there, a power cut brought
+//!   its name back, and it is removed. Otherwise it goes to quarantine.
+//! - If `answered/` holds its answer, it is retired (see [`super::retire`]).
+//!
+//! Otherwise nothing is changed.
+
+use std::path::Path;
+
+use crate::disk;
+use crate::documents::question::{Question, QuestionDocument};
+use crate::error::Result;
+use crate::id::RoundId;
+use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::quarantine::quarantine;
+use crate::time;
+use crate::transitions::{close, retire};
+use crate::{read_question, round};
+
+/// Completes what is half done. Cheap if nothing is. Returns the pending question if there is a valid one and it stays. The caller
+/// holds the workflow's lock.
+///
+/// # Errors
+/// [`Error::Failed`](crate::error::Error::Failed) if the quarantine has no name left. [`Error::Io`](crate::error::Error::Io) if the
+/// system refuses.
+pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionDocument>> {
+    let workflow = lock.workflow();
+    // The intake handles a file that cannot be read, after its grace time.
+    let Ok(pending) = read_question::pending(mailbox, workflow) else { return Ok(None) };
+    let path = mailbox.document(Folder::Pending, workflow);
+    if pending.typed.closed.is_some() {
+        let round = round::round_of(mailbox, &pending.typed)?;
+        return close::move_to_closed(mailbox, Folder::Pending, &round).map(|()| None);
+    }
+    if let Some(round) = pending.typed.round()
+        && round::is_claimed_or_closed(mailbox, &round)
+    {
+        if came_back(mailbox, &round, &path, &pending.typed) {
+            return disk::untouch(&path).map(|()| None);
+        }
+        let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
+        quarantine(mailbox, &path, workflow.file_name(), &reason)?;
+        return Ok(None);
+    }
+    let answered = mailbox.document(Folder::Answered, workflow);
+    // A copy without an answer (`cp pending/x answered/x`) answers nothing.
+    if let Ok(document) = read_question::document(&answered)
+        && let Some(answer) = &document.typed.answer
+    {
+        let round = round::round_of(mailbox, &pending.typed)?;
+        let at = Some(round::answered_at(&answered, answer));
+        if round::round_of(mailbox, &document.typed)? == round && !round::is_asked_again(&path, &pending.typed, at) {
+            retire::retire_pending(mailbox, &round, at)?;
+            return Ok(None);
+        }
+    }
+    Ok(Some(pending))
+}
+
+/// [`settle`], and then reads the pending question.
+///
+/// # Errors
+/// Those of [`settle`] and of [`read_question::pending`]. If no question is pending, `is_missing_file()` of the error is true.
+pub fn settled_pending(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<QuestionDocument> {
+    settle(mailbox, lock)?.map_or_else(|| read_question::pending(mailbox, lock.workflow()), Ok)
+}
+
+/// True if a pending question is the one that was answered in a claimed or closed round. The removal from `pending/` is not synced,
+/// so a power cut can bring the file back. If the file is younger than the answer, another program wrote it.
+fn came_back(mailbox: &Mailbox, round: &RoundId, path: &Path, pending: &Question) -> bool {
+    let Some(answer) = round::claimed_or_closed(mailbox, round).next().and_then(|document| document.typed.answer) else { return false };
+    let same = answer.question_hash.is_some() && answer.question_hash == pending.hash().ok();
+    let older = answer.at.is_some_and(|at| time::to_the_millisecond(read_question::modified(path).into()) <= at);
+    same && older && pending.answer.is_none() && pending.late_answers.is_empty()
+}

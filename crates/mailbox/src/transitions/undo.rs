@@ -1,0 +1,174 @@
+//! The transition `answered/` → `pending/` on request: a person takes back an answer that no process has claimed yet.
+//!
+//! The steps run under the workflow's lock. Every claimant takes this lock, too, so either the claim or the undo finds the answer:
+//! 1. Check that the answer is there, and that a person gave it.
+//! 2. Replace `answered/WORKFLOW.json` by the question without its answer, with `taken_back`. This is **the commit point**: no
+//!    program takes such a file for an answer. If the question's time is over, the question stays open from now on, whatever
+//!    `on_expiry` said.
+//! 3. Remove the answer from the checkpoints.
+//! 4. Move the file to `pending/`, and make its timers.
+//!
+//! If the program dies after step 2, the next undo or post does the rest. The watcher also does it, as for every question without
+//! an answer in `answered/`: see [`super::answered_by_hand`].
+
+use crate::audit::{self, Entry};
+use crate::checkpoints::user_answer;
+use crate::disk::{self, Placed};
+use crate::documents::answer::Answer;
+use crate::documents::asked::OnExpiry;
+use crate::documents::fields::closing::TakenBack;
+use crate::documents::question::{MAX_TAKEN_BACK, Question, QuestionDocument};
+use crate::due::timers;
+use crate::error::{Error, Result};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::round;
+use crate::time;
+use crate::transitions::{answered_by_hand, settle};
+
+/// An answer that was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The round, which waits for an answer again.
+    pub round: RoundId,
+    /// The giver of the answer, with its channel and age, in words.
+    pub answer: String,
+    /// A warning if something failed after the answer was taken back.
+    pub warning: Option<String>,
+}
+
+/// Takes the answer of a workflow back. If `expect` is given, only an answer of that round. `by` is the name of the person who
+/// takes it back.
+///
+/// # Errors
+/// - [`Error::NotFound`] if the workflow has no round.
+/// - [`Error::Conflict`] if there is no answer that can be taken back.
+/// - [`Error::Invalid`] if the document cannot be used, or would be too long for `pending/`.
+/// - [`Error::Held`] if another process keeps the lock.
+/// - [`Error::Io`] if the system refuses.
+pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, by: &str) -> Result<Undone> {
+    let lock = mailbox.lock(workflow)?;
+    if let Some(undone) = complete_interrupted(mailbox, &lock)? {
+        return Ok(undone);
+    }
+    let (document, answer) = answered(mailbox, &lock)?;
+    let round = round::round_of(mailbox, &document.typed)?;
+    if let Some(expected) = expect.filter(|e| *e != round.question) {
+        return Err(Error::conflict(
+            format!("the answer of {workflow} is that of round {}, not of {expected}", round.question),
+            format!("see it with: ask-answer show {workflow}"),
+        ));
+    }
+    is_a_persons(workflow, &answer)?;
+    let entry = Entry::about_round("taken_back", &round).answer(document.typed.hash().ok(), &answer).by(by);
+    let warning = without_answer(mailbox, document, &round, by, None)?;
+    audit::record(mailbox, entry);
+    Ok(Undone { round, answer: answer.who(), warning })
+}
+
+/// Steps 2 to 4, for an answer that its person took back, or that was `refused`. Returns a warning if something failed after the
+/// commit point.
+///
+/// # Errors
+/// [`Error::Invalid`] if the question is too long for `pending/`.
+pub(super) fn without_answer(
+    mailbox: &Mailbox,
+    mut document: QuestionDocument,
+    round: &RoundId,
+    by: &str,
+    refused: Option<&str>,
+) -> Result<Option<String>> {
+    let Some(given) = document.typed.answer.take() else { return Ok(None) };
+    document.typed.question_id = Some(round.question);
+    if document.typed.asked.expires_at.is_some_and(|at| at <= time::now()) {
+        // The person who takes the answer back is present, so only this person may decide now, and no default.
+        document.typed.asked.on_expiry = Some(OnExpiry::Keep);
+    }
+    document.typed.taken_back = Some(TakenBack::now(by, &given, refused, document.typed.taken_back.take()));
+    document.update()?;
+    disk::replace(&mailbox.document(Folder::Answered, &round.workflow), &document.to_file_within(MAX_TAKEN_BACK)?)?;
+    Ok(complete(mailbox, &document.typed, round))
+}
+
+/// Completes an undo whose process died after its commit point. The question then has no answer, and `taken_back` says whose answer
+/// it had.
+pub(super) fn complete_interrupted(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<Undone>> {
+    let Ok(document) = answered_by_hand::readable(&mailbox.document(Folder::Answered, lock.workflow()), lock.workflow()) else {
+        return Ok(None);
+    };
+    let Some(back) = document.typed.taken_back.clone().filter(|_| document.typed.answer.is_none()) else { return Ok(None) };
+    let round = round::round_of(mailbox, &document.typed)?;
+    let held = user_answer::given_by_hand(mailbox, &mailbox.document(Folder::Answered, lock.workflow()), &document.typed, &round);
+    if held.is_some() || round::is_claimed_or_closed(mailbox, &round) {
+        return Ok(None);
+    }
+    let warning = complete(mailbox, &document.typed, &round);
+    audit::record(
+        mailbox,
+        Entry::about_round("taken_back", &round).question(&document.typed).by(&back.by).why("an undo that was interrupted"),
+    );
+    Ok(Some(Undone { round, answer: back.answer, warning }))
+}
+
+/// Steps 3 and 4. Returns a warning if something failed.
+fn complete(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<String> {
+    let (path, pending) = (mailbox.document(Folder::Answered, &round.workflow), mailbox.document(Folder::Pending, &round.workflow));
+    let mut warning = user_answer::clear(mailbox, question, round);
+    match disk::rename(&path, &pending) {
+        Ok(Placed::Done) => {}
+        Ok(Placed::NameExists) => warning = Some("another question took its place just now; see: askbox doctor".into()),
+        Err(e) => warning = Some(format!("the watcher moves the question back to pending/: {e}")),
+    }
+    if let Err(e) = timers::arm(mailbox, question, round) {
+        warning.get_or_insert(format!("its timers are made by the watcher: {e}"));
+    }
+    warning
+}
+
+/// Returns the answered document and its answer.
+fn answered(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<(QuestionDocument, Answer)> {
+    let workflow = lock.workflow();
+    answered_by_hand::clear_brought_back(mailbox, lock)?;
+    let pending = settle::settle(mailbox, lock)?;
+    let document = match answered_by_hand::readable(&mailbox.document(Folder::Answered, workflow), workflow) {
+        Err(e) if e.is_missing_file() => return Err(nothing_to_take_back(mailbox, workflow)),
+        other => other?,
+    };
+    let show = format!("see it with: ask-answer show {workflow}");
+    if pending.is_some() {
+        return Err(Error::conflict(format!("{workflow} asks its next question already, so the earlier one cannot wait again"), show));
+    }
+    match document.typed.answer.clone().filter(|answer| !answer.is_blank()) {
+        Some(answer) => Ok((document, answer)),
+        None => Err(Error::conflict(format!("the question of {workflow} was moved to answered/ without an answer"), show)),
+    }
+}
+
+fn nothing_to_take_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let show = format!("see it with: ask-answer show {workflow}");
+    let Some(last) = round::latest(mailbox, workflow) else {
+        return Error::not_found(format!("{workflow} has asked nothing"), "list the questions: ask-answer list");
+    };
+    match (&last.document.typed.closed, last.folder) {
+        (None, Folder::Pending) => Error::conflict(format!("the question of {workflow} is not answered yet"), show),
+        (None, Folder::Running) => Error::conflict(
+            format!("a process has taken the answer of {workflow} already"),
+            format!("stop the run, if there is one: relaunch stop {workflow}"),
+        ),
+        (closed, folder) => {
+            let state = closed.as_ref().map_or(folder.name(), |c| c.state.word());
+            Error::conflict(format!("the question of {workflow} is {state}: its answer cannot be taken back"), show)
+        }
+    }
+}
+
+/// Fails unless a person gave the answer: only a person's decision can be taken back.
+fn is_a_persons(workflow: &WorkflowId, answer: &Answer) -> Result<()> {
+    if answer.is_a_persons() {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        format!("nobody answered {workflow}: it was {}", answer.who()),
+        format!("tell the agent when it asks again, or stop its run: relaunch stop {workflow}"),
+    ))
+}

@@ -1,0 +1,87 @@
+//! Text that an agent or another person wrote. It may hold characters that control a terminal, or imitate the lines of askbox itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text;
+
+/// Text from outside of askbox. It has no `Display`, so it reaches a person only through one of the filters of [`text`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Untrusted(String);
+
+impl Untrusted {
+    /// The text as it was written, to compare it, to store it, or to give it to a program. Never print it on a terminal.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+
+    /// True if the text is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the text for a terminal, with its lines: see [`text::printable`].
+    #[must_use]
+    pub fn printable(&self) -> String {
+        text::printable(&self.0)
+    }
+
+    /// Returns the text for a terminal, on one line: see [`text::one_line`].
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        text::one_line(&self.0)
+    }
+
+    /// Returns the first `max` characters for a terminal, on one line: see [`text::excerpt`].
+    #[must_use]
+    pub fn excerpt(&self, max: usize) -> String {
+        text::excerpt(&self.0, max)
+    }
+}
+
+impl From<String> for Untrusted {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Untrusted {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl PartialEq<str> for Untrusted {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl PartialEq<&str> for Untrusted {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl PartialEq<String> for Untrusted {
+    fn eq(&self, other: &String) -> bool {
+        self.0 == *other
+    }
+}
+
+/// Schemas describe it as a plain string.
+impl schemars::JsonSchema for Untrusted {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}

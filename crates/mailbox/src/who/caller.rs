@@ -1,0 +1,260 @@
+//! The process that acts: its name, its channel, and its origin.
+//!
+//! A program makes one [`Caller`] when it starts, and hands it down. The transitions ask the caller, under the workflow's lock,
+//! what it may decide. No surface has rules of its own. `docs/architecture.md` holds the whole table, and a test tries every cell
+//! of it.
+//!
+//! # Limitations
+//! A process of the same user can hide where it comes from: it may fake a name, a parent and a terminal.
+
+use crate::documents::answer::{Answer, AnswerValue, BY_DEFAULT, BY_EVENT};
+use crate::documents::fields::through::Through;
+use crate::documents::question::Question;
+use crate::error::{Error, Result};
+use crate::id::WorkflowId;
+use crate::trust::{Signer, signed_bytes};
+
+pub use crate::platform::ancestry::Below;
+
+impl Below {
+    /// Returns the channel of the decisions that a command of this process makes.
+    #[must_use]
+    pub fn through(self) -> Through {
+        match self {
+            Self::NoAgent => Through::Terminal,
+            Self::Agent | Self::Run => Through::Agent,
+            Self::Unknown => Through::File,
+        }
+    }
+
+    /// Checks that this process may open the page. Opening the page is a person's act: anybody who reads the page answers as a person.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] in an agent's run.
+    pub fn may_open_the_page(self) -> Result<()> {
+        match self {
+            Self::Run => Err(Error::conflict("the page is for people, and this is an agent's run", "leave it to a person: end your turn")),
+            Self::NoAgent | Self::Agent | Self::Unknown => Ok(()),
+        }
+    }
+
+    /// Checks that this process may make a link to the page. Anybody who has the link answers as a person.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] below an agent or in its run, and if it is unknown what the process runs below.
+    pub fn may_make_a_link(self) -> Result<()> {
+        let hint = "make it in a terminal with no agent above it: askbox web link";
+        match self {
+            Self::NoAgent => Ok(()),
+            Self::Run => self.may_open_the_page(),
+            Self::Agent => Err(Error::conflict("a link is for a person, and this is a command of an agent", hint)),
+            Self::Unknown => {
+                Err(Error::conflict("a link is for a person, and this process has neither a parent that is known nor a terminal", hint))
+            }
+        }
+    }
+}
+
+/// A process that decides in the name of a person, an agent or the asker.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    by: String,
+    channel: String,
+    /// The channel; `None` for the asker itself.
+    through: Option<Through>,
+    below: Below,
+    signer: Option<Signer>,
+}
+
+/// The subject of a question, as far as it matters for who may decide it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// An agent wants to know something.
+    Question,
+    /// A tool call needs a permission.
+    Approval,
+    /// An MCP server asks something of the agent's user.
+    Consent,
+}
+
+impl Matter {
+    /// Every value, for tables.
+    pub const ALL: [Self; 3] = [Self::Question, Self::Approval, Self::Consent];
+
+    /// Returns the subject of this question.
+    #[must_use]
+    pub fn of_question(question: &Question) -> Self {
+        match question {
+            question if question.asked.approval.is_some() => Self::Approval,
+            question if question.asked.elicited_by.is_some() => Self::Consent,
+            _ => Self::Question,
+        }
+    }
+
+    fn asks(self, workflow: &WorkflowId) -> String {
+        match self {
+            Self::Question => format!("{workflow} asks a question"),
+            Self::Approval => format!("{workflow} asks whether a tool call may be made"),
+            Self::Consent => format!("{workflow} asks for what an MCP server wants of its user"),
+        }
+    }
+}
+
+impl Caller {
+    /// Returns a caller that decides through this channel. `by` is the caller's name, and `channel` the name of the program.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a name that means that no person answered: see [`check_name`].
+    pub fn new(by: impl Into<String>, channel: impl Into<String>, through: Through, below: Below) -> Result<Self> {
+        let by = by.into();
+        check_name(&by)?;
+        Ok(Self { through: Some(through), ..Self::unnamed(by, channel.into(), below) })
+    }
+
+    /// Returns a person who decides at a terminal, with no agent above the program.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn person(by: impl Into<String>, channel: impl Into<String>) -> Result<Self> {
+        Self::new(by, channel, Through::Terminal, Below::NoAgent)
+    }
+
+    /// Returns the asker of the question as the caller. The asker said beforehand what decides without a person: a default or an event.
+    #[must_use]
+    pub fn asker() -> Self {
+        Self::unnamed(BY_DEFAULT.into(), "timer".into(), Below::NoAgent)
+    }
+
+    fn unnamed(by: String, channel: String, below: Below) -> Self {
+        Self { by, channel, through: None, below, signer: None }
+    }
+
+    /// Adds a signer, if this caller may sign. Only the decisions of a person at a terminal or on the page are signed; without that
+    /// right, `signer` is dropped.
+    #[must_use]
+    pub fn signing(self, signer: Option<Signer>) -> Self {
+        let may_sign = match (&self.through, self.below) {
+            (_, Below::Run) => false,
+            (Some(Through::Terminal), below) => below == Below::NoAgent,
+            (Some(Through::Web), _) => true,
+            _ => false,
+        };
+        Self { signer: signer.filter(|_| may_sign), ..self }
+    }
+
+    /// True if this caller signs its answers.
+    pub(crate) fn signs(&self) -> bool {
+        self.signer.is_some()
+    }
+
+    /// Returns the complete answer to a question that has its id, signed if this caller signs. May take minutes, because a person
+    /// may have to touch a token.
+    pub(crate) fn signed(&self, question: &Question, answer: Answer) -> Result<Answer> {
+        if let Some(signer) = &self.signer {
+            let signature = signer.sign(&signed_bytes::of_answer(question, &answer)?)?;
+            return Ok(Answer { signature: Some(signature), ..answer });
+        }
+        Ok(answer)
+    }
+
+    /// Returns the complete answer to a question of another machine, signed if this caller signs. `for_its_machine` is the hash of
+    /// the parts that the machine keeps to itself, as the machine told it.
+    ///
+    /// # Errors
+    /// The signer's errors: see [`Signer::sign`].
+    pub fn signed_for_another_machine(&self, question: &Question, for_its_machine: Option<&str>, answer: Answer) -> Result<Answer> {
+        let (Some(signer), Some(for_its_machine)) = (&self.signer, for_its_machine) else { return self.signed(question, answer) };
+        let signature = signer.sign(&signed_bytes::with(question, for_its_machine, &answer)?)?;
+        Ok(Answer { signature: Some(signature), ..answer })
+    }
+
+    /// The name of the caller.
+    #[must_use]
+    pub fn by(&self) -> &str {
+        &self.by
+    }
+
+    /// Checks that this caller may decide this question. Anybody may answer what an agent wants to know. A permission and a consent
+    /// are a person's to give.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the caller may not; its hint says what to do instead.
+    pub fn may_decide(&self, question: &Question) -> Result<()> {
+        let matter = Matter::of_question(question);
+        if matter == Matter::Question {
+            return Ok(());
+        }
+        let (asks, id) = (matter.asks(&question.workflow_id), &question.workflow_id);
+        match (&self.through, self.below) {
+            (_, Below::Run) => {
+                Err(Error::conflict(format!("{asks}, and an agent's run answers no such question"), "leave it to a person: end your turn"))
+            }
+            (None, _) => {
+                Err(Error::conflict(format!("{asks}, and silence decides no such question"), format!("see: ask-answer show {id}")))
+            }
+            (Some(Through::Mcp | Through::Hook), _) => Err(Error::conflict(
+                format!("{asks}: no agent may answer that"),
+                format!("ask your user to answer it: ask-answer show {id}"),
+            )),
+            (Some(Through::Web | Through::Message), _) => Ok(()),
+            (Some(_), Below::Unknown) => Err(Error::conflict(
+                format!("{asks}, and nobody knows who calls: this process has neither a parent that is known nor a terminal"),
+                format!("answer it in a terminal, or on the page: ask-answer show {id}"),
+            )),
+            (Some(Through::Terminal | Through::Agent | Through::File | Through::Other(_)), Below::NoAgent | Below::Agent) => Ok(()),
+        }
+    }
+
+    /// Returns an answer with a value, given now.
+    #[must_use]
+    pub fn value(&self, value: AnswerValue) -> Answer {
+        Answer { through: self.through.clone(), ..Answer::value(value, &self.by, &self.channel) }
+    }
+
+    /// Returns an answer that declines the question, given now.
+    #[must_use]
+    pub fn declined(&self, note: Option<String>) -> Answer {
+        Answer { through: self.through.clone(), ..Answer::declined(note, &self.by, &self.channel) }
+    }
+
+    /// Returns an answer that asks the agent something before the person decides, given now.
+    #[must_use]
+    pub fn asking_back(&self, question: String) -> Answer {
+        Answer { through: self.through.clone(), ..Answer::asking_back(question, &self.by, &self.channel) }
+    }
+}
+
+/// Refuses a name that an answer has if no person gave it.
+///
+/// # Errors
+/// [`Error::Usage`] for `default` and `event`, in upper or lower case.
+pub fn check_name(by: &str) -> Result<()> {
+    let reserved = [BY_DEFAULT, BY_EVENT].into_iter().find(|name| by.trim().eq_ignore_ascii_case(name));
+    reserved.map_or(Ok(()), |name| {
+        Err(Error::usage(
+            format!("`{name}` is no person's name: answers by `{name}` are those that nobody gave"),
+            "give another name: --by NAME",
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_answers_under_a_name_that_means_nobody() {
+        for name in ["default", "event", " Default ", "EVENT"] {
+            assert_eq!(Caller::person(name, "ask-answer").unwrap_err().exit_code(), 2, "{name}");
+        }
+        let ann = Caller::person("ann", "ask-answer").unwrap();
+        let answers = [ann.value(AnswerValue::Text("a".into())), ann.declined(None), ann.asking_back("why?".into())];
+        assert!(answers.iter().all(|a| a.through == Some(Through::Terminal) && a.by == "ann" && a.is_a_persons()));
+    }
+
+    #[test]
+    fn only_a_person_makes_a_link_to_the_page() {
+        assert_eq!(Below::ALL.map(|below| below.may_make_a_link().is_ok()), [true, false, false, false]);
+        assert_eq!(Below::ALL.map(|below| below.may_open_the_page().is_ok()), [true, true, false, true]);
+    }
+}

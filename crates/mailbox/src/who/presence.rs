@@ -1,0 +1,87 @@
+//! Finds out whether a watcher watches the mailbox, and whether a person sits at an inbox. All watchers share one `flock`, and all
+//! inboxes share another one. The system releases a process's share when the process ends.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fs2::FileExt;
+
+use crate::Mailbox;
+use crate::disk::{self, Lock};
+use crate::error::{IoContext, Result};
+
+/// A mark that a watcher or a person is present. It lasts until this is dropped.
+#[derive(Debug)]
+#[must_use = "the watcher or person counts as gone when this is dropped"]
+pub struct Presence {
+    _lock: Lock,
+}
+
+/// Announces a watcher.
+///
+/// # Errors
+/// [`Error::Held`](crate::error::Error::Held) if another process keeps the lock to itself. [`Error::Io`](crate::error::Error::Io)
+/// if the system refuses.
+pub fn announce(mailbox: &Mailbox) -> Result<Presence> {
+    hold(&mailbox.lock_file("watchers"))
+}
+
+/// Announces a person who sees new questions as they come.
+///
+/// # Errors
+/// Those of [`announce`].
+pub fn announce_person(mailbox: &Mailbox) -> Result<Presence> {
+    hold(&mailbox.lock_file("people"))
+}
+
+/// True if a watcher is present. Changes nothing.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
+    is_held(&mailbox.lock_file("watchers"))
+}
+
+/// True if a person is present. False if that cannot be found out. Changes nothing.
+#[must_use]
+pub fn any_person(mailbox: &Mailbox) -> bool {
+    is_held(&mailbox.lock_file("people")).unwrap_or(false)
+}
+
+fn hold(path: &Path) -> Result<Presence> {
+    // Waits only while another process checks the lock, which takes microseconds.
+    Ok(Presence { _lock: Lock::acquire_shared(path)? })
+}
+
+fn is_held(path: &Path) -> Result<bool> {
+    // Several tries are needed, because another process may hold the lock only to check it.
+    for _ in 0..3 {
+        let file = match disk::open_to_read(path) {
+            Err(e) if e.is_missing_file() => return Ok(false),
+            other => other?,
+        };
+        match FileExt::try_lock_exclusive(&file) {
+            Ok(()) => return Ok(false),
+            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => std::thread::sleep(Duration::from_millis(3)),
+            Err(e) => return Err(e).io("lock", path),
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watcher_is_there_until_it_is_dropped_and_many_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        assert!(!anybody(&mailbox).unwrap());
+        let (one, two) = (announce(&mailbox).unwrap(), announce(&mailbox).unwrap());
+        drop(one);
+        assert!(anybody(&mailbox).unwrap());
+        drop(two);
+        assert!(!anybody(&mailbox).unwrap());
+    }
+}

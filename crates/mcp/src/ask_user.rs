@@ -1,0 +1,134 @@
+//! The tools `ask_user` and `check_answer`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use crate::desk::Desk;
+use crate::question_state::{self, QuestionState};
+use crate::receipts::Taken;
+use askbox_cli::ask_post::posting;
+use askbox_cli::ask_user_call;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, QuestionDocument, round};
+use askbox_run::claim::inline::{self, Waited};
+
+/// How long one wait lasts before checking if the client has cancelled the call.
+const SLICE: Duration = Duration::from_secs(1);
+
+/// The reply of a tool.
+pub(super) enum Reply {
+    Text(String),
+    /// Words with an answer that this process has taken.
+    Answer(String, Taken),
+}
+
+impl Reply {
+    /// The reply that tells the asker of this round how it stands now.
+    pub(super) fn about(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, state: QuestionState) -> Result<Self> {
+        let words = state.words(desk, mailbox, asked)?;
+        Ok(match state {
+            QuestionState::Taken(claim) => Self::Answer(words, Taken { mailbox: mailbox.clone(), claim }),
+            _ => Self::Text(words),
+        })
+    }
+}
+
+/// `ask_user` of a client that waits. `is_given_up` returns true once the client has cancelled the call.
+pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let (mailbox, document) = question(desk, arguments)?;
+    post_and_wait(desk, &mailbox, document, is_given_up)
+}
+
+/// The question of a call, and the mailbox where it is posted.
+fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, QuestionDocument)> {
+    let workflow = match ask_user_call::named_workflow(arguments)? {
+        Some(workflow) => workflow,
+        None => desk.unnamed(arguments)?,
+    };
+    let mut document = ask_user_call::question(arguments, &workflow)?;
+    let mailbox = desk.mailbox_to_post()?;
+    posting::complete(&mailbox, &mut document.typed)?;
+    Ok((mailbox, document))
+}
+
+/// `ask_user` of a client that knows tasks. Posts the question, and returns its mailbox and round. No watcher launches an agent for it.
+pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
+    let (mailbox, mut document) = question(desk, arguments)?;
+    document.typed.asked.to_session = true;
+    let asked = desk.post(&mailbox, document).map_err(in_words_of_a_tool)?;
+    Ok((mailbox, asked.round))
+}
+
+/// Posts and waits like `ask-post --wait`: this process holds the workflow's waiter from before the post until the wait ends.
+fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+    let policy = desk.config_now()?.answers.policy();
+    let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
+    let mut asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?;
+    let end = Instant::now() + desk.config.wait.0;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
+            Waited::Answered(claim) => return Reply::about(desk, mailbox, &asked.round, QuestionState::Taken(claim)),
+            // Somebody has changed the question, and answered the changed one, so ask again.
+            Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
+            Waited::Nothing => {}
+        }
+        match question_state::find(desk, mailbox, &asked.round, false)? {
+            Some(QuestionState::Waits(_) | QuestionState::Answered(_)) if !left.is_zero() && !is_given_up() => {}
+            Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, &asked.round, over),
+            _ => return Ok(Reply::Text(posted(mailbox, &asked.round)?)),
+        }
+    }
+}
+
+/// Tells the asker what to do now that nobody has answered.
+fn posted(mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+    let workflow = &asked.workflow;
+    let later = if presence::anybody(mailbox)? {
+        "Once it is answered, an agent is started with your checkpoint and the answer."
+    } else {
+        "No watcher runs now: once it is answered, check_answer gives you the answer; an agent is started with your checkpoint as soon as `relaunch watch` runs."
+    };
+    Ok(format!(
+        "QUESTION_POSTED:{workflow}\nNobody has answered yet. Do not wait and do not guess an answer: save your state with save_checkpoint (workflow_id \"{workflow}\"), \
+         and end your turn. {later}"
+    ))
+}
+
+/// Tells the asker that the question in the mailbox is not the one that was asked here.
+pub(super) fn changed(workflow: &WorkflowId) -> String {
+    format!(
+        "The question of {workflow} was changed after you asked it, so the answer that lies there is not yours. Do not use it and do not guess: ask again."
+    )
+}
+
+/// Rewrites a conflict: its hint names a flag of `ask-post`, which a tool does not have.
+fn in_words_of_a_tool(error: Error) -> Error {
+    match error {
+        Error::Conflict { message, .. } => {
+            Error::conflict(message, "wait for its answer (check_answer), or ask with a workflow_id of your own")
+        }
+        other => other,
+    }
+}
+
+/// `check_answer`.
+pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<QuestionId>) -> Result<Reply> {
+    let mailbox = desk.mailbox()?;
+    let unknown = || Error::not_found(format!("nothing was asked for {workflow}"), "see the open questions: list_questions");
+    let asked = match question {
+        Some(question) => RoundId { workflow: workflow.clone(), question },
+        None => round::latest(&mailbox, workflow).ok_or_else(unknown)?.id,
+    };
+    let state = match question_state::find(desk, &mailbox, &asked, false)?.ok_or_else(unknown)? {
+        QuestionState::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(Reply::Text(changed(workflow))),
+        QuestionState::Answered(question) if desk.has_asked(&asked, &question) => {
+            question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(unknown)?
+        }
+        other => other,
+    };
+    Reply::about(desk, &mailbox, &asked, state)
+}

@@ -1,0 +1,142 @@
+//! The state of a question that was asked here, and the words for its asker.
+
+use crate::desk::Desk;
+use askbox_cli::program;
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Answer, Folder, Mailbox, Question, read_question, round, text, time};
+use askbox_run::attempt::record::{self, Plan, Run};
+use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
+use askbox_run::delivery::Delivery;
+use askbox_run::prompt::answer_text;
+
+/// How often a round is looked for. It may move from folder to folder during a look.
+const LOOKS: usize = 4;
+
+/// The state of a question.
+pub(super) enum QuestionState {
+    /// Nobody has answered.
+    Waits(Box<Question>),
+    /// It is answered, and no process has taken the answer yet.
+    Answered(Box<Question>),
+    /// It is answered, and this process has just taken the answer.
+    Taken(Box<Claim<OnRecord>>),
+    /// Some process has taken the answer, or there will not be one. The attempt is the newest one of the round.
+    Over(Box<Question>, Option<Box<Run>>),
+}
+
+/// The state of this question, or `None` if nothing is known about it. `takes` is true if the caller is the asker, which takes an answer if
+/// there is one.
+pub(super) fn find(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool) -> Result<Option<QuestionState>> {
+    for _ in 0..LOOKS {
+        if let Ok(document) = read_question::pending(mailbox, &asked.workflow)
+            && round::of_pending(mailbox, &document.typed)? == *asked
+        {
+            return Ok(Some(QuestionState::Waits(Box::new(document.typed))));
+        }
+        if let Ok(document) = read_question::document(&mailbox.document(Folder::Answered, &asked.workflow))
+            && round::round_of(mailbox, &document.typed)? == *asked
+        {
+            if !takes {
+                return Ok(Some(QuestionState::Answered(Box::new(document.typed))));
+            }
+            match claim::for_asker(mailbox, &asked.workflow, &desk.config_now()?.answers.policy())? {
+                ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(QuestionState::Taken(claim))),
+                // Another process was faster.
+                ClaimAttempt::Claimed(_) => {}
+                ClaimAttempt::Refused(_) => return Ok(Some(QuestionState::Answered(Box::new(document.typed)))),
+            }
+        }
+        for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
+            if let Ok(document) = read_question::of_round(&mailbox.round(folder, asked), asked) {
+                let run = record::latest(mailbox, asked)?.map(Box::new);
+                let delivery = run.as_deref().map(|run| Delivery::of_claimed(&document.typed, run));
+                let is_on_its_way = match delivery {
+                    Some(Delivery::Waiter | Delivery::Session) => folder == Folder::Running,
+                    Some(Delivery::Launch | Delivery::MainAgent) | None => false,
+                };
+                if takes && is_on_its_way {
+                    // Either an earlier process of the session died, or another one is delivering the answer at this moment.
+                    return Ok(Some(match inline::left_behind(mailbox, asked)? {
+                        Some(claim) => QuestionState::Taken(Box::new(claim)),
+                        None => QuestionState::Answered(Box::new(document.typed)),
+                    }));
+                }
+                return Ok(Some(QuestionState::Over(Box::new(document.typed), run)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+impl QuestionState {
+    /// The words for the asker.
+    pub(super) fn words(&self, desk: &Desk, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+        match self {
+            Self::Waits(question) => Ok(waits(question)),
+            Self::Answered(question) => {
+                let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
+                Ok(match Delivery::asked_for(question) {
+                    Delivery::Session => format!("It was {who}. The session that asked takes the answer itself."),
+                    Delivery::Launch | Delivery::Waiter | Delivery::MainAgent => format!(
+                        "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
+                    ),
+                })
+            }
+            Self::Taken(claim) => told(desk, mailbox, &claim.document.typed, &claim.run),
+            Self::Over(question, run) => over(desk, mailbox, asked, question, run.as_deref()),
+        }
+    }
+}
+
+fn waits(question: &Question) -> String {
+    let age = question.asked_at().map(|at| format!(", asked {} ago", time::human(time::since(at)))).unwrap_or_default();
+    format!("Nobody has answered yet: \"{}\"{age}. Do not guess an answer.", text::excerpt(&question.title(), 200))
+}
+
+fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
+    if question.answer.is_none() {
+        let closed = question.closed.as_ref();
+        let how = closed.map_or("closed", |closed| closed.state.word());
+        let why = closed.and_then(|closed| closed.why.as_ref()).map(|why| format!(" ({})", text::one_line(why))).unwrap_or_default();
+        let next = match closed.map(|closed| closed.state) {
+            Some(Closed::Superseded) => "another question took its place",
+            _ => "nobody will answer it",
+        };
+        return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
+    }
+    let unknown = || Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked));
+    let answer = told(desk, mailbox, question, run.unwrap_or(&unknown()))?;
+    // The agent of this run is the one that was started with the answer, so it gets the answer alone.
+    let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);
+    match run.map(|run| Delivery::of_claimed(question, run)).filter(|_| !is_this_run) {
+        Some(Delivery::Launch) => Ok(format!(
+            "An agent was started with this answer and does the work: do not do it a second time (run_status tells how it goes). For your information:\n{answer}"
+        )),
+        Some(Delivery::MainAgent) => Ok(format!(
+            "A main agent took this answer and goes on with it: do not do the work a second time. For your information:\n{answer}"
+        )),
+        Some(Delivery::Waiter | Delivery::Session) | None => Ok(answer),
+    }
+}
+
+/// The answer in words, with its author, channel and time.
+fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Result<String> {
+    let Some(answer) = &question.answer else { return Ok(waits(question)) };
+    // The claim has checked the same, but anybody who can write to the mailbox can create a claimed or closed round.
+    if let Err(why) = desk.config_now()?.answers.policy().judge(question) {
+        return Ok(format!("An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.", why.0));
+    }
+    let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();
+    let words = match answer.counter_question() {
+        Some(asked) => format!(
+            "The user asks back before they decide:\n{asked}\nThis is no answer: decide nothing. Find out what they ask, then call ask_user again with workflow_id \"{}\" and \
+             the reply in `context`.",
+            question.workflow_id
+        ),
+        None => answer_text::in_words(mailbox, question, answer, run)?,
+    };
+    let title = text::excerpt(&question.title(), 200);
+    Ok(format!("Your question \"{title}\": {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))
+}

@@ -1,0 +1,109 @@
+//! Tasks (SEP-2663): the question of a client that polls, such as an interactive Claude Code. The task's id is the id of the round,
+//! `WORKFLOW.QUESTION`, and its state is read from the mailbox, so that any later server process knows the task.
+
+use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, DetailedTask, Task, TaskPayload, TaskStatus};
+use serde_json::{Map, Value};
+
+use crate::ask_user;
+use crate::desk::Desk;
+use crate::question_state::{self, QuestionState};
+use crate::receipts::Taken;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Mailbox, Question, text, time};
+use askbox_run::delivery::Delivery;
+
+/// The time between two looks of a client, in milliseconds.
+const POLL_MS: u64 = 2000;
+
+/// `ask_user`: posts the question, and returns a task for the client to poll.
+pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateTaskResult> {
+    let (mailbox, asked) = ask_user::ask_for_a_task(desk, arguments)?;
+    match question_state::find(desk, &mailbox, &asked, false)? {
+        Some(QuestionState::Waits(question) | QuestionState::Answered(question)) => {
+            Ok(CreateTaskResult::new(task(&asked, &question, TaskStatus::Working)))
+        }
+        _ => {
+            Err(Error::conflict(format!("the question of {} was closed just now", asked.workflow), "look what became of it: check_answer"))
+        }
+    }
+}
+
+/// `tasks/get`: the state of the question. If this process took the answer now, also returns that answer, which the reply carries.
+pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
+    let (mailbox, asked, state) = look_for(desk, id)?;
+    let is_ours = |question: &Question| !desk.asked_something_else(&asked, question);
+    let state = match state {
+        QuestionState::Answered(question) | QuestionState::Over(question, _)
+            if Delivery::asked_for(&question) == Delivery::Session && is_ours(&question) =>
+        {
+            question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
+        }
+        other => other,
+    };
+    let working = |question: &Question| DetailedTask::new(task(&asked, question, TaskStatus::Working), TaskPayload::Working);
+    let said = |question: &Question, words: String| {
+        let result = CallToolResult::success(vec![ContentBlock::text(words)]);
+        let result = serde_json::to_value(result).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default();
+        DetailedTask::new(task(&asked, question, TaskStatus::Completed), TaskPayload::Completed { result })
+    };
+    let words = state.words(desk, &mailbox, &asked)?;
+    Ok(match state {
+        QuestionState::Answered(question) | QuestionState::Over(question, _) if !is_ours(&question) => {
+            (said(&question, ask_user::changed(&asked.workflow)), None)
+        }
+        QuestionState::Waits(question) | QuestionState::Answered(question) => (working(&question), None),
+        QuestionState::Over(question, _) => (said(&question, words), None),
+        QuestionState::Taken(claim) => (said(&claim.document.typed, words), Some(Taken { mailbox, claim })),
+    })
+}
+
+/// `tasks/cancel`: the question stays open. Claude Code cancels the tasks of a session when its user leaves it for the night, and the
+/// person who answers may be somebody else. An asker that no longer wants an answer withdraws the question with `ask-answer cancel`.
+pub(super) fn cancel(desk: &Desk, id: &str) -> Result<()> {
+    look_for(desk, id).map(drop)
+}
+
+fn look_for(desk: &Desk, id: &str) -> Result<(Mailbox, RoundId, QuestionState)> {
+    let (mailbox, asked) = (desk.mailbox()?, round_of(id)?);
+    let state = question_state::find(desk, &mailbox, &asked, false)?.ok_or_else(|| unknown(&asked))?;
+    Ok((mailbox, asked, state))
+}
+
+fn unknown(asked: &RoundId) -> Error {
+    Error::not_found(format!("there is no question {asked}"), "it was pruned, or it lies in another mailbox")
+}
+
+fn round_of(id: &str) -> Result<RoundId> {
+    let wrong = || {
+        Error::invalid("taskId", format!("`{}` is no task of this server", text::excerpt(id, 80)), "give the taskId that ask_user returned")
+    };
+    RoundId::from_file_name(&format!("{id}.json")).ok_or_else(wrong)
+}
+
+fn task(asked: &RoundId, question: &Question, status: TaskStatus) -> Task {
+    let created = question.asked_at().unwrap_or_else(time::now);
+    let updated = question.closed.as_ref().map(|closed| closed.at).or_else(|| question.answer.as_ref().and_then(|answer| answer.at));
+    let words = match status {
+        TaskStatus::Completed => format!("{} is over", asked.workflow),
+        _ => format!("{} waits for the user: ask-answer {}", asked.workflow, asked.workflow),
+    };
+    let at = |time| time::rfc3339(time);
+    Task::new(asked.to_string(), status, at(created), at(updated.unwrap_or(created)))
+        .with_status_message(words)
+        .with_poll_interval_ms(POLL_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_named_by_its_round_and_nothing_else_is_a_name() {
+        let id = "docs.v2-1.01920000-0000-7000-8000-000000000000";
+        assert_eq!(round_of(id).unwrap().to_string(), id);
+        for wrong in ["", ".", "x", "../x.01920000-0000-7000-8000-000000000000", "w.01920000", &"x".repeat(1 << 20)] {
+            assert!(round_of(wrong).unwrap_err().to_string().len() < 300);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The known state of one machine: its questions, how it is reached, and the age of all this. The amount is limited. Answers that were sent
+//! to the machine, and that it has not decided about yet, are shown with it: anybody may have sent them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::peer::{Problem, Undecided};
+use crate::remote_question::RemoteQuestion;
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::text::excerpt;
+use askbox_mailbox::time::Time;
+use askbox_mailbox::untrusted::Untrusted;
+
+/// The most questions of one machine that are kept. Further ones are only counted.
+pub const MAX_QUESTIONS: usize = 10_000;
+
+/// The most bytes of one machine's questions that are kept.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// The number of questions whose end is remembered, so that a surface can say whose answer won.
+const FATES: usize = 256;
+
+/// The state of the connection to a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// It was not reached yet; the first attempt is under way.
+    Connecting,
+    /// Its list is complete and follows its changes.
+    Reachable,
+    /// It cannot be reached, and is tried again.
+    Unreachable {
+        /// When this began.
+        since: Time,
+        /// The reason.
+        problem: Problem,
+    },
+}
+
+/// One machine as a surface sees it.
+#[derive(Debug, Clone)]
+pub struct HostView {
+    /// The machine.
+    pub host: HostName,
+    /// The peer that leads to the machine, by its name in the configuration.
+    pub peer: String,
+    /// The state of the connection.
+    pub reach: Reach,
+    /// When the machine was last heard, by this machine's clock. The questions are as old as that.
+    pub as_of: Option<Time>,
+    /// The version of its askbox.
+    pub version: Option<String>,
+    /// Its questions, by their workflows.
+    pub questions: Vec<Arc<RemoteQuestion>>,
+    /// The number of its questions that are not kept here.
+    pub left_out: usize,
+    /// True if an offer waits for the machine while it is away.
+    pub is_waited_for: bool,
+    /// The path of a mailbox that was named for this machine and is missing there.
+    pub no_mailbox: Option<Untrusted>,
+    /// The answers that the machine has not decided about, the oldest first, as far as that is known. They may come from anywhere.
+    pub undecided: Arc<[Undecided]>,
+}
+
+impl HostView {
+    /// True if the shown state may be old.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.reach != Reach::Reachable
+    }
+
+    /// True if an answer can be offered now, because the machine is reached or something on the way there keeps the offer for it.
+    #[must_use]
+    pub fn takes_offers(&self) -> bool {
+        !self.is_stale() || self.is_waited_for
+    }
+}
+
+/// The end of a question that no longer waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// The end in its machine's words.
+    pub said: Untrusted,
+    /// The offer that was accepted.
+    pub offer: Option<Uuid>,
+}
+
+/// The reason why a machine was not reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unreached {
+    /// When the attempt was made.
+    pub(super) at: Time,
+    /// Since when the machine has not been reached.
+    pub(super) since: Time,
+    pub(super) said: String,
+    pub(super) hint: String,
+}
+
+/// The state of one machine.
+#[derive(Debug)]
+pub(super) struct KnownMachine {
+    /// The peer that leads to it.
+    pub(super) peer: usize,
+    pub(super) reach: Reach,
+    /// The failed attempt of another process a moment ago. `None` once this process has tried as well.
+    pub(super) before: Option<Unreached>,
+    pub(super) as_of: Option<Time>,
+    pub(super) version: Option<String>,
+    pub(super) no_mailbox: Option<Untrusted>,
+    pub(super) undecided: Arc<[Undecided]>,
+    questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    bytes: usize,
+    left_out: usize,
+    is_waited_for: bool,
+    /// The questions that were known to wait before the last list, and are not in that list.
+    earlier: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    /// The list that is being reported. It replaces the other one when it is complete.
+    coming: Option<Box<Coming>>,
+    fates: VecDeque<(WorkflowId, QuestionId, Fate)>,
+}
+
+#[derive(Debug, Default)]
+struct Coming {
+    questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    bytes: usize,
+    left_out: usize,
+    /// If this list comes from somewhere else and its machine is away: why, and since when.
+    away: Option<(Problem, Time)>,
+}
+
+impl KnownMachine {
+    pub(super) fn new(peer: usize) -> Self {
+        Self {
+            peer,
+            reach: Reach::Connecting,
+            before: None,
+            as_of: None,
+            version: None,
+            no_mailbox: None,
+            undecided: Arc::default(),
+            questions: BTreeMap::new(),
+            bytes: 0,
+            left_out: 0,
+            is_waited_for: false,
+            earlier: BTreeMap::new(),
+            coming: None,
+            fates: VecDeque::new(),
+        }
+    }
+
+    /// Takes the state that another process saw last.
+    pub(super) fn recall(
+        &mut self,
+        as_of: Option<Time>,
+        version: Option<&str>,
+        left_out: usize,
+        questions: impl Iterator<Item = RemoteQuestion>,
+    ) {
+        if let Some(Unreached { since, said, hint, .. }) = &self.before {
+            self.reach = Reach::Unreachable { since: *since, problem: Problem::passing(excerpt(said, 300), excerpt(hint, 300)) };
+        }
+        (self.as_of, self.left_out) = (as_of, left_out);
+        self.version = version.map(|version| excerpt(version, 40));
+        questions.for_each(|question| self.add(question));
+    }
+
+    pub(super) fn begin(&mut self, version: &str) {
+        self.version = Some(excerpt(version, 40));
+        self.coming = Some(Box::default());
+    }
+
+    pub(super) fn listed(&mut self) {
+        let mut away = None;
+        if let Some(coming) = self.coming.take() {
+            away = coming.away;
+            self.earlier = std::mem::replace(&mut self.questions, coming.questions);
+            (self.bytes, self.left_out) = (coming.bytes, coming.left_out);
+            self.earlier.retain(|workflow, _| !self.questions.contains_key(workflow));
+        }
+        if let Some((problem, since)) = away {
+            // The machine was unreachable the whole time, so it must not be shown as reachable, not even briefly.
+            self.as_of = Some(since);
+            return self.away(problem, since);
+        }
+        self.reach = Reach::Reachable;
+        self.before = None;
+    }
+
+    pub(super) fn add(&mut self, question: RemoteQuestion) {
+        let (questions, bytes, left_out) = match &mut self.coming {
+            Some(coming) => (&mut coming.questions, &mut coming.bytes, &mut coming.left_out),
+            None => (&mut self.questions, &mut self.bytes, &mut self.left_out),
+        };
+        if let Some(earlier) = questions.remove(&question.workflow) {
+            *bytes -= earlier.bytes;
+        }
+        if questions.len() >= MAX_QUESTIONS || *bytes + question.bytes > MAX_BYTES {
+            *left_out = left_out.saturating_add(1);
+            return;
+        }
+        *bytes += question.bytes;
+        questions.insert(question.workflow.clone(), Arc::new(question));
+    }
+
+    /// Removes a question that is over. If the round is given, a newer question of the workflow stays.
+    pub(super) fn gone(&mut self, workflow: &WorkflowId, round: Option<QuestionId>, fate: Fate) {
+        let is_it = |question: &RemoteQuestion| round.is_none_or(|id| question.asked.as_ref().map_or(true, |asked| asked.question == id));
+        let of_coming = self.coming.iter_mut().map(|coming| (&mut coming.questions, &mut coming.bytes));
+        let mut was_there = false;
+        for (questions, bytes) in of_coming.chain([(&mut self.questions, &mut self.bytes)]) {
+            if questions.get(workflow).is_some_and(|question| is_it(question)) {
+                *bytes -= questions.remove(workflow).map_or(0, |question| question.bytes);
+                was_there = true;
+            }
+        }
+        if !was_there {
+            self.left_out = self.left_out.saturating_sub(1);
+        }
+        if let Some(id) = round {
+            self.fates.retain(|(_, known, _)| *known != id);
+            self.fates.push_back((workflow.clone(), id, fate));
+            self.fates.drain(..self.fates.len().saturating_sub(FATES));
+        }
+    }
+
+    pub(super) fn unreachable(&mut self, problem: Problem, now: Time) {
+        (self.coming, self.before, self.is_waited_for) = (None, None, false);
+        let since = if let Reach::Unreachable { since, .. } = &self.reach { *since } else { now };
+        self.reach = Reach::Unreachable { since, problem };
+    }
+
+    /// Notes that the machine is away, but that the way to it keeps what is sent.
+    pub(super) fn away(&mut self, problem: Problem, since: Time) {
+        if let Some(coming) = &mut self.coming {
+            coming.away = Some((problem, since));
+            return;
+        }
+        self.unreachable(problem, since);
+        self.is_waited_for = true;
+    }
+
+    /// True if this process has reached the machine, or has failed to reach it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.before.is_none() && self.reach != Reach::Connecting
+    }
+
+    /// The reason why the machine was not reached, for the next process.
+    pub(super) fn unreached(&self, host: &HostName) -> Option<Unreached> {
+        let now = askbox_mailbox::time::now();
+        let found = match &self.reach {
+            Reach::Reachable => return None,
+            Reach::Connecting => Unreached {
+                at: now,
+                since: now,
+                said: format!("{host} has not answered"),
+                hint: "try it again, or see: askbox doctor".into(),
+            },
+            Reach::Unreachable { since, problem } => {
+                Unreached { at: now, since: *since, said: problem.said.clone(), hint: problem.hint.clone() }
+            }
+        };
+        Some(self.before.clone().unwrap_or(found))
+    }
+
+    pub(super) fn question(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.questions.get(workflow).cloned()
+    }
+
+    pub(super) fn earlier(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
+        self.earlier.get(workflow).cloned()
+    }
+
+    pub(super) fn fate(&self, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
+        self.fates.iter().find(|(w, q, _)| w == workflow && *q == round).map(|(_, _, fate)| fate.clone())
+    }
+
+    pub(super) fn view(&self, host: &HostName, peer: &str) -> HostView {
+        HostView {
+            host: host.clone(),
+            peer: peer.to_owned(),
+            reach: self.reach.clone(),
+            as_of: self.as_of,
+            version: self.version.clone(),
+            questions: self.questions.values().cloned().collect(),
+            left_out: self.left_out,
+            is_waited_for: self.is_waited_for,
+            no_mailbox: self.no_mailbox.clone(),
+            undecided: Arc::clone(&self.undecided),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(workflow: &str, bytes: usize) -> RemoteQuestion {
+        RemoteQuestion { bytes, ..RemoteQuestion::unreadable("build".parse().unwrap(), workflow.parse().unwrap(), "x".into()) }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_off_replaces_nothing() {
+        let mut known = KnownMachine::new(0);
+        known.begin("1");
+        known.add(question("a", 1));
+        known.listed();
+        known.begin("1");
+        known.add(question("b", 1));
+        assert!(known.question(&"a".parse().unwrap()).is_some(), "what is known stays until the new list is complete");
+        known.unreachable(Problem::passing("cut", ""), askbox_mailbox::time::now());
+        assert!(known.question(&"a".parse().unwrap()).is_some() && known.question(&"b".parse().unwrap()).is_none());
+        known.begin("1");
+        known.add(question("b", 1));
+        known.listed();
+        assert!(known.question(&"a".parse().unwrap()).is_none() && known.question(&"b".parse().unwrap()).is_some());
+        assert!(known.earlier(&"a".parse().unwrap()).is_some() && known.earlier(&"b".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_machine_that_is_away_at_its_full_list_is_not_seen_there() {
+        let mut known = KnownMachine::new(0);
+        let since = askbox_mailbox::time::now() - std::time::Duration::from_secs(7200);
+        known.begin("1");
+        known.add(question("a", 1));
+        known.away(Problem::passing("asleep", ""), since);
+        assert_eq!(known.reach, Reach::Connecting, "its list is not complete");
+        known.listed();
+        let view = known.view(&"build".parse().unwrap(), "build");
+        assert!(matches!(view.reach, Reach::Unreachable { .. }) && view.takes_offers() && view.questions.len() == 1, "{view:?}");
+        assert_eq!(view.as_of, Some(since));
+    }
+
+    #[test]
+    fn no_machine_fills_the_memory() {
+        let mut known = KnownMachine::new(0);
+        known.begin("1");
+        known.add(question("big", MAX_BYTES));
+        known.add(question("more", 1));
+        assert_eq!((known.bytes, known.coming.as_ref().map(|c| (c.questions.len(), c.left_out))), (0, Some((1, 1))));
+        known.begin("1");
+        for n in 0..=MAX_QUESTIONS {
+            known.add(question(&format!("w{n}"), 1));
+        }
+        known.listed();
+        let view = known.view(&"build".parse().unwrap(), "build");
+        assert_eq!((view.questions.len(), view.left_out), (MAX_QUESTIONS, 1));
+        for _ in 0..3 {
+            known.add(question("w1", 10));
+        }
+        assert_eq!(known.bytes, MAX_QUESTIONS + 9, "a question that changes is counted once");
+    }
+}

@@ -1,0 +1,238 @@
+//! The protocol between the programs of two machines: one JSON object a line, with its kind in `line`. `docs/engine.md` describes it.
+//! It only grows: a reader skips kinds and fields that it does not know.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::peer::Problem;
+use askbox_mailbox::document::{self, SCHEMA_VERSION};
+use askbox_mailbox::documents::offer::Verdict;
+use askbox_mailbox::documents::question::MAX_PENDING;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::text;
+
+/// The version of the protocol. A reader refuses any other version.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest line, in bytes. A question fits with every control character escaped, and with the fields around it.
+pub const MAX_LINE: usize = 2 * MAX_PENDING as usize;
+
+/// How often a machine that has no news sends a sign of life, in seconds.
+pub const ALIVE_EVERY: u64 = 10;
+
+/// One line.
+#[derive(Debug)]
+pub enum Line {
+    /// The first line of each answer of a machine.
+    Hello {
+        /// The version of these lines.
+        protocol: u32,
+        /// The version of the documents.
+        schema_version: u32,
+        /// The version of askbox.
+        version: String,
+        /// The path of a mailbox that was named and is missing.
+        no_mailbox: Option<String>,
+    },
+    /// A question waits, or has changed.
+    Question {
+        /// The workflow.
+        workflow_id: WorkflowId,
+        /// The round.
+        question_id: QuestionId,
+        /// The document as it lies in `pending/`.
+        document: Box<RawValue>,
+    },
+    /// A question that cannot be read.
+    Unreadable {
+        /// The workflow.
+        workflow_id: WorkflowId,
+        /// Why.
+        error: String,
+    },
+    /// A question no longer waits.
+    Gone {
+        /// The workflow.
+        workflow_id: WorkflowId,
+        /// The round; missing for a file that could not be read.
+        question_id: Option<QuestionId>,
+        /// The end of the question, in words.
+        fate: String,
+        /// The offer that was accepted for it.
+        offer_id: Option<Uuid>,
+    },
+    /// The list of waiting questions is complete.
+    Listed,
+    /// Nothing has changed.
+    Alive,
+    /// The verdict about an offer.
+    Verdict(Verdict),
+    /// Nothing was decided.
+    Failed {
+        /// What is wrong.
+        error: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A line of a newer version.
+    Unknown,
+}
+
+impl Line {
+    /// The first line of this program.
+    #[must_use]
+    pub fn hello() -> Self {
+        Self::hello_without(None)
+    }
+
+    /// The first line if the path that was named has no mailbox.
+    #[must_use]
+    pub fn hello_without(no_mailbox: Option<String>) -> Self {
+        Self::Hello { protocol: PROTOCOL, schema_version: SCHEMA_VERSION, version: env!("CARGO_PKG_VERSION").into(), no_mailbox }
+    }
+
+    /// Reads a line of another machine.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let wire: Wire = document::json(bytes)?;
+        Some(match wire.line.as_str() {
+            "hello" => Self::Hello {
+                protocol: wire.protocol?,
+                schema_version: wire.schema_version?,
+                version: wire.version?,
+                no_mailbox: wire.no_mailbox,
+            },
+            "question" => Self::Question { workflow_id: wire.workflow_id?, question_id: wire.question_id?, document: wire.document? },
+            "unreadable" => Self::Unreadable { workflow_id: wire.workflow_id?, error: wire.error? },
+            "gone" => {
+                Self::Gone { workflow_id: wire.workflow_id?, question_id: wire.question_id, fate: wire.fate?, offer_id: wire.offer_id }
+            }
+            "listed" => Self::Listed,
+            "alive" => Self::Alive,
+            "verdict" => Self::Verdict(wire.verdict?),
+            "failed" => Self::Failed { error: wire.error?, hint: wire.hint? },
+            _ => Self::Unknown,
+        })
+    }
+
+    /// The line as JSON, without its end.
+    ///
+    /// # Errors
+    /// If it cannot be put into JSON.
+    pub fn to_json(self) -> Result<String> {
+        let empty = Wire::default();
+        let wire = match self {
+            Self::Hello { protocol, schema_version, version, no_mailbox } => Wire {
+                line: "hello".into(),
+                protocol: Some(protocol),
+                schema_version: Some(schema_version),
+                version: Some(version),
+                no_mailbox,
+                ..empty
+            },
+            Self::Question { workflow_id, question_id, document } => Wire {
+                line: "question".into(),
+                workflow_id: Some(workflow_id),
+                question_id: Some(question_id),
+                document: Some(document),
+                ..empty
+            },
+            Self::Unreadable { workflow_id, error } => {
+                Wire { line: "unreadable".into(), workflow_id: Some(workflow_id), error: Some(error), ..empty }
+            }
+            Self::Gone { workflow_id, question_id, fate, offer_id } => {
+                Wire { line: "gone".into(), workflow_id: Some(workflow_id), question_id, fate: Some(fate), offer_id, ..empty }
+            }
+            Self::Listed => Wire { line: "listed".into(), ..empty },
+            Self::Alive => Wire { line: "alive".into(), ..empty },
+            Self::Verdict(verdict) => Wire { line: "verdict".into(), verdict: Some(verdict), ..empty },
+            Self::Failed { error, hint } => Wire { line: "failed".into(), error: Some(error), hint: Some(hint), ..empty },
+            Self::Unknown => Wire { line: "unknown".into(), ..empty },
+        };
+        Ok(String::from_utf8_lossy(&document::to_json(&wire)?).trim_end().to_owned())
+    }
+}
+
+/// A line as it is written: the fields of all kinds.
+#[derive(Default, Serialize, Deserialize)]
+struct Wire {
+    line: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_version: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_mailbox: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<WorkflowId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_id: Option<QuestionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+/// Checks the first line; returns the version of the machine's askbox.
+pub fn greeted(protocol: u32, version: &str, host: &str) -> Result<String, Problem> {
+    let version = text::excerpt(version, 40);
+    if protocol == PROTOCOL {
+        return Ok(version);
+    }
+    let own = env!("CARGO_PKG_VERSION");
+    let which = if protocol > PROTOCOL { "here" } else { "there" };
+    Err(Problem::lasting(
+        format!("askbox {version} on {host} speaks version {protocol} between machines, askbox {own} here speaks {PROTOCOL}"),
+        format!("update askbox {which}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_reads_back_the_same_and_a_newer_one_is_skipped() {
+        let document = RawValue::from_string(r#"{"question":"Which?","new":[1]}"#.into()).unwrap();
+        let (workflow_id, question_id) = ("w".parse::<WorkflowId>().unwrap(), QuestionId::from_uuid(Uuid::nil()));
+        let verdict = Verdict {
+            offer_id: Uuid::nil(),
+            decided: askbox_mailbox::documents::offer::Decided::Lost,
+            said: "bob".into(),
+            hint: None,
+            warning: None,
+        };
+        for line in [
+            Line::hello(),
+            Line::hello_without(Some("/srv/m".into())),
+            Line::Question { workflow_id: workflow_id.clone(), question_id, document },
+            Line::Unreadable { workflow_id: workflow_id.clone(), error: "torn".into() },
+            Line::Gone { workflow_id, question_id: Some(question_id), fate: "answered".into(), offer_id: None },
+            Line::Listed,
+            Line::Alive,
+            Line::Verdict(verdict),
+            Line::Failed { error: "full".into(), hint: "free".into() },
+        ] {
+            let before = format!("{line:?}");
+            let json = line.to_json().unwrap();
+            assert!(!json.contains('\n'), "{json}");
+            assert_eq!(format!("{:?}", Line::read(json.as_bytes()).unwrap()), before);
+        }
+        assert!(matches!(Line::read(br#"{"line":"mood","question_id":"00000000-0000-0000-0000-000000000000"}"#), Some(Line::Unknown)));
+        for wrong in ["", "{}", "[]", r#"{"line":"question","workflow_id":"../x"}"#, r#"{"line":"gone"}"#] {
+            assert!(Line::read(wrong.as_bytes()).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Shows and answers a question of another machine. That machine decides whether the answer counts, and the person is told its decision. No
+//! answer is stored for sending it later: a decision is made now, or not at all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::collection::no_peer;
+use crate::machines::{OpenInbox, age, connect, offer_state, staleness, takes_offers, unreachable, views};
+use crate::remote_question::{Asked, RemoteQuestion};
+use crate::{Ended, Peers, Progress};
+use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
+use askbox_cli::args::askbox_args::Inbox;
+use askbox_cli::ask_answer::{self, answering, ask_user_question, editor, question_text, short_id};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::documents::checks::check_answer::{self, Given};
+use askbox_mailbox::documents::offer::{Decided, Verdict};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::transitions::accept::Decision;
+use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Answer, AnswerValue, Folder, text, time};
+
+/// The maximum wait for a machine that a person names.
+const NAMED_WAITS: Duration = Duration::from_secs(15);
+/// The maximum wait for a verdict. The offer itself gives up earlier.
+const DECIDES_WITHIN: Duration = Duration::from_secs(60);
+
+/// Shows a question, answers it, declines it or asks back.
+pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Result<u8> {
+    let person = || {
+        // Without a configuration no machine is reached. Loading it here reports that once.
+        context.loaded()?;
+        context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
+    };
+    let reply = &args.reply;
+    match &args.command {
+        Some(Command::Show { id, format }) => match found(context, id, false)? {
+            Found::Waits(peers, question) => show(args, context, &peers, &question, *format),
+            // Only a waiting question has options to show.
+            ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
+            Found::Ended(ended) => show_ended(args, id, &ended, *format),
+        },
+        Some(Command::Decline { id, note, round }) => {
+            let note = note.clone().or_else(|| reply.note.clone());
+            let person = person()?;
+            send(args, &to_answer(context, id)?, round.or(reply.round), person.declined(note), &person)
+        }
+        Some(Command::AskBack { id, question, round }) => {
+            if question.trim().is_empty() {
+                return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
+            }
+            let person = person()?;
+            send(args, &to_answer(context, id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
+        }
+        Some(Command::Edit { id }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
+        Some(other) => Err(only_there(other)),
+        None => {
+            let Some((id, words)) = reply.words.split_first() else {
+                return Err(Error::usage("no question is named", "see the pending questions: ask-answer list"));
+            };
+            if reply.file.is_some() && !words.is_empty() {
+                return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
+            }
+            let id = id.parse()?;
+            if words.is_empty() && ask_answer::opens(args) {
+                return open_question(args, context, &id, open);
+            }
+            let person = person()?;
+            let question = to_answer(context, &id)?;
+            let typed = &asked(&question.1)?.document.typed;
+            let mut answer = match &reply.file {
+                Some(file) => {
+                    let bytes = program::read_input(file, answering::MAX_JSON)?;
+                    answering::from_json(typed, &bytes, &person).map_err(|e| program::in_input(file, e))?
+                }
+                None => person.value(answering::from_words(typed, words)?),
+            };
+            answer.note = reply.note.clone().or(answer.note);
+            send(args, &question, reply.round, answer, &person)
+        }
+    }
+}
+
+/// Opens the question in the inbox.
+fn open_question(args: &AskAnswer, context: &Context, id: &Address, open: OpenInbox) -> Result<u8> {
+    // An unknown id is an error before the screen changes.
+    let address = found(context, id, false)?.waiting(id)?.1.address();
+    open(&Inbox { id: Some(address), by: args.reply.by.clone(), common: args.common.clone() }, context)
+}
+
+/// The person's channel, as the other machine shows it: `inbox on laptop`.
+pub fn channel(means: &str) -> String {
+    let name = rustix::system::uname();
+    let name = text::excerpt(&name.nodename().to_string_lossy(), 60);
+    if name.is_empty() { means.to_owned() } else { format!("{means} on {name}") }
+}
+
+/// The question that a person answers. If a question that was seen here no longer waits, the answer is offered all the same, and its
+/// machine says who was first.
+fn to_answer(context: &Context, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    let (peers, question) = found(context, id, true).map_err(nothing_sent)?.waiting(id)?;
+    if question.workflow != id.workflow {
+        let title = asked(&question)?.document.typed.title();
+        short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
+    }
+    Ok((peers, question))
+}
+
+/// Tells the person that nothing was sent, even if the machine was never reached.
+fn nothing_sent(e: Error) -> Error {
+    match e {
+        Error::Failed { message, hint } => Error::failed(format!("nothing was sent: {message}"), hint),
+        other => other,
+    }
+}
+
+/// The result of looking at an address.
+enum Found {
+    /// The question, with the connection to its machine.
+    Waits(Peers, Arc<RemoteQuestion>),
+    /// The question no longer waits.
+    Ended(Ended),
+}
+
+impl Found {
+    /// The waiting question, or an error that says how it ended.
+    fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+        match self {
+            Self::Waits(peers, question) => Ok((peers, question)),
+            Self::Ended(ended) => Err(Error::not_found(
+                format!("{} waits for no answer on {}: {}", id.workflow, host_of(id), ended.said.excerpt(300)),
+                format!("see it with: ask-answer show {id}; what waits: ask-answer list --host {}", host_of(id)),
+            )),
+        }
+    }
+}
+
+fn host_of(id: &Address) -> &str {
+    id.host.as_ref().map_or("", HostName::as_str)
+}
+
+/// Looks at an address. If the question no longer waits, asks its machine how it ended.
+fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
+    let Some(host) = &id.host else {
+        return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
+    };
+    let peers = connect(context, Some(host))?;
+    peers.settle_with(host, NAMED_WAITS);
+    let views = views(&peers, Some(host))?;
+    let Some(view) = views.iter().find(|view| view.host == *host) else {
+        let known: Vec<_> = views.iter().map(|view| view.host.as_str()).collect();
+        return Err(Error::usage(
+            format!("{host} is a database, no machine"),
+            format!("write the name of a machine in it: {}", known.join(", ")),
+        ));
+    };
+    let workflow = short_id::meant_of(&id.workflow, view.questions.iter().map(|question| &question.workflow))?;
+    if let Some(question) = peers.question(host, &workflow.unwrap_or_else(|| id.workflow.clone())) {
+        return Ok(Found::Waits(peers, question));
+    }
+    if let Some(earlier) = peers.earlier(host, &id.workflow).filter(|_| or_earlier && view.takes_offers()) {
+        return Ok(Found::Waits(peers, earlier));
+    }
+    if !view.takes_offers() {
+        return Err(unreachable(host.as_str(), &view.reach));
+    }
+    let (what_waits, missing) =
+        (format!("what waits: ask-answer list --host {host}"), format!("{} waits for no answer on {host}", id.workflow));
+    match peers.ended(host, &id.workflow, NAMED_WAITS) {
+        Ok(Some(ended)) => Ok(Found::Ended(ended)),
+        Ok(None) => Err(Error::not_found(missing, format!("nothing else is known of it; {what_waits}"))),
+        Err(problem) => Err(Error::not_found(
+            format!("{missing}, and it does not say how it ended: {}", text::one_line(&problem.said)),
+            format!("see how it ended, on {host}: ask-answer show {}; {what_waits}", id.workflow),
+        )),
+    }
+}
+
+/// The question's content as its machine told it, if it can be read.
+pub fn asked(question: &RemoteQuestion) -> Result<&Asked> {
+    question
+        .asked
+        .as_ref()
+        .map_err(|why| Error::invalid(question.address().to_string(), why.excerpt(200), format!("look at it on {}", question.host)))
+}
+
+/// A round in the form that the text functions need. The files of its machine are not here.
+pub fn as_round(question: &RemoteQuestion) -> Result<Round> {
+    let asked = asked(question)?;
+    let id = askbox_mailbox::id::RoundId { workflow: question.workflow.clone(), question: asked.question };
+    Ok(Round { folder: Folder::Pending, id, document: asked.document.clone() })
+}
+
+/// `ask-answer show HOST:ID`
+fn show(args: &AskAnswer, context: &Context, peers: &Peers, question: &RemoteQuestion, format: Option<Format>) -> Result<u8> {
+    let round = as_round(question)?;
+    let typed = &round.document.typed;
+    let view = peers.view().into_iter().find(|view| view.host == question.host).ok_or_else(|| no_peer(&question.host))?;
+    if format == Some(Format::AskUserQuestion) {
+        program::print_json(&ask_user_question::to_input(typed))?;
+    } else if args.common.json || format == Some(Format::Json) {
+        let bytes = round.document.to_bytes();
+        let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| Error::failed(e.to_string(), "report this"))?;
+        program::print_json(&json!({
+            "state": "pending", "host": question.host, "question_id": round.id.question, "document": document,
+            "reachable": !view.is_stale(), "as_of": view.as_of.map(time::rfc3339),
+        }))?;
+    } else {
+        let notes = [staleness(&view), offer_state::undecided_note(&view, round.id.question)].into_iter().flatten();
+        let notes: String = notes.map(|note| format!("{note}\n")).collect();
+        let (shown, address) = (question_text::round(None, &round, context.only_signed_answers_count()), question.address().to_string());
+        let text = format!("on {}\n{notes}{shown}{}", question.host, question_text::to_allow(&address, &round));
+        program::print(&question_text::fitted(&text))?;
+    }
+    Ok(0)
+}
+
+/// `ask-answer show HOST:ID` for a question that no longer waits.
+fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Format>) -> Result<u8> {
+    if args.common.json || format == Some(Format::Json) {
+        let raw = |text: &Option<Untrusted>| text.as_ref().map(|text| text.raw().to_owned());
+        program::print_json(&json!({
+            "state": ended.state.raw(), "host": host_of(id), "workflow_id": id.workflow, "question_id": ended.round,
+            "question": ended.title.raw(), "said": ended.said.raw(), "answer": raw(&ended.answer), "note": raw(&ended.note),
+        }))?;
+        return Ok(0);
+    }
+    let mut out = format!("on {}\n{}: {}\n\n", host_of(id), id.workflow, ended.title.excerpt(300));
+    out.push_str(&format!("Round {}: {}\n  {}\n", ended.round, ended.state.excerpt(60), ended.said.excerpt(300)));
+    for (mark, text) in [("", &ended.answer), ("note: ", &ended.note)] {
+        let lines = text.iter().map(|text| text.printable().trim_end().replace('\n', "\n    "));
+        lines.for_each(|lines| out.push_str(&format!("    {mark}{lines}\n")));
+    }
+    program::print(&question_text::fitted(&out))?;
+    Ok(0)
+}
+
+/// `ask-answer edit HOST:ID`
+fn edit(args: &AskAnswer, context: &Context, found: &(Peers, Arc<RemoteQuestion>), person: &Caller) -> Result<u8> {
+    let round = as_round(&found.1)?;
+    if round.document.typed.is_batch() {
+        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&round.document.typed)));
+    }
+    let draft = editor::write(&question_text::round(None, &round, context.only_signed_answers_count()), ".md")?;
+    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    send(args, found, None, reply, person).inspect_err(|_| {
+        if let Some(path) = draft.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
+    })
+}
+
+/// Offers the answer, and prints the decision of its machine.
+fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer, person: &Caller) -> Result<u8> {
+    let (peers, question) = found;
+    let (host, asked) = (&question.host, asked(question)?);
+    let address = question.address();
+    Decision::by(person, round).may_be_made(&address.to_string(), &asked.document.typed, &answer)?;
+    if let Some(expected) = round.filter(|id| *id != asked.question) {
+        return Err(Error::conflict(
+            format!("{address} asks another question by now (round {}, not {expected})", asked.question),
+            format!("see it with: ask-answer show {address}"),
+        ));
+    }
+    let Some(view) = peers.view().into_iter().find(|view| view.host == *host) else { return Err(no_peer(host)) };
+    takes_offers(&view).map_err(|e| Error::failed(format!("nothing was sent: {e}"), e.hint()))?;
+    let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };
+    let answer = check_answer::check(&asked.document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
+    if let Some(said) = offer_state::undecided_note(&view, asked.question) {
+        program::warn(&said);
+    }
+    let offer = asked.offer(person, answer.clone(), args.reply.text)?;
+    let id = offer.offer_id;
+    peers.offer(host, offer)?;
+    // A machine that is away will decide later, so it is enough that the offer was sent.
+    let verdict = match if view.is_stale() { peers.sent(id, DECIDES_WITHIN) } else { peers.outcome(id, DECIDES_WITHIN) } {
+        Progress::Decided(verdict) => verdict,
+        Progress::NotSent(problem) => {
+            return Err(Error::failed(format!("nothing was sent: {}", text::one_line(&problem.said)), text::one_line(&problem.hint)));
+        }
+        Progress::Unconfirmed(problem) => {
+            return Err(Error::failed(
+                format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said)),
+                format!(
+                    "once it is reached, give the same command again: it answers, or tells who did; or look: ask-answer show {address}"
+                ),
+            ));
+        }
+        Progress::UnderWay | Progress::Sent => {
+            let away = if view.is_stale() { format!("; last seen {}, it decides when it is back", age(&view)) } else { String::new() };
+            let message = format!("{address}: the answer was sent; {host} has not decided yet{away}");
+            return Err(Error::Waiting { message, hint: format!("see later how it ended: ask-answer show {address}") });
+        }
+    };
+    acknowledge(args, &address, &asked.document.typed, &answer, &verdict)
+}
+
+fn acknowledge(args: &AskAnswer, address: &Address, question: &askbox_mailbox::Question, answer: &Answer, verdict: &Verdict) -> Result<u8> {
+    let host = address.host.as_ref().map_or("", HostName::as_str);
+    if verdict.decided != Decided::Accepted {
+        let said = offer_state::named_from_here(host, &text::one_line(&verdict.said));
+        let message = format!("{host}: {said}");
+        return Err(match verdict.decided {
+            Decided::Invalid => Error::invalid("answer", message, verdict.hint.as_deref().map(text::one_line).unwrap_or_default()),
+            _ => Error::conflict(message, format!("see what waits there: ask-answer list --host {host}")),
+        });
+    }
+    if let Some(warning) = &verdict.warning {
+        program::warn(&format!("{host}: {warning}"));
+    }
+    if args.common.json {
+        program::print_json(&json!({
+            "state": answer.event(), "host": host, "workflow_id": address.workflow, "decided": verdict.decided,
+            "offer_id": verdict.offer_id, "value": answer.value.as_ref().map(AnswerValue::to_json), "warning": verdict.warning,
+        }))?;
+        return Ok(0);
+    }
+    let words = if answer.value.is_some() { answering::acknowledged_as(question, answer) } else { answer.word().into() };
+    program::print(&format!("{address}: {words}; accepted by {host}\n"))?;
+    Ok(0)
+}
+
+/// Replaces the question's name in an error's hints by its address on this machine.
+fn addressed(error: Error, workflow: &WorkflowId, address: &Address) -> Error {
+    match error {
+        Error::Invalid { file, field, problem, fix } => {
+            let fix = fix.replace(&format!("ask-answer {workflow}"), &format!("ask-answer {address}"));
+            let fix = fix.replace(&format!("ask-answer decline {workflow}"), &format!("ask-answer decline {address}"));
+            Error::Invalid { file, field, problem, fix }
+        }
+        other => other,
+    }
+}
+
+/// The error for a command that works only on the machine that has the question.
+fn only_there(command: &Command) -> Error {
+    let name = command.name();
+    Error::usage(
+        format!("`ask-answer {name}` works on the machine that has the question"),
+        format!("run it there: ssh HOST ask-answer {name} ID"),
+    )
+}

@@ -1,0 +1,118 @@
+//! `ask-answer list` with the questions of all machines. The list does not wait for a machine that was not reached the last time. Its known
+//! questions are shown with their age.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::Peers;
+use crate::known::HostView;
+use crate::machines::{LIST_WAITS, age, connect, no_mailbox, offer_state, silence, staleness, views};
+use crate::remote_question::RemoteQuestion;
+use crate::waiting::{self, Waiting};
+use askbox_cli::args::ask_answer_args::Hosts;
+use askbox_cli::args::common::Common;
+use askbox_cli::ask_answer::filter;
+use askbox_cli::ask_answer::listing::{self, Cells};
+use askbox_cli::program::{self, Context};
+use askbox_cli::terminal::fitted;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{pause, text, time};
+
+/// Prints the list; returns the exit status.
+pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
+    filter::check(filter)?;
+    let only = if let Some(Hosts::One(host)) = hosts { Some(host) } else { None };
+    // The other machines answer while the mailbox of this one is read.
+    let peers = match connect(context, only) {
+        // A broken configuration is only a warning if a person lists all machines. It is an error if a machine is named, or for a program,
+        // because the list would then lack the machines that were asked for.
+        Err(e @ Error::Invalid { .. }) if only.is_none() && !common.json => {
+            program::warn(&format!("no other machines are listed: {}; {}", program::message(&e), e.hint()));
+            Peers::open(Vec::new(), None, || {})?
+        }
+        connected => connected?,
+    };
+    let mailbox = if only.is_some() { None } else { common.open_if_there()? };
+    peers.settle(LIST_WAITS);
+    let views = views(&peers, only)?;
+    if common.json {
+        return print_json(mailbox.as_ref(), &views, filter);
+    }
+    let row = |waiting: Waiting<'_>| match waiting {
+        Waiting::Here(pending) => listing::cells_if_fits(pending, filter),
+        Waiting::There(view, question) => {
+            Some(cells(view, question)).filter(|cells| listing::cells_fit(cells, question_priority(question), filter))
+        }
+    };
+    let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
+    if let Some(mailbox) = &mailbox {
+        rows.extend(listing::held_rows(mailbox)?);
+        if let Some(how) = pause::held(mailbox) {
+            program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
+        }
+    }
+    for why in peers.ways().iter().filter_map(|view| silence(&view.name, &view.way.reach)) {
+        program::say(&format!("note: {why}\n"));
+    }
+    for view in &views {
+        if let Some(why) = staleness(view) {
+            program::say(&format!("note: {why}\n"));
+        }
+        if let Some(why) = no_mailbox(view) {
+            program::warn(&why);
+        }
+        if view.left_out > 0 {
+            program::say(&format!("note: {} has {} more questions than are shown here\n", view.host, view.left_out));
+        }
+    }
+    if rows.is_empty() {
+        program::say(if filter.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
+    }
+    program::print(&fitted::rows(&listing::table(&rows)))?;
+    Ok(0)
+}
+
+fn question_priority(question: &RemoteQuestion) -> i32 {
+    question.asked.as_ref().ok().and_then(|asked| asked.document.typed.asked.priority).unwrap_or(0)
+}
+
+fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {
+    let id = question.address().to_string();
+    let sent = question.round().and_then(|round| offer_state::first_sender(view, round.question));
+    let sent = sent.map_or(String::new(), |by| format!("(sent by {by}) "));
+    let seen = if view.is_stale() { format!("{sent}(as of {}) ", age(view)) } else { sent };
+    match &question.asked {
+        Ok(asked) => {
+            let [_, age, project, by, headline] = listing::cells_of(&id, &asked.document.typed);
+            [id, age, project, by, format!("{seen}{headline}")]
+        }
+        Err(why) => [id, "-".into(), "-".into(), "-".into(), format!("{seen}unreadable: {}", why.excerpt(200))],
+    }
+}
+
+/// Prints one array. The object of another machine's question has `host` and `address`, and says how old it is.
+fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], filter: &str) -> Result<u8> {
+    let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
+        match waiting {
+            Waiting::Here(pending) => listing::json_if_fits(pending, filter),
+            Waiting::There(view, question) => {
+                if !listing::cells_fit(&cells(view, question), question_priority(question), filter) {
+                    return Ok(None);
+                }
+                let mut object = match &question.asked {
+                    Ok(asked) => listing::json_of(&asked.document.typed, Some(asked.question)),
+                    Err(why) => json!({"workflow_id": question.workflow, "error": why.excerpt(300)}),
+                };
+                object["host"] = question.host.as_str().into();
+                object["address"] = question.address().to_string().into();
+                object["reachable"] = (!view.is_stale()).into();
+                object["as_of"] = view.as_of.map_or(Value::Null, |at| time::rfc3339(at).into());
+                Ok(Some(text::escape_json(&object.to_string())))
+            }
+        }
+    };
+    let rows = waiting::all(mailbox, views, row)?.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
+    program::print(&format!("[{}]\n", rows.join(",")))?;
+    Ok(0)
+}

@@ -1,0 +1,171 @@
+//! Offers under way, and their results. An offer that was not confirmed is kept, so that it can be made again. It counts once, however
+//! often it comes.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use crate::peer::{NotOffered, Offered, Problem};
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+
+/// How many offers are remembered.
+const REMEMBERED: usize = 1000;
+/// How many offers that were not confirmed are kept.
+const KEPT: usize = 200;
+/// The pauses between two attempts to offer something again while a machine sends only signs of life: the first pause, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+
+/// The state of an offer, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// It is being offered.
+    UnderWay,
+    /// It is on its way, durably; its machine has not decided yet.
+    Sent,
+    /// Its machine has decided.
+    Decided(Verdict),
+    /// It never reached its machine, and counts nowhere.
+    NotSent(Problem),
+    /// It may have reached its machine, but the machine did not confirm it. It is not known if the offer counts, so no surface may say
+    /// that it does or does not. It is made again by itself once the machine is reached.
+    Unconfirmed(Problem),
+}
+
+impl Progress {
+    /// True if the offer is under way.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::UnderWay | Self::Sent)
+    }
+
+    pub(super) fn from_result(result: Result<Offered, NotOffered>) -> Self {
+        match result {
+            Ok(Offered::Decided(verdict)) => Self::Decided(verdict),
+            Ok(Offered::Sent) => Self::Sent,
+            Err(NotOffered { problem, may_have_arrived: false }) => Self::NotSent(problem),
+            Err(NotOffered { problem, may_have_arrived: true }) => Self::Unconfirmed(problem),
+        }
+    }
+
+    /// True if no other answer can count for the round any more.
+    fn ends_round(&self) -> bool {
+        matches!(self, Self::Decided(verdict) if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed))
+    }
+}
+
+/// The offers of this process.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    all: VecDeque<KnownOffer>,
+    /// The offers that were not confirmed, the oldest first.
+    unconfirmed: VecDeque<(HostName, Offer)>,
+    /// The last time that an offer was made again, by machine.
+    again: HashMap<HostName, Again>,
+}
+
+#[derive(Debug)]
+struct KnownOffer {
+    id: Uuid,
+    host: HostName,
+    round: RoundId,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+struct Again {
+    is_under_way: bool,
+    begun: Instant,
+    pause: Duration,
+}
+
+impl Offers {
+    /// Begins an offer: for the first time, or once more by a person.
+    pub(super) fn begin(&mut self, host: &HostName, offer: &Offer) {
+        if let Some(known) = self.all.iter_mut().find(|known| known.id == offer.offer_id) {
+            if !matches!(known.progress, Progress::Decided(_)) {
+                known.progress = Progress::UnderWay;
+            }
+            return;
+        }
+        let known = KnownOffer { id: offer.offer_id, host: host.clone(), round: offer.round(), progress: Progress::UnderWay };
+        self.all.push_back(known);
+        self.all.drain(..self.all.len().saturating_sub(REMEMBERED));
+    }
+
+    pub(super) fn set(&mut self, offer: Uuid, progress: Progress) {
+        let Some(known) = self.all.iter_mut().find(|known| known.id == offer) else { return };
+        known.progress = match (&known.progress, progress) {
+            // A verdict is final.
+            (Progress::Decided(_), _) => return,
+            // This attempt did not send it, but the first one may have.
+            (Progress::Unconfirmed(_), Progress::NotSent(_) | Progress::Unconfirmed(_)) => return,
+            (_, progress) => progress,
+        };
+    }
+
+    pub(super) fn get(&self, offer: Uuid) -> Option<Progress> {
+        self.known(offer).map(|known| known.progress.clone())
+    }
+
+    fn known(&self, offer: Uuid) -> Option<&KnownOffer> {
+        self.all.iter().find(|known| known.id == offer)
+    }
+
+    /// Keeps an offer that was not confirmed.
+    pub(super) fn keep(&mut self, host: &HostName, offer: Offer) {
+        self.unconfirmed.retain(|(_, kept)| kept.offer_id != offer.offer_id);
+        self.unconfirmed.push_back((host.clone(), offer));
+        self.unconfirmed.drain(..self.unconfirmed.len().saturating_sub(KEPT));
+    }
+
+    /// True if an answer to this workflow's question was not confirmed.
+    pub(super) fn concerns(&self, host: &HostName, workflow: &WorkflowId) -> bool {
+        self.unconfirmed.iter().any(|(to, offer)| to == host && offer.workflow_id == *workflow)
+    }
+
+    /// The next offer to be made again to a machine. If the person has answered once more since, the later answer is the one that is
+    /// meant. The earlier one is then made again only when it can no longer count, to learn its result.
+    pub(super) fn next(&mut self, host: &HostName) -> Option<Offer> {
+        let all = &self.all;
+        let place = |id: Uuid| all.iter().position(|known| known.id == id);
+        let is_open = |offer: &Offer| place(offer.offer_id).is_some_and(|n| matches!(all[n].progress, Progress::Unconfirmed(_)));
+        self.unconfirmed.retain(|(_, offer)| is_open(offer));
+        let is_meant = |(to, offer): &&(HostName, Offer)| {
+            let later = all.iter().skip(place(offer.offer_id).map_or(0, |n| n + 1));
+            let mut later = later.filter(|known| known.host == *to && known.round == offer.round());
+            to == host && later.all(|known| known.progress.ends_round())
+        };
+        self.unconfirmed.iter().find(is_meant).map(|(_, offer)| offer.clone())
+    }
+
+    /// True if offers are to be made again to a machine now, `at_once` or after a pause. Then no other thread begins to make them again
+    /// until [`Self::end_again`].
+    pub(super) fn begin_again(&mut self, host: &HostName, at_once: bool) -> bool {
+        if self.unconfirmed.is_empty() {
+            return false;
+        }
+        let last = self.again.get(host);
+        let is_pause = last.is_some_and(|last| !at_once && last.begun.elapsed() < last.pause);
+        if is_pause || last.is_some_and(|last| last.is_under_way) || self.next(host).is_none() {
+            return false;
+        }
+        let pause = last_pause(self.again.get(host), at_once);
+        self.again.insert(host.clone(), Again { is_under_way: true, begun: Instant::now(), pause });
+        true
+    }
+
+    /// Ends the repetition of offers to this machine.
+    pub(super) fn end_again(&mut self, host: &HostName) {
+        if let Some(again) = self.again.get_mut(host) {
+            again.is_under_way = false;
+        }
+    }
+}
+
+fn last_pause(last: Option<&Again>, at_once: bool) -> Duration {
+    last.filter(|_| !at_once).map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE))
+}

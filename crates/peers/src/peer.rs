@@ -1,0 +1,203 @@
+//! The common interface of all ways to other machines, and their reports.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use uuid::Uuid;
+
+use crate::remote_question::{Ended, RemoteQuestion};
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::documents::offer::{Offer, Verdict};
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::time::Time;
+use askbox_mailbox::untrusted::Untrusted;
+
+/// A way to one or several other machines. Its methods are called from threads of their own and may be slow. Only `offer` has a limit.
+pub trait Peer: Send + Sync {
+    /// Its name in messages and in the cache.
+    fn name(&self) -> &str;
+
+    /// The machines that the peer is known to lead to before it has reported anything. They are shown from the start. A peer that knows
+    /// none reports [`Change::Complete`].
+    fn hosts(&self) -> Vec<HostName>;
+
+    /// Connects, and reports the whole list and then each change, until the connection ends or `stop` is set. Returns the reason for
+    /// the end. It is called again later, with growing pauses.
+    fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem;
+
+    /// Offers an answer to the machine that has the question. The same offer may be offered again: it counts once.
+    ///
+    /// # Errors
+    /// [`NotOffered`] if there is no verdict within about `limit`.
+    fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered>;
+
+    /// Asks how the last question of a workflow ended there. `None` if it still waits, or if the machine knows nothing about it.
+    ///
+    /// # Errors
+    /// [`Problem`] if there is no answer within about `limit`.
+    fn ended(&self, _host: &HostName, _workflow: &WorkflowId, _limit: Duration) -> Result<Option<Ended>, Problem> {
+        Ok(None)
+    }
+}
+
+/// A report of a peer.
+#[derive(Debug)]
+pub enum Change {
+    /// The machine's list begins anew. Questions that are not reported before [`Change::Listed`] no longer wait.
+    Begins {
+        /// The machine.
+        host: HostName,
+        /// The version of its askbox.
+        version: String,
+    },
+    /// A question waits, or has changed.
+    Question(Box<RemoteQuestion>),
+    /// A question no longer waits.
+    Gone {
+        /// The machine.
+        host: HostName,
+        /// The workflow.
+        workflow: WorkflowId,
+        /// The round, if it is known.
+        question: Option<QuestionId>,
+        /// The end of the question, in the machine's words.
+        fate: Untrusted,
+        /// The offer that was accepted for it.
+        offer: Option<Uuid>,
+    },
+    /// A mailbox was named for the machine and is missing there. `None` once it is there.
+    Mailbox {
+        /// The machine.
+        host: HostName,
+        /// The path where it is looked for.
+        missing: Option<Untrusted>,
+    },
+    /// The machine's list is complete.
+    Listed {
+        /// The machine.
+        host: HostName,
+    },
+    /// The machine was there at this time, by this machine's clock.
+    Heard {
+        /// The machine.
+        host: HostName,
+        /// The time.
+        at: Time,
+    },
+    /// The machine is away, though the way to it is open. Its known state may be old, and an offer waits for it on the way.
+    Away {
+        /// The machine.
+        host: HostName,
+        /// When that began.
+        since: Time,
+        /// The reason, as far as it is known.
+        problem: Problem,
+    },
+    /// The peer has reported all its machines. Other machines that it led to before are forgotten.
+    Complete {
+        /// The machines.
+        hosts: Vec<HostName>,
+        /// The version of the program in between, in words.
+        version: String,
+    },
+    /// All answers that the machines of the peer have not decided about, the oldest first. They replace the earlier list.
+    Undecided(Vec<Undecided>),
+    /// What the machine has decided about an offer that was [`Offered::Sent`] before.
+    Decided(Verdict),
+}
+
+/// An answer that waits for its machine's decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecided {
+    /// The offer.
+    pub offer: Uuid,
+    /// The machine that decides.
+    pub host: HostName,
+    /// The question that it answers.
+    pub question: QuestionId,
+    /// The sender, by the name that they have in the program in between.
+    pub by: Untrusted,
+    /// When, by this machine's clock.
+    pub at: Time,
+}
+
+/// The result of offering an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Offered {
+    /// The machine has decided.
+    Decided(Verdict),
+    /// The offer is on its way, durably. The verdict is reported as [`Change::Decided`].
+    Sent,
+}
+
+/// The reason why there is no verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotOffered {
+    /// What is wrong.
+    pub problem: Problem,
+    /// True if the machine may have received the offer all the same. Then no surface may say that it does not count.
+    pub may_have_arrived: bool,
+}
+
+/// The reason why a machine cannot be reached, for people. It may quote the machine, so it passes a filter before it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, in one line.
+    pub said: String,
+    /// What to do about it.
+    pub hint: String,
+    /// True if another attempt would be in vain until a person has done something.
+    pub lasts: bool,
+}
+
+impl Problem {
+    /// A problem that may pass by itself.
+    pub fn passing(said: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { said: said.into(), hint: hint.into(), lasts: false }
+    }
+
+    /// A problem that a person has to solve.
+    pub fn lasting(said: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { lasts: true, ..Self::passing(said, hint) }
+    }
+}
+
+/// The signal to end the work. A thread can check it, wait for it, or poll it together with other descriptors.
+#[derive(Debug, Clone)]
+pub struct Stop(Arc<UnixStream>);
+
+/// Ends the work of all holders of the [`Stop`], when it is dropped.
+#[derive(Debug)]
+pub struct StopsOnDrop(#[allow(dead_code, reason = "closing it is what it does")] UnixStream);
+
+impl Stop {
+    /// A stop, and the value that sets it when dropped.
+    pub fn new() -> Result<(Self, StopsOnDrop)> {
+        let (ours, theirs) = UnixStream::pair().io("make", "a pair of sockets")?;
+        Ok((Self(Arc::new(theirs)), StopsOnDrop(ours)))
+    }
+
+    /// Waits for `limit`. Returns true if the work is to end.
+    #[must_use]
+    pub fn wait(&self, limit: Duration) -> bool {
+        let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() };
+        let mut fds = [PollFd::new(self, PollFlags::IN)];
+        rustix::io::retry_on_intr(|| poll(&mut fds, Some(&limit))).is_ok_and(|ready| ready > 0)
+    }
+
+    /// True if the work is to end.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.wait(Duration::ZERO)
+    }
+}
+
+impl AsFd for Stop {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,162 @@
+//! The schema, as numbered files of SQL, `MAJOR.NUMBER_NAME.sql`. Brings a database up to date, and refuses one of another version.
+//!
+//! Within a major version, files only add. A file that was released never changes again, because the database keeps its hash.
+//!
+//! Everything happens in one transaction under an advisory lock. If two programs do this at the same time, one waits for the other. If a
+//! program is killed, the database stays as it was before.
+
+use std::fmt;
+
+use postgres::{Client, GenericClient};
+use sha2::{Digest, Sha256};
+
+use crate::sync::connection::Database;
+use crate::sync::partitions;
+use askbox_mailbox::error::{Error, Result};
+
+/// The key of the advisory lock: `askbox` in ASCII.
+const LOCK: i64 = 0x61_73_6b_62_6f_78;
+
+const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS askbox;
+    CREATE TABLE IF NOT EXISTS askbox.migration (
+        major int NOT NULL, number int NOT NULL, name text NOT NULL, sha256 text NOT NULL,
+        at timestamptz NOT NULL DEFAULT now(), by name NOT NULL DEFAULT current_user, PRIMARY KEY (major, number))";
+
+/// A migration that a database has.
+struct Applied {
+    major: i32,
+    number: i32,
+    name: String,
+    sha256: String,
+}
+
+impl Applied {
+    fn word(&self) -> String {
+        format!("{}.{:03}_{}", self.major, self.number, askbox_mailbox::text::excerpt(&self.name, 60))
+    }
+}
+
+/// Applies the missing migrations, and makes the partitions of the next weeks. Returns what was applied.
+///
+/// # Errors
+/// If the database is of another major version, or has other statements under a name that this program knows.
+pub fn migrate(database: &Database) -> Result<Vec<Migration>> {
+    let failed = |e: &postgres::Error| database.failed("was not changed", e);
+    let mut client = database.connect()?;
+    let mut work = client.transaction().map_err(|e| failed(&e))?;
+    work.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).map_err(|e| failed(&e))?;
+    let is_there: bool =
+        work.query_one("SELECT to_regclass('askbox.migration') IS NOT NULL", &[]).and_then(|row| row.try_get(0)).map_err(|e| failed(&e))?;
+    if !is_there {
+        work.batch_execute(RECORDS).map_err(|e| failed(&e))?;
+    }
+    let applied = applied(database, &mut work)?;
+    refuse_others(database, &applied)?;
+    let missing: Vec<Migration> = ALL.into_iter().filter(|m| !has(&applied, m)).collect();
+    for migration in &missing {
+        work.batch_execute(migration.sql).map_err(|e| database.failed(&format!("refused {migration}; nothing was changed"), &e))?;
+        let record = "INSERT INTO askbox.migration (major, number, name, sha256) VALUES ($1, $2, $3, $4)";
+        work.execute(record, &[&migration.major, &migration.number, &migration.name, &migration.sha256()]).map_err(|e| failed(&e))?;
+    }
+    partitions::make_ahead(database, &mut work)?;
+    work.commit().map_err(|e| failed(&e))?;
+    Ok(missing)
+}
+
+/// Refuses a database that this program cannot use. Returns the newest migration that it has.
+///
+/// # Errors
+/// If it is of another major version, or lacks a migration.
+pub fn check(database: &Database, client: &mut Client) -> Result<String> {
+    let applied = applied(database, client)?;
+    refuse_others(database, &applied)?;
+    match ALL.iter().find(|m| !has(&applied, m)) {
+        None => Ok(applied.last().map(Applied::word).unwrap_or_default()),
+        Some(missing) => Err(Error::failed(
+            format!("the database {} lacks {missing}, which askbox {} needs", database.shown(), env!("CARGO_PKG_VERSION")),
+            "bring it up to date, as the role that may change its schema: askbox sync migrate",
+        )),
+    }
+}
+
+fn applied(database: &Database, client: &mut impl GenericClient) -> Result<Vec<Applied>> {
+    let rows = client.query("SELECT major, number, name, sha256 FROM askbox.migration ORDER BY major, number", &[]);
+    let rows = rows.map_err(|e| database.failed("does not say its version", &e))?;
+    let read = |row: &postgres::Row| {
+        Ok(Applied { major: row.try_get(0)?, number: row.try_get(1)?, name: row.try_get(2)?, sha256: row.try_get(3)? })
+    };
+    rows.iter().map(read).collect::<Result<_, postgres::Error>>().map_err(|e| database.failed("does not say its version", &e))
+}
+
+fn has(applied: &[Applied], migration: &Migration) -> bool {
+    applied.iter().any(|a| (a.major, a.number) == (migration.major, migration.number))
+}
+
+fn refuse_others(database: &Database, applied: &[Applied]) -> Result<()> {
+    let (shown, version) = (database.shown(), env!("CARGO_PKG_VERSION"));
+    if let Some(newer) = applied.iter().find(|a| a.major > MAJOR) {
+        let message = format!("the database {shown} has {}, and askbox {version} knows the schema {MAJOR} only", newer.word());
+        return Err(Error::conflict(message, "update askbox on this machine"));
+    }
+    for known in ALL {
+        let other = applied.iter().find(|a| (a.major, a.number) == (known.major, known.number) && a.sha256 != known.sha256());
+        if let Some(other) = other {
+            let message = format!("the database {shown} has another {} than askbox {version}: its SHA-256 differs", other.word());
+            return Err(Error::conflict(message, "use the askbox that made it, or another database"));
+        }
+    }
+    Ok(())
+}
+
+/// One file of SQL.
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// The major version. Programs of another major version refuse the database.
+    pub major: i32,
+    /// The number in the major version, from 1.
+    pub number: i32,
+    /// The name of its change, as in its file's name.
+    pub name: &'static str,
+    /// Its statements.
+    pub sql: &'static str,
+}
+
+/// All of them, in their order.
+pub const ALL: [Migration; 1] =
+    [Migration { major: 1, number: 1, name: "questions_and_offers", sql: include_str!("migrations/1.001_questions_and_offers.sql") }];
+
+/// The major version of this program.
+pub const MAJOR: i32 = ALL[ALL.len() - 1].major;
+
+impl Migration {
+    /// The hash that the database keeps, in hexadecimal digits.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        askbox_mailbox::text::hex(&Sha256::digest(self.sql))
+    }
+}
+
+impl fmt::Display for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}_{}", self.major, self.number, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_migration_that_was_released_never_changes() {
+        let released: [&str; 0] = [];
+        for (migration, sha256) in ALL.iter().zip(released) {
+            assert_eq!(migration.sha256(), sha256, "{migration} was released and is not to be changed: add another one");
+        }
+    }
+
+    #[test]
+    fn migrations_are_numbered_in_their_order() {
+        let numbers: Vec<_> = ALL.iter().map(|m| (m.major, m.number)).collect();
+        assert!(numbers.is_sorted() && numbers.windows(2).all(|two| two[0] != two[1]), "{numbers:?}");
+    }
+}

@@ -1,0 +1,57 @@
+//! The questions that wait on this machine and on all others, in one order.
+
+use std::sync::Arc;
+
+use crate::known::HostView;
+use crate::remote_question::RemoteQuestion;
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::listing::list::{self, Pending, Rank};
+use askbox_mailbox::{Mailbox, Question};
+
+/// A question that waits somewhere.
+#[derive(Debug)]
+pub enum Waiting<'a> {
+    /// On this machine.
+    Here(&'a Pending),
+    /// On another one.
+    There(&'a HostView, &'a Arc<RemoteQuestion>),
+}
+
+impl Waiting<'_> {
+    /// The address of the question.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        match self {
+            Self::Here(pending) => Address::here(pending.workflow.clone()),
+            Self::There(_, question) => question.address(),
+        }
+    }
+
+    /// The question, if it can be read.
+    #[must_use]
+    pub fn question(&self) -> Option<&Question> {
+        match self {
+            Self::Here(pending) => pending.document.as_ref().ok().map(|document| &document.typed),
+            Self::There(_, question) => question.asked.as_ref().ok().map(|asked| &asked.document.typed),
+        }
+    }
+}
+
+/// Applies `row` to every question, and returns the rows in order: larger `priority` first, then the oldest, on whichever machine.
+/// Questions that do not wait for a person come last. One document of this machine is read at a time, and only the rows are kept.
+///
+/// # Errors
+/// If the mailbox cannot be read.
+pub fn all<Row>(mailbox: Option<&Mailbox>, hosts: &[HostView], row: impl Fn(Waiting<'_>) -> Row) -> Result<Vec<Row>> {
+    let with_rank = |waiting: Waiting<'_>| ((Rank::of_question(waiting.question()), waiting.address()), row(waiting));
+    let mut rows = match mailbox {
+        Some(mailbox) => list::pending(mailbox, |pending| with_rank(Waiting::Here(&pending)))?,
+        None => Vec::new(),
+    };
+    for host in hosts {
+        rows.extend(host.questions.iter().map(|question| with_rank(Waiting::There(host, question))));
+    }
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}

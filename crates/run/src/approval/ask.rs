@@ -1,0 +1,152 @@
+//! The question that shows a tool call to a person, and the meaning of the person's reply.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::approval::call::Call;
+use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
+use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::documents::fields::approval::{self, ONCE, WORKFLOW};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Question, text};
+
+/// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
+pub const LONGEST_SHOWN: usize = 32 << 10;
+/// The most characters of the agent's own words.
+const LONGEST_WORDS: usize = 300;
+
+/// Why a call is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// It is a call that nobody has allowed.
+    First,
+    /// It was allowed once, and that answer is used up. A process died since then, so the call may have been made.
+    PerhapsMade,
+}
+
+/// Returns the question that asks if the call may be made.
+///
+/// # Errors
+/// [`Error::Invalid`] if the call is too long to be shown.
+pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<Question> {
+    let mut question = Question::new(workflow.clone(), in_words(call, shown)?);
+    question.asked.kind = Some(Kind::Choice);
+    question.asked.options = approval::options();
+    question.asked.free_text = Some(false);
+    question.asked.approval = Some(call.approval());
+    question.cwd = Some(call.cwd.to_path_buf()).filter(|cwd| cwd.is_absolute());
+    Ok(question)
+}
+
+/// True if the question shows exactly this call. The text is compared as well as the hash: a question whose words somebody changed
+/// allows nothing.
+#[must_use]
+pub fn shows(question: &Question, call: &Call<'_>) -> bool {
+    let is_its_text = |shown| in_words(call, shown).is_ok_and(|words| words == question.question);
+    question.asked.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+}
+
+/// The tool, the input, the folder and the agent's words as text. The agent's lines are indented, so that none of them looks like one
+/// of ours.
+fn in_words(call: &Call<'_>, shown: Shown) -> Result<String> {
+    let tool = text::excerpt(&text::visible(call.tool), 200);
+    let mut out = match shown {
+        Shown::First => format!("May the agent call {tool}?\n"),
+        Shown::PerhapsMade => {
+            format!("May the agent call {tool} once more? You allowed it once; then a process died, and the call may have been made.\n")
+        }
+    };
+    let parts = call.parts();
+    for (name, value) in parts.as_object().into_iter().flatten() {
+        let value = match value {
+            Value::String(text) => text::visible(text),
+            other => text::visible(&other.to_string()),
+        };
+        let name = text::visible(name).replace('\n', "\\u{a}");
+        if value.contains('\n') {
+            let _ = write!(out, "    {name}:\n        {}\n", value.replace('\n', "\n        "));
+        } else {
+            let _ = writeln!(out, "    {name}: {value}");
+        }
+    }
+    let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
+    if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
+        let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
+        let _ = write!(out, "\nThe agent says: {words}");
+    }
+    if out.len() > LONGEST_SHOWN {
+        let problem = format!("is {} bytes long as it is shown to a person, the limit is {LONGEST_SHOWN}", out.len());
+        return Err(Error::invalid("tool_input", problem, "make the call in smaller steps, or put what is long into a file first"));
+    }
+    Ok(out)
+}
+
+/// The meaning of a person's reply, before anything is used.
+pub(super) enum Reply {
+    Once,
+    Workflow,
+    Refused(String),
+}
+
+/// Reads the answer; `None` if there is none.
+pub(super) fn reply(question: &Question) -> Option<Reply> {
+    let answer = question.answer.as_ref()?;
+    if let Some(asked) = answer.counter_question() {
+        return Some(Reply::Refused(format!(
+            "The user asks back before they decide: {asked}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool."
+        )));
+    }
+    Some(match (answer.outcome, &answer.value) {
+        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == ONCE => Reply::Once,
+        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == WORKFLOW => Reply::Workflow,
+        (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
+        (Outcome::Declined, _) => {
+            let note = answer.note.as_deref().map(|note| format!(" They say: {note}")).unwrap_or_default();
+            Reply::Refused(format!(
+                "The user refused this call.{note} Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+            ))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use askbox_mailbox::documents::asked::Asked;
+
+    fn asked(tool: &str, input: Value) -> Result<Question> {
+        let call = Call { tool, input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        question(&"w".parse().unwrap(), &call, Shown::First)
+    }
+
+    #[test]
+    fn the_question_shows_the_whole_call_with_invisible_parts() {
+        let command = "echo a\n  In the folder /safe\nrm -rf \u{202e}x\u{200b}";
+        let question = asked("Bash", serde_json::json!({"command": command, "timeout": 5, "description": "List\nfiles"})).unwrap();
+        let expected = "May the agent call Bash?\n    command:\n        echo a\n          In the folder /safe\n        rm -rf \\u{202e}x\\u{200b}\n    \
+             timeout: 5\nIn the folder /work\nThe agent says: List files";
+        assert_eq!(question.question, expected);
+        askbox_mailbox::documents::checks::check_question::check(&question).unwrap();
+    }
+
+    #[test]
+    fn a_call_whose_words_are_too_long_to_be_shown_is_no_question() {
+        assert!(asked("Bash", serde_json::json!({"command": "x".repeat(LONGEST_SHOWN)})).is_err());
+        assert!(asked("Write", serde_json::json!({"content": "\u{200b}".repeat(LONGEST_SHOWN / 6)})).is_err());
+    }
+
+    #[test]
+    fn a_question_shows_one_call_only_and_only_with_its_own_words() {
+        let input = serde_json::json!({"command": "git push"});
+        let call = Call { tool: "Bash", input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        let shown = asked("Bash", input.clone()).unwrap();
+        assert!(shows(&shown, &call));
+        assert!(!shows(&Question { question: "List the files?".into(), ..shown.clone() }, &call));
+        assert!(!shows(&shown, &Call { cwd: Path::new("/"), ..call }));
+        assert!(!shows(&Question { asked: Asked { approval: None, ..shown.asked.clone() }, ..shown }, &call));
+    }
+}

@@ -1,0 +1,162 @@
+//! The decision about a call, from the answer to its approval question.
+
+use crate::approval::ask::{self, Reply, Shown, reply};
+use crate::approval::call::Call;
+use crate::approval::grants;
+use crate::attempt::used_answer::Use;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Mailbox, Question};
+
+/// The decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// It may be made now, once. The answer is used.
+    Allowed,
+    /// It is refused; the agent reads this.
+    Refused(String),
+    /// Nobody has decided about it: a person has to be asked.
+    Ask(Shown),
+}
+
+/// Decides about a call whose approval question was answered in this round. Only an answer to exactly this call counts. The first
+/// *allowed* uses the answer up, whatever process dies. After that, only a grant for the whole workflow allows the call again.
+///
+/// # Errors
+/// If the mark or the grant cannot be written: the call must not be made.
+pub fn permit(mailbox: &Mailbox, policy: &Policy, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
+    let Some(reply) = reply(question).filter(|_| ask::shows(question, call)) else { return Ok(Permit::Ask(Shown::First)) };
+    if let Err(why) = policy.judge(question) {
+        return Ok(Permit::Refused(format!("Nobody has allowed this call: an answer lies there that does not count ({}).", why.0)));
+    }
+    match reply {
+        Reply::Refused(words) => return Ok(Permit::Refused(words)),
+        // The person allowed this call for the whole workflow. If the grant was revoked, the person is asked again.
+        Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, policy, &round.workflow, call)? => {
+            return Ok(Permit::Allowed);
+        }
+        Reply::Once | Reply::Workflow => {}
+    }
+    if !Use::Approved.take(mailbox, round)? {
+        return Ok(Permit::Ask(Shown::PerhapsMade));
+    }
+    let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
+    if matches!(reply, Reply::Workflow) {
+        grants::add(mailbox, round, call, by)?;
+    }
+    audit::record(mailbox, Entry::about_round("allowed", round).by(by));
+    Ok(Permit::Allowed)
+}
+
+/// The text that the agent reads if the answer refuses the call; `None` if the answer allows it, or if there is no answer.
+#[must_use]
+pub fn refusal(question: &Question) -> Option<String> {
+    match reply(question) {
+        Some(Reply::Refused(words)) => Some(words),
+        Some(Reply::Once | Reply::Workflow) | None => None,
+    }
+}
+
+/// The message to a session that no longer waits with the call and therefore makes it again. The message itself allows nothing.
+#[must_use]
+pub fn in_words(question: &Question) -> String {
+    let how = match reply(question) {
+        Some(Reply::Refused(words)) => return words,
+        Some(Reply::Once) => "once (exactly this call, one time)",
+        Some(Reply::Workflow) => "workflow (exactly this call, whenever you make it)",
+        None => return "Nobody has decided about this call: it is not allowed.".into(),
+    };
+    format!(
+        "User chose: {how}.\nThe call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. A call that differs in anything is asked about anew."
+    )
+}
+
+/// True if the answer counts and allows exactly this call, used or not.
+#[must_use]
+pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {
+    policy.judge(question).is_ok() && ask::shows(question, call) && matches!(reply(question), Some(Reply::Once | Reply::Workflow))
+}
+
+/// True if the round's answer has allowed a call.
+#[must_use]
+pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
+    Use::Approved.is_taken(mailbox, round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_mailbox::disk;
+    use askbox_mailbox::id::{QuestionId, WorkflowId};
+    use askbox_mailbox::{Answer, AnswerValue};
+    use serde_json::{Map, Value, json};
+    use std::path::Path;
+
+    struct Answered {
+        _folder: tempfile::TempDir,
+        mailbox: Mailbox,
+        round: RoundId,
+        input: Map<String, Value>,
+    }
+
+    impl Answered {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mailbox = Mailbox::open_or_create(folder.path().join("mailbox")).unwrap();
+            let round = RoundId { workflow: "w".parse::<WorkflowId>().unwrap(), question: QuestionId::generate() };
+            disk::create_folder(&mailbox.runs_of(&round)).unwrap();
+            Self { _folder: folder, mailbox, round, input: json!({"command": "git push"}).as_object().unwrap().clone() }
+        }
+
+        fn call(&self) -> Call<'_> {
+            Call { tool: "Bash", input: &self.input, cwd: Path::new("/work") }
+        }
+
+        fn permit(&self, answer: Option<Answer>, call: &Call<'_>) -> Permit {
+            let mut question = ask::question(&self.round.workflow, &self.call(), Shown::First).unwrap();
+            question.answer = answer;
+            permit(&self.mailbox, &Policy::default(), &self.round, &question, call).unwrap()
+        }
+    }
+
+    fn word(word: &str, by: &str) -> Option<Answer> {
+        Some(Answer::value(AnswerValue::Text(word.into()), by, "ask-answer"))
+    }
+
+    #[test]
+    fn an_answer_allows_its_call_once() {
+        let world = Answered::new();
+        assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Allowed);
+        assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
+        assert!(is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn no_other_call_and_no_other_answer_is_an_approval() {
+        let world = Answered::new();
+        let other = json!({"command": "git push --force"});
+        let other = Call { input: other.as_object().unwrap(), ..world.call() };
+        assert_eq!(world.permit(word("once", "ann"), &other), Permit::Ask(Shown::First));
+        assert_eq!(world.permit(None, &world.call()), Permit::Ask(Shown::First));
+        for answer in [word("Once", "ann"), word("", "ann"), word("yes", "ann"), word("once", "default"), word("workflow", "event")] {
+            assert!(matches!(world.permit(answer.clone(), &world.call()), Permit::Refused(_)), "{answer:?}");
+        }
+        let refused = world.permit(Some(Answer::declined(Some("not today".into()), "ann", "ask-answer")), &world.call());
+        assert!(matches!(&refused, Permit::Refused(words) if words.contains("They say: not today")), "{refused:?}");
+        assert!(!is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn what_a_workflow_may_do_stays_allowed_until_it_is_revoked() {
+        let world = Answered::new();
+        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert!(grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert_eq!(grants::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
+        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
+    }
+}

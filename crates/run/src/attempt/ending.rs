@@ -1,0 +1,349 @@
+//! The end of an attempt: delivered, tried again later, or parked. An attempt counts as delivered if the agent's final result came,
+//! whatever its exit code.
+//!
+//! Final texts that are not a result. The agent ended its turn with a chain signal, which says that it waits, but it waits for nothing:
+//! nobody would ever wake it, and the signal is not a reply for its parent. This file also finds a result that leaves a person's
+//! question unanswered.
+
+use std::time::Duration;
+
+use crate::attempt::earlier::EarlierAttempts;
+use crate::attempt::failure::{self, Class, Failure};
+use crate::attempt::record::{self, Record, Run, RunState};
+use askbox_agent::chain_signals;
+use askbox_agent::stream::{TurnOutcome, Verdict};
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, Placed};
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::due::timers::{Due, Timer};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::{awaits, children};
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::transitions::close;
+use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, time, workflows};
+
+/// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
+const MAX_RESULT: usize = 4000;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The session began and its final result came.
+    Delivered {
+        /// The agent's final text.
+        text: Untrusted,
+        /// US dollars of its last turn, if the agent reported them.
+        cost_usd: Option<f64>,
+    },
+    /// The session began, and its turn waits for the answer to a question that the agent asked with a tool of its own.
+    Asking {
+        /// The question's round.
+        question: QuestionId,
+        /// US dollars of its last turn, if the agent reported them.
+        cost_usd: Option<f64>,
+    },
+    /// The API is overloaded, limits the rate or cannot be reached. The session continues later; the attempt does not count.
+    Throttled {
+        /// The reason.
+        why: String,
+        /// The HTTP status that the API refused with; `None` if there was no response.
+        status: Option<u16>,
+        /// How long the API asked to wait.
+        wait: Option<Duration>,
+    },
+    /// All that is left of the day's budget is reserved for other runs, or another process keeps a lock. It waits; the attempt does not
+    /// count.
+    Held {
+        /// The reason.
+        why: String,
+    },
+    /// The machine was short of processes, descriptors or memory, so no agent was launched. It waits; the attempt does not count.
+    Short {
+        /// The reason.
+        why: String,
+    },
+    /// It failed; another attempt may succeed.
+    Failed {
+        /// The reason.
+        why: String,
+    },
+    /// It cannot be launched; another attempt would fail too.
+    Hopeless {
+        /// The reason.
+        why: String,
+    },
+    /// A failure that only a person can mend.
+    Refused {
+        /// The class of the failure.
+        class: Class,
+        /// The reason.
+        why: String,
+    },
+    /// A person or a limit stopped it.
+    Interrupted {
+        /// The person or the limit that stopped it.
+        why: String,
+        /// The class of the limit, if it concerns other runs too.
+        class: Option<Class>,
+    },
+}
+
+impl Ending {
+    /// True if the agent has the answer, or whatever else the round was to bring it.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        matches!(self, Self::Delivered { .. } | Self::Asking { .. })
+    }
+
+    /// The ending that the outcome of the agent's turn means.
+    #[must_use]
+    pub fn of_turn(turn: &TurnOutcome) -> Self {
+        let delivered = |text: &Untrusted| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
+        let why = match &turn.verdict {
+            Verdict::Completed { text } if !turn.is_error => return delivered(text),
+            Verdict::HookStopped => return delivered(&turn.text),
+            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
+            Verdict::Completed { text } => format!("the agent ended with an error: {}", text.excerpt(300)),
+            Verdict::Deferred { tool_name, .. } => {
+                format!("the agent's call of {} was deferred by a hook that is not askbox's", tool_name.excerpt(80))
+            }
+            Verdict::ApiError { status, message, .. } => {
+                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), message.excerpt(300))
+            }
+            Verdict::MaxTurns => "the agent reached its limit of turns".into(),
+            Verdict::Budget => "the agent reached its budget".into(),
+            Verdict::TooLong => "the prompt is too long for the agent".into(),
+            Verdict::ResumeUnknown => "the agent does not know the session".into(),
+            // The agent may report a failure with the subtype `success`.
+            Verdict::Other { subtype, message, .. } if *subtype != "success" => {
+                format!("{}: {}", subtype.excerpt(80), message.excerpt(300))
+            }
+            Verdict::Other { message, .. } => message.excerpt(300),
+        };
+        match failure::of_turn(turn) {
+            Some(Class::Throttled) => {
+                let status = match &turn.verdict {
+                    Verdict::ApiError { status, .. } => *status,
+                    _ => None,
+                };
+                Self::Throttled { wait: failure::asked_to_wait(turn.text.raw(), time::now().timestamp()), status, why }
+            }
+            Some(Class::Agent) | None => Self::Failed { why },
+            Some(class) => Self::Refused { class, why },
+        }
+    }
+
+    /// The ending of an attempt whose agent could not be launched, for a reason that may pass.
+    #[must_use]
+    pub fn of_trouble(error: &Error) -> Self {
+        let why = error.to_string();
+        match error {
+            e if e.is_shortage() => Self::Short { why },
+            e if e.is_held() => Self::Held { why },
+            _ => Self::Failed { why },
+        }
+    }
+
+    /// For a throttled attempt: wait at least this long, as the agent's stream said.
+    #[must_use]
+    pub fn after(self, at_least: Option<Duration>) -> Self {
+        match self {
+            Self::Throttled { why, status, wait } => Self::Throttled { why, status, wait: wait.max(at_least) },
+            other => other,
+        }
+    }
+
+    /// The failure that `run.json` records; `None` if the attempt was delivered or stopped.
+    #[must_use]
+    pub fn failure(&self, workflow: &WorkflowId) -> Option<Failure> {
+        let new = |class, why: &str| Failure::new(class, why, workflow);
+        match self {
+            Self::Throttled { why, status, .. } => Some(Failure { status: *status, ..new(Class::Throttled, why) }),
+            Self::Held { why } => Some(new(Class::Held, why)),
+            Self::Short { why } => Some(new(Class::Shortage, why)),
+            Self::Failed { why } => Some(new(Class::Agent, why)),
+            Self::Hopeless { why } => Some(new(Class::Setup, why)),
+            Self::Refused { class, why } => Some(new(*class, why)),
+            Self::Interrupted { why, class } => class.map(|class| new(class, why)),
+            Self::Delivered { .. } | Self::Asking { .. } => None,
+        }
+    }
+}
+
+/// Makes an ending durable: first the attempt's record, then the round's move to its folder. Returns the final record. The caller
+/// holds the round's lock.
+pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
+    let lock = mailbox.lock(&run.workflow_id)?;
+    let round = run.round();
+    // Decided under the workflow's lock: until it is released, nothing that the workflow waits for can appear or go.
+    let no_result = match ending {
+        Ending::Delivered { text, .. } => why_no_result(mailbox, &lock, &run, text.raw())?,
+        _ => None,
+    };
+    let ending = &no_result.map_or_else(|| ending.clone(), |why| Ending::Refused { class: Class::NoResult, why });
+    run.progress.ended_at = Some(time::now());
+    run.progress.retry_at = None;
+    run.progress.failure = ending.failure(&run.workflow_id);
+    match ending {
+        Ending::Delivered { text, cost_usd } => {
+            run.progress.state = RunState::Delivered;
+            run.progress.why = unasked(mailbox, &run)?;
+            run.progress.result = Some(shorten(text.raw()));
+            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
+        }
+        Ending::Asking { question, cost_usd } => {
+            // The answer is for this session. The record does not have it yet if the agent asked at once, or if its supervisor died.
+            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.plan.session_id))?;
+            run.progress.state = RunState::Asking;
+            run.progress.why = None;
+            run.progress.asks = Some(*question);
+            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
+        }
+        Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
+        Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
+        Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
+        Ending::Hopeless { why } | Ending::Refused { why, .. } => {
+            run.progress.state = RunState::Parked;
+            run.progress.why = Some(why.clone());
+        }
+        Ending::Interrupted { why, .. } => {
+            run.progress.state = RunState::Interrupted;
+            run.progress.why = Some(why.clone());
+        }
+    }
+    if run.is_delivered() {
+        // Both files are written before either is synced, so that the syncs overlap.
+        let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
+        let close = close::prepare(mailbox, &lock, Folder::Running, run.question_id, Closing::now(Closed::Delivered, "supervisor", None));
+        // If a power cut brings the earlier record back, the round's document still says that it was delivered. The document is durable
+        // below.
+        record.replace_ahead()?;
+        close?.map_or(Ok(()), |close| close.commit(mailbox))?;
+        return Ok(run);
+    }
+    record::write(mailbox, &run)?;
+    match run.progress.state {
+        RunState::Failed => {
+            audit::record(
+                mailbox,
+                Entry::about_round(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(in_audit(&run)),
+            );
+            if let Some(at) = run.progress.retry_at {
+                Timer { at, due: Due::Retry, round }.arm(mailbox)?;
+            }
+        }
+        _ => park(mailbox, &run)?,
+    }
+    Ok(run)
+}
+
+/// Waits longer each time, but at least as long as the API asks; parks after `relaunch.throttle_deadline`.
+fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
+    let history = EarlierAttempts::before(mailbox, run)?;
+    let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
+    let retry_at = later(pause);
+    let deadline = config.relaunch.throttle_deadline.0;
+    let since = history.throttled_since.or(run.progress.ended_at).unwrap_or_else(time::now);
+    if (retry_at - since).to_std().unwrap_or_default() > deadline {
+        run.progress.state = RunState::Parked;
+        run.progress.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
+    } else {
+        run.progress.state = RunState::Failed;
+        run.progress.why = Some(why.to_owned());
+        run.progress.retry_at = Some(retry_at);
+    }
+    Ok(())
+}
+
+fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
+    let history = EarlierAttempts::before(mailbox, run)?;
+    let signature = run.progress.failure.as_ref().map_or("", |f| &f.signature);
+    let (count, same) = (history.counted + 1, history.same(signature) + 1);
+    let limits = &config.relaunch;
+    run.progress.state = RunState::Parked;
+    run.progress.why = Some(if count == limits.attempts {
+        format!("{why} (attempt {count} of {count})")
+    } else if count > limits.attempts {
+        // The round was retried by hand, or the limit was lowered.
+        format!("{why} ({count} attempts have failed; relaunch.attempts = {})", limits.attempts)
+    } else if limits.same_failure > 0 && same >= limits.same_failure {
+        format!("{why} (the same failure {same} times in a row)")
+    } else {
+        run.progress.state = RunState::Failed;
+        run.progress.retry_at = Some(later(limits.pause(count)));
+        why.to_owned()
+    });
+    Ok(())
+}
+
+fn later(pause: Duration) -> time::Time {
+    let pause = chrono::TimeDelta::from_std(pause).unwrap_or(chrono::TimeDelta::MAX);
+    time::now().checked_add_signed(pause).unwrap_or(time::Time::MAX_UTC)
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_RESULT) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Moves the round from `running/` to `parked/`, where it stays until it is retried or dropped. The caller holds the workflow's lock.
+pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let round = run.round();
+    if disk::rename(&mailbox.round(Folder::Running, &round), &mailbox.round(Folder::Parked, &round))? == Placed::Done {
+        audit::record(mailbox, Entry::about_round("parked", &round).by("supervisor").why(in_audit(run)));
+    }
+    Ok(())
+}
+
+/// The end of an attempt as the audit trail has it: the class of the failure, and where to read the reason. It holds no words of an
+/// agent.
+fn in_audit(run: &Run) -> String {
+    let class = run.progress.failure.as_ref().map_or("stopped", |failure| failure.class.word());
+    format!("{class}; the reason is in runs/{}/run.json", run.token())
+}
+
+/// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal.
+fn why_no_result(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str) -> Result<Option<String>> {
+    let Some(signal) = chain_signals::at_the_end(text) else { return Ok(None) };
+    if waits(mailbox, lock.workflow(), run)? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "it ended its turn with `{signal}`, but it waits for nothing: it has no open question and started no agent that goes on"
+    )))
+}
+
+/// A warning for the person who asked back: the agent ended without asking again.
+fn unasked(mailbox: &Mailbox, run: &Run) -> Result<Option<String>> {
+    let round = run.round();
+    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round);
+    let asked_back = question.is_ok_and(|document| document.typed.answer.is_some_and(|answer| answer.counter_question().is_some()));
+    if !asked_back || waits(mailbox, &run.workflow_id, run)? {
+        return Ok(None);
+    }
+    Ok(Some("the user asked back, and the agent ended without asking its question again: nothing is decided".into()))
+}
+
+/// True if the workflow waits for anything, or did during the attempt. A question that was closed during the attempt counts: its own
+/// outcome is reported.
+fn waits(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<bool> {
+    if [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
+        || !awaits::children(mailbox, workflow)?.is_empty()
+    {
+        return Ok(true);
+    }
+    let asked_since = |round: &round::Round| {
+        let question = &round.document.typed;
+        round.id.question != run.question_id
+            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
+    };
+    if round::of_workflow(mailbox, workflow).iter().any(asked_since) {
+        return Ok(true);
+    }
+    // A question that the agent asked for another workflow.
+    Ok(children::noted(mailbox, workflow).iter().any(|child| round::is_open(mailbox, child)))
+}

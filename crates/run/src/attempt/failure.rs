@@ -1,0 +1,278 @@
+//! The classes of failures: some pass with waiting, some may be gone at another attempt, and some only a person can mend.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use askbox_agent::stream::{TurnOutcome, Verdict, waiting_mends};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::text;
+
+/// The limit of a signature, in characters.
+const MAX_SIGNATURE: usize = 200;
+
+/// The class of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The API is overloaded, limits the rate, or cannot be reached. Waiting mends it; the attempt does not count.
+    Throttled,
+    /// All that is left of the day's budget is reserved for other runs, or another process kept a lock. Waiting mends it; the attempt does not count.
+    Held,
+    /// The machine was short of processes, descriptors or memory, so no agent was launched. Waiting mends it; the attempt does not count.
+    Shortage,
+    /// The agent failed; another attempt may succeed.
+    Agent,
+    /// The API does not accept the credentials.
+    Authentication,
+    /// The account with the API's provider has no credit.
+    Billing,
+    /// A limit on money was reached.
+    Budget,
+    /// A limit of the workflow's tree was reached, on money or on time: no run of that tree is launched.
+    Tree,
+    /// The limit on turns was reached.
+    Turns,
+    /// The agent ended its turn with a chain signal, and waits for nothing.
+    NoResult,
+    /// The API does not accept the request.
+    InvalidRequest,
+    /// The prompt does not fit into the model's context.
+    TooLong,
+    /// The agent cannot be launched, or needs something that this version does not support.
+    Setup,
+    /// The agent program does not know the agent definition that was chosen.
+    Role,
+    /// The operator does not trust the answer.
+    Untrusted,
+}
+
+impl Class {
+    /// The name, as JSON has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Throttled => "throttled",
+            Self::Held => "held",
+            Self::Shortage => "shortage",
+            Self::Agent => "agent",
+            Self::Authentication => "authentication",
+            Self::Billing => "billing",
+            Self::Budget => "budget",
+            Self::Tree => "tree",
+            Self::Turns => "turns",
+            Self::NoResult => "no_result",
+            Self::InvalidRequest => "invalid_request",
+            Self::TooLong => "too_long",
+            Self::Setup => "setup",
+            Self::Role => "role",
+            Self::Untrusted => "untrusted",
+        }
+    }
+
+    /// True if many such failures in a short time mean that every other run would fail too.
+    #[must_use]
+    pub fn is_everybodys(self) -> bool {
+        matches!(self, Self::Throttled | Self::Shortage | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
+    }
+
+    /// True if waiting mends it. Such an attempt does not count against `relaunch.attempts`.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        matches!(self, Self::Throttled | Self::Held | Self::Shortage)
+    }
+
+    /// True if a limit of the operator was reached: the session continues once the limit is raised.
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::Budget | Self::Turns)
+    }
+
+    /// What to do about it; empty if waiting is enough.
+    #[must_use]
+    pub fn todo(self, workflow: &WorkflowId) -> String {
+        let todo = match self {
+            Self::Throttled | Self::Held => "",
+            Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
+            Self::Agent => return format!("see what the agent said: relaunch logs {workflow}"),
+            Self::Authentication => "log in again, or give the watcher a valid key",
+            Self::Billing => "settle the account with the API's provider",
+            Self::Budget => "raise the limit in [limits], or wait where it is the day's",
+            Self::Tree => return format!("raise limits.tree_cost or limits.tree_time, then go on: relaunch retry {workflow}"),
+            Self::Turns => "raise limits.turns, or split the work",
+            Self::NoResult => {
+                return format!(
+                    "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry {workflow}"
+                );
+            }
+            Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
+            Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
+            Self::Setup => "mend the configuration: askbox doctor",
+            Self::Untrusted => {
+                return format!(
+                    "if it is a person's, change [answers] and: relaunch retry {workflow}; if not: relaunch drop {workflow}, and let it ask again"
+                );
+            }
+            Self::Role => "define it, or name another: askbox agents list",
+        };
+        todo.to_owned()
+    }
+}
+
+/// A failure, as `run.json` records it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Failure {
+    /// The class.
+    pub class: Class,
+    /// The reason without numbers and ids: equal signatures mean the same failure.
+    pub signature: String,
+    /// What to do about the failure.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub todo: String,
+    /// The HTTP status with which the API refused, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
+impl Failure {
+    /// A failure of this class, for this reason.
+    #[must_use]
+    pub fn new(class: Class, why: &str, workflow: &WorkflowId) -> Self {
+        Self { class, signature: signature(why), todo: class.todo(workflow), status: None }
+    }
+}
+
+/// The class of an API error, from its HTTP status (`None` without a response) and its words.
+#[must_use]
+pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Class {
+    let said = format!("{error_type} {message}").to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
+    // Checked first: for an account without credit the API answers 400, 402, 403 or even 429.
+    if status == Some(402) || says(&["billing", "credit balance", "payment"]) {
+        return Class::Billing;
+    }
+    match status {
+        Some(401 | 403) => Class::Authentication,
+        Some(413) => Class::TooLong,
+        Some(status) if waiting_mends(status) => Class::Throttled,
+        Some(_) if says(&["too long", "too large", "context window"]) => Class::TooLong,
+        Some(400..=499) => Class::InvalidRequest,
+        _ if says(&["authentication", "permission", "oauth", "api key", "login"]) => Class::Authentication,
+        _ if says(&["invalid_request", "not_found"]) => Class::InvalidRequest,
+        _ => Class::Throttled,
+    }
+}
+
+/// The class of the failure of a turn; `None` if the turn did not fail, or was stopped.
+#[must_use]
+pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
+    Some(match &turn.verdict {
+        Verdict::ApiError { status, error_type, message } => of_api_error(*status, error_type.raw(), message.raw()),
+        Verdict::MaxTurns => Class::Turns,
+        Verdict::Budget => Class::Budget,
+        Verdict::TooLong => Class::TooLong,
+        Verdict::Deferred { .. } => Class::Setup,
+        Verdict::ResumeUnknown | Verdict::Other { .. } => Class::Agent,
+        Verdict::Completed { .. } if turn.is_error => Class::Agent,
+        Verdict::Completed { .. } | Verdict::HookStopped | Verdict::Interrupted { .. } => return None,
+    })
+}
+
+/// How long an API's message asks to wait, as of `now` (in seconds since 1970): `retry after 90 seconds`, or the time of a reset as in
+/// `usage limit reached|1760000000`.
+#[must_use]
+pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
+    let lower = message.to_lowercase();
+    let number = |text: &str| {
+        text.bytes()
+            .take_while(u8::is_ascii_digit)
+            .fold(None, |n: Option<u64>, b| Some(n.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(b - b'0'))))
+    };
+    if let Some((_, reset)) = lower.rsplit_once('|')
+        && let Some(at) = number(reset.trim_start()).filter(|at| *at > 1_000_000_000)
+    {
+        return Some(Duration::from_secs(at.saturating_sub(now.unsigned_abs())));
+    }
+    let after = ["retry after", "retry-after", "try again in", "retry in"].iter().find_map(|w| lower.split_once(w))?.1;
+    let after = after.trim_start_matches([':', ' ', '"', '=']);
+    let seconds = number(after)?;
+    let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start();
+    let unit = match unit {
+        u if u.starts_with("ms") || u.starts_with("milli") => return Some(Duration::from_millis(seconds)),
+        u if u.starts_with('m') => 60,
+        u if u.starts_with('h') => 3600,
+        _ => 1,
+    };
+    Some(Duration::from_secs(seconds.saturating_mul(unit)))
+}
+
+/// The reason in lower case, with `#` for every word that has a digit. This removes what differs between two occurrences of the same
+/// failure.
+#[must_use]
+pub fn signature(why: &str) -> String {
+    let lower = text::one_line(why).to_lowercase();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let mut out = String::new();
+    let mut rest = lower.as_str();
+    while let Some(c) = rest.chars().next() {
+        let (piece, after) = match rest.find(|c: char| is_part(c) != is_part(rest.chars().next().unwrap_or(' '))) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        if !is_part(c) {
+            // Several spaces become one.
+            piece.split_inclusive(' ').for_each(|p| {
+                if p != " " || !out.ends_with(' ') {
+                    out.push_str(p)
+                }
+            });
+        } else if piece.contains(|c: char| c.is_ascii_digit()) {
+            out.push('#');
+        } else {
+            out.push_str(piece);
+        }
+        rest = after;
+    }
+    text::excerpt(out.trim(), MAX_SIGNATURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn api_errors_that_waiting_mends_are_throttled() {
+        for (status, error_type) in [(Some(429), "rate_limit_error"), (Some(529), "overloaded_error"), (Some(500), "api_error")] {
+            assert_eq!(of_api_error(status, error_type, "x"), Class::Throttled, "{status:?}");
+        }
+        assert_eq!(of_api_error(None, "connection_failed", "API Error: Unable to connect"), Class::Throttled);
+        assert_eq!(of_api_error(Some(401), "authentication_error", ""), Class::Authentication);
+        assert_eq!(of_api_error(Some(403), "permission_error", ""), Class::Authentication);
+        assert_eq!(of_api_error(Some(400), "invalid_request_error", "Your credit balance is too low"), Class::Billing);
+        assert_eq!(of_api_error(Some(400), "invalid_request_error", "prompt is too long: 1 > 0"), Class::TooLong);
+        assert_eq!(of_api_error(Some(400), "invalid_request_error", "messages: bad"), Class::InvalidRequest);
+        assert_eq!(of_api_error(Some(404), "not_found_error", "model: x"), Class::InvalidRequest);
+    }
+
+    #[test]
+    fn the_wait_that_the_api_asks_for_is_read_from_its_message() {
+        let wait = |text| asked_to_wait(text, 1_760_000_000);
+        assert_eq!(wait("Claude AI usage limit reached|1760003600"), Some(Duration::from_secs(3600)));
+        assert_eq!(wait("API Error: 429, retry after 90 seconds"), Some(Duration::from_secs(90)));
+        assert_eq!(wait("please try again in 2m"), Some(Duration::from_secs(120)));
+        assert_eq!(wait("Retry-After: 7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("retry in 250ms"), Some(Duration::from_millis(250)));
+        assert_eq!(wait("API Error: Repeated 529 Overloaded errors"), None);
+        assert_eq!(wait("limit|soon"), None);
+        assert_eq!(wait("retry after 99999999999999999999999 hours"), Some(Duration::from_secs(u64::MAX)));
+    }
+
+    #[test]
+    fn the_same_failure_has_the_same_signature_with_any_numbers() {
+        let one = signature("The agent ended without a result (exit status: 3):  session 3480e451-f32b-4a0d at /tmp/x1/a");
+        let two = signature("the agent ended without a result (exit status: 4): session 770238c1-6b5c-4757 at /tmp/x22/a\n");
+        assert_eq!(one, two);
+        assert_eq!(one, "the agent ended without a result (exit status: #): session # at /tmp/#/a");
+        assert_ne!(one, signature("the agent ended without a result (signal: 9)"));
+    }
+}

@@ -1,0 +1,18 @@
+//! One attempt to deliver a round: its record, and how it ends.
+//!
+//! - `record`: the record of an attempt: its plan and its progress, and the file that keeps them
+//! - `run_json`: how `run.json` spells a record
+//! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
+//! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
+//! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
+//! - `used_answer`: the mark of a round whose answer may be used once
+//! - `ending`: delivered, tried again later, or parked. A final text that only says that the agent waits is not a result if it waits for
+//!   nothing
+
+pub mod earlier;
+pub mod ending;
+pub mod failure;
+pub mod record;
+pub mod run_json;
+pub mod suspended_call;
+pub mod used_answer;

@@ -1,0 +1,393 @@
+//! `run.json`: the record of one attempt to deliver one round. The session id is chosen before the agent is launched, and is durable
+//! before the agent receives any input.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::attempt::failure::Failure;
+use askbox_mailbox::disk::{self, Placed, Staged};
+use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
+use askbox_mailbox::documents::fields::asked_in::NonceHash;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
+use askbox_mailbox::layout::MAX_RUN;
+use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox};
+
+impl Stored for Run {
+    const LARGEST: u64 = MAX_RUN;
+}
+
+/// The longest reason in a record, in bytes.
+const MAX_WHY: usize = 4000;
+
+/// Who claimed the round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Claimant {
+    /// A supervisor, which launches the agent.
+    Supervisor,
+    /// `ask-post --wait`: the asker still runs and takes the answer itself.
+    Inline,
+    /// `relaunch prompt`: a main agent, which passes the prompt to its own subagent tool.
+    Prompt,
+}
+
+impl Claimant {
+    /// The word in `run.json` and in the audit trail.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Supervisor => "supervisor",
+            Self::Inline => "inline",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+/// The state of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "State")]
+pub enum RunState {
+    /// The round is claimed; the agent is not launched yet.
+    Claimed,
+    /// The agent was launched.
+    Running,
+    /// The session began and its final result came.
+    Delivered,
+    /// The session began, and its turn waits for a question that the agent asked with a tool of its own: see `asks`.
+    Asking,
+    /// It failed; the next attempt may start at `retry_at`.
+    Failed,
+    /// It failed, and there is no further attempt until `relaunch retry`.
+    Parked,
+    /// It was stopped on request; the session can be continued.
+    Interrupted,
+}
+
+/// How the session of an attempt begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Begin {
+    /// A new session. Its prompt names the checkpoint.
+    Fresh,
+    /// A fork of an earlier session that askbox launched.
+    Fork {
+        /// The session to fork; it is not changed.
+        from: SessionId,
+        /// The workflow whose session it is, if it is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<WorkflowId>,
+    },
+}
+
+/// One attempt. `run_json` says how its file spells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The version of the file's format.
+    pub schema_version: u32,
+    /// The workflow.
+    pub workflow_id: WorkflowId,
+    /// The round.
+    pub question_id: QuestionId,
+    /// The number of the attempt in its round, from 1.
+    pub attempt: u32,
+    /// The kind of process that claimed the round.
+    pub claimant: Claimant,
+    /// What was planned for the attempt. The next attempt takes it over.
+    pub plan: Plan,
+    /// How far the attempt has come. The next attempt begins anew.
+    pub progress: Progress,
+}
+
+/// What was planned for an attempt: which session gets which message, and how the agent is launched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The agent's session: the same in every attempt of a round, unless an attempt's session got its message and did nothing.
+    pub session_id: SessionId,
+    /// How the session begins.
+    pub begin: Begin,
+    /// The reason if the session begins in another way than configured.
+    pub begin_why: Option<String>,
+    /// The uuid of the message with the answer, the same in every attempt.
+    pub message_id: Uuid,
+    /// The name of the runner. The launching process takes the runner from its own configuration.
+    pub runner: String,
+    /// The agent definition that the session runs as, if one was chosen.
+    pub role: Option<String>,
+    /// The model, if one was chosen.
+    pub model: Option<String>,
+    /// The working folder of the agent, if the operator permits it when the attempt is launched. `None`: the home folder.
+    pub cwd: Option<PathBuf>,
+    /// The agent's `CLAUDE_CONFIG_DIR`, if the operator permits it when the attempt is launched.
+    pub config_dir: Option<PathBuf>,
+}
+
+/// How far an attempt has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// The state of the attempt.
+    pub state: RunState,
+    /// When the attempt was put on record.
+    pub claimed_at: Time,
+    /// When the agent was launched.
+    pub started_at: Option<Time>,
+    /// When the attempt ended.
+    pub ended_at: Option<Time>,
+    /// When the next attempt may start.
+    pub retry_at: Option<Time>,
+    /// Why the attempt ended.
+    pub why: Option<String>,
+    /// The failure, if one ended the attempt.
+    pub failure: Option<Failure>,
+    /// The question that the agent asked with a tool of its own. Its turn waits for the answer.
+    pub asks: Option<QuestionId>,
+    /// The agent's final text: the first 4000 characters.
+    pub result: Option<String>,
+    /// US dollars of the day's limit that are reserved for this attempt, while its run is live.
+    pub reserved_usd: Option<f64>,
+    /// US dollars of this attempt, as far as the agent reported them.
+    pub cost_usd: Option<f64>,
+    /// The hash that recognizes a proof of this attempt. `None` before the launch, and in records of earlier versions.
+    pub nonce_hash: Option<NonceHash>,
+}
+
+impl Plan {
+    /// The plan for a claimant that takes the answer itself and launches nothing. It says nothing about a launch, because the
+    /// claimant's folder and environment are not the operator's.
+    #[must_use]
+    pub fn without_launch(round: &RoundId) -> Self {
+        Self {
+            session_id: SessionId::generate(),
+            begin: Begin::Fresh,
+            begin_why: None,
+            message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
+            runner: String::new(),
+            role: None,
+            model: None,
+            cwd: None,
+            config_dir: None,
+        }
+    }
+}
+
+impl Progress {
+    /// The progress of an attempt that is claimed now.
+    #[must_use]
+    pub fn claimed_now() -> Self {
+        Self {
+            state: RunState::Claimed,
+            claimed_at: time::now(),
+            started_at: None,
+            ended_at: None,
+            retry_at: None,
+            why: None,
+            failure: None,
+            asks: None,
+            result: None,
+            reserved_usd: None,
+            cost_usd: None,
+            nonce_hash: None,
+        }
+    }
+}
+
+impl Run {
+    /// The first attempt of a round.
+    #[must_use]
+    pub fn first(round: &RoundId, claimant: Claimant, plan: Plan) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            workflow_id: round.workflow.clone(),
+            question_id: round.question,
+            attempt: 1,
+            claimant,
+            plan,
+            progress: Progress::claimed_now(),
+        }
+    }
+
+    /// The round that the attempt delivers.
+    #[must_use]
+    pub fn round(&self) -> RoundId {
+        RoundId { workflow: self.workflow_id.clone(), question: self.question_id }
+    }
+
+    /// `WORKFLOW/QUESTION/ATTEMPT`: the value of `ASKBOX_RUN` in the agent's environment. The agent's processes are found by it.
+    #[must_use]
+    pub fn token(&self) -> String {
+        AttemptId { round: self.round(), attempt: self.attempt }.to_string()
+    }
+
+    /// The uuid of the message that tells the agent to continue, in this attempt.
+    #[must_use]
+    pub fn continue_id(&self) -> Uuid {
+        Uuid::new_v5(&self.plan.message_id, &self.attempt.to_be_bytes())
+    }
+
+    /// True if askbox launches an agent for the attempt. Other claimants take the answer and launch nothing.
+    #[must_use]
+    pub fn is_launch(&self) -> bool {
+        self.claimant == Claimant::Supervisor
+    }
+
+    /// True if the agent has the answer, or whatever else the round was to bring it.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        matches!(self.progress.state, RunState::Delivered | RunState::Asking)
+    }
+
+    /// True if waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        self.progress.failure.as_ref().is_some_and(|f| f.class.waits())
+    }
+
+    /// The earliest time of the next attempt; `None` if it may start now. `longest` is the longest pause of the configuration.
+    #[must_use]
+    pub fn waits_until(&self, longest: Duration, now: Time) -> Option<Time> {
+        let at = self.progress.retry_at?;
+        // The pause as it was chosen. If the attempt ended later than now, the clock was set back since.
+        let chosen = self.progress.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
+        time::is_ahead(at, chosen.min(longest), now).then_some(at)
+    }
+
+    /// The attempt with its reasons cut to a limited length, because they may contain paths from a question.
+    fn shortened(&self) -> Self {
+        let short = |why: &Option<String>| why.as_ref().map(|w| if w.len() > MAX_WHY { text::excerpt(w, MAX_WHY / 4) } else { w.clone() });
+        let mut run = self.clone();
+        run.plan.begin_why = short(&self.plan.begin_why);
+        run.progress.why = short(&self.progress.why);
+        run
+    }
+
+    /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+    #[must_use]
+    pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
+        folder(mailbox, &self.round(), self.attempt)
+    }
+}
+
+/// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+#[must_use]
+pub fn folder(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
+    mailbox.runs_of(round).join(attempt.to_string())
+}
+
+/// The lock that is held while a run of the round is live. All attempts of a round share it, because they share a session.
+#[must_use]
+pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
+    mailbox.runs_of(round).join("lock")
+}
+
+/// Creates the record of a new attempt, durably.
+pub fn create(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    place_ahead(run, stage(mailbox, run)?)?;
+    make_durable(mailbox, run).inspect_err(|_| drop(forget(mailbox, run)))
+}
+
+/// Writes the record of a new attempt under a temporary name.
+pub fn stage(mailbox: &Mailbox, run: &Run) -> Result<Staged> {
+    let folder = run.folder(mailbox);
+    disk::touch_folder(&folder)?;
+    disk::stage(&folder.join("run.json"), &Document::new(run.shortened())?.to_file()?)
+}
+
+/// Gives a staged record its name. Until [`make_durable`], a power cut can take the record away.
+///
+/// # Errors
+/// [`Error::Conflict`] if the attempt exists.
+pub fn place_ahead(run: &Run, staged: Staged) -> Result<()> {
+    match staged.place_ahead()? {
+        Placed::Done => Ok(()),
+        Placed::NameExists => {
+            Err(Error::conflict(format!("attempt {} of {} exists already", run.attempt, run.round()), "see: relaunch status"))
+        }
+    }
+}
+
+/// Syncs the names of a record and its folders.
+pub fn make_durable(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    disk::sync_names_up_to(&run.folder(mailbox), &mailbox.folder(Folder::Runs))
+}
+
+/// Removes the record of an attempt that was never launched.
+pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    disk::remove(&run.folder(mailbox).join("run.json"))
+}
+
+/// The record of an attempt, as read from its file. Unknown fields survive a change.
+#[derive(Debug)]
+pub struct Record {
+    path: PathBuf,
+    document: Document<Run>,
+}
+
+impl Record {
+    /// Reads the record of an attempt.
+    pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Self> {
+        let path = folder(mailbox, round, attempt).join("run.json");
+        let document = Document::parse(&disk::read(&path, Run::LARGEST)?).map_err(|e| e.in_file(&path))?;
+        Ok(Self { path, document })
+    }
+
+    /// The content of the record.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.document.typed
+    }
+
+    fn change(&mut self, run: &Run) -> Result<Vec<u8>> {
+        self.document.typed = run.shortened();
+        self.document.update()?;
+        self.document.to_file()
+    }
+
+    /// Writes the changed record under a temporary name, for [`Staged::replace_ahead`]. A power cut may bring the earlier record back,
+    /// so recovery from that one must be right too.
+    pub fn stage(mut self, run: &Run) -> Result<Staged> {
+        let bytes = self.change(run)?;
+        disk::stage(&self.path, &bytes)
+    }
+}
+
+/// Replaces the record of an attempt, durably.
+pub fn write(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let mut record = Record::read(mailbox, &run.round(), run.attempt)?;
+    let bytes = record.change(run)?;
+    disk::replace(&record.path, &bytes)
+}
+
+/// Reads the record of an attempt.
+pub fn read(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Run> {
+    Record::read(mailbox, round, attempt).map(|record| record.document.typed)
+}
+
+/// The newest attempt of a round; `None` if there is none.
+pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
+    // A crash can leave a folder without a record: that attempt does not count.
+    for attempt in attempts(mailbox, round)?.into_iter().rev() {
+        match read(mailbox, round, attempt) {
+            Err(e) if e.is_missing_file() => {}
+            other => return other.map(Some),
+        }
+    }
+    Ok(None)
+}
+
+/// The numbers of a round's attempts, ascending. A crash can leave an attempt without a record.
+pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
+    let runs = mailbox.runs_of(round);
+    let entries = match disk::entries(&runs) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.io("read", &runs)?,
+    };
+    let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.name.to_str()?.parse().ok()).collect();
+    attempts.sort_unstable();
+    Ok(attempts)
+}

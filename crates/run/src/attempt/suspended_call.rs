@@ -1,0 +1,133 @@
+//! A tool call that asks a person and waits in the agent's session for the answer: Claude Code's AskUserQuestion, deferred by
+//! `askbox hook`.
+//!
+//! 1. The hook posts the question with the id of the call (`tool_call`), and defers the call. The turn ends, the attempt is *asking*,
+//!    and its round is closed, because the agent has whatever the round was to bring.
+//! 2. The question is a round like every other one. When its answer is claimed, the session is forked **without a message**: Claude
+//!    Code makes the suspended call once more, and the hook gives it the answer.
+//! 3. The hook notes that the answer went out. A later attempt then only tells the session to continue, and does not give it the answer
+//!    again.
+//!
+//! A call that is stopped only by the agent program's own rules is not suspended: the supervisor holds it, and then ends the turn. Its
+//! session is told that the call was decided about, and makes it again.
+//!
+//! If the session no longer waits with that call, the answer goes into a message, like every other answer.
+
+use crate::attempt::record::{self, Run, RunState};
+use askbox_agent::{claude, transcript};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, read_question, round};
+
+/// How many of the workflow's newest rounds are searched for the attempt that asked.
+const SEARCHED: usize = 256;
+
+/// The first thing that an attempt's session is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: the session waits with a call, which it makes once more.
+    Nothing,
+    /// To continue, because its call has the answer.
+    ToContinue,
+    /// The round's message.
+    TheMessage,
+}
+
+/// Decides what the session is told first. `continued` is the session that the attempt resumes or forks, if it does.
+#[must_use]
+pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option<&str>) -> Told {
+    let Some(session) = continued else { return Told::TheMessage };
+    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let file = dir.and_then(|d| transcript::find(&d, session)).and_then(|t| std::fs::File::open(t).ok());
+    let suspended = file.and_then(transcript::suspended_call);
+    let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
+    // The agent asked in an earlier attempt of this round, and the supervisor died before it saw the question.
+    let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
+    match suspended {
+        Some(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
+        _ if question.asked.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
+        _ => Told::TheMessage,
+    }
+}
+
+/// The question that this call asked, if it still waits for an answer or for its run.
+#[must_use]
+pub fn question_of(mailbox: &Mailbox, workflow: &WorkflowId, call: &str) -> Option<QuestionId> {
+    open_question(mailbox, workflow, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
+}
+
+/// The question that a call in this attempt's session asked, if it still waits for an answer or for its run.
+#[must_use]
+pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
+    open_question(mailbox, &run.workflow_id, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
+}
+
+/// True if the records prove that an agent of the workflow asked this question: an attempt ended to wait for it, or the session of an
+/// attempt asked it and the end of that attempt is not on record yet. What the question says about itself proves nothing: anybody who
+/// can write to `pending/` can name any call.
+pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
+    let Some(id) = question.question_id else { return Ok(false) };
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, &question.workflow_id).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    for round in rounds.into_iter().take(SEARCHED) {
+        for attempt in record::attempts(mailbox, &round)?.into_iter().rev() {
+            let waits = |run: Run| match run.progress.state {
+                RunState::Asking => run.progress.asks == Some(id),
+                RunState::Running => question.session_id == Some(run.plan.session_id),
+                _ => false,
+            };
+            if record::read(mailbox, &round, attempt).is_ok_and(waits) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The question that the supervisor of this attempt held its agent for. It is about a call that is not suspended, or from an MCP
+/// server. Its answer may be claimed already.
+#[must_use]
+pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
+    let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
+    open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
+        let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
+        let mut held =
+            others.filter(|round| read_question::document(&mailbox.round(Folder::Running, round)).is_ok_and(|d| is_it(&d.typed)));
+        held.next().map(|round| round.question)
+    })
+}
+
+fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Question) -> bool) -> Option<QuestionId> {
+    let answered = || read_question::document(&mailbox.document(Folder::Answered, workflow)).ok();
+    let fits = |document: QuestionDocument| is_it(&document.typed).then(|| round::of_pending(mailbox, &document.typed).ok()).flatten();
+    let pending = read_question::pending(mailbox, workflow).ok().and_then(fits);
+    pending.or_else(|| answered().and_then(fits)).map(|round| round.question)
+}
+
+/// Notes that the call got its answer in this attempt.
+pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    disk::touch(&mark(mailbox, run))
+}
+
+/// Whether the call got its answer in this attempt.
+#[must_use]
+pub fn is_handed_over_in(mailbox: &Mailbox, run: &Run) -> bool {
+    disk::exists(mark(mailbox, run))
+}
+
+/// Whether the call got its answer in this attempt or an earlier one of the round.
+#[must_use]
+pub fn is_handed_over(mailbox: &Mailbox, run: &Run) -> bool {
+    (1..=run.attempt).any(|attempt| disk::exists(mark(mailbox, &Run { attempt, ..run.clone() })))
+}
+
+fn mark(mailbox: &Mailbox, run: &Run) -> std::path::PathBuf {
+    run.folder(mailbox).join("handed_over")
+}
+
+/// True if Claude Code refused to continue the session without a message in the attempt before.
+fn was_refused(mailbox: &Mailbox, run: &Run) -> bool {
+    let before = run.attempt.checked_sub(1).filter(|n| *n > 0).and_then(|n| record::read(mailbox, &run.round(), n).ok());
+    before.and_then(|run| run.progress.why).is_some_and(|why| why.contains("No deferred tool marker"))
+}

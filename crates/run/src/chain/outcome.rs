@@ -1,0 +1,284 @@
+//! Decides if a workflow has ended, and how. The mailbox's folders decide this, never the agent's text.
+
+use crate::attempt::failure::Class;
+use crate::attempt::record::{self, Run, RunState};
+use crate::delivery::Delivery;
+use crate::view::tail::EventTail;
+use askbox_agent::events::EventKind;
+use askbox_mailbox::disk;
+use askbox_mailbox::documents::awaited::{Await, End, Ended};
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::family::awaits;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::quarantine::quarantined_round;
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, workflows};
+
+/// A final text longer than this, in bytes, is given to the parent as a file.
+pub const INLINE_RESULT: usize = 16 << 10;
+
+/// The limit for all final texts in one message together, in bytes. `claude` refuses a prompt of more than 2 MB.
+const INLINE_RESULTS: usize = 512 << 10;
+
+/// The state of one workflow, without its children.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnState {
+    /// The workflow is not known.
+    Unknown,
+    /// A run of it is live or will be.
+    Working,
+    /// A question of it waits for an answer.
+    Asking,
+    /// A limit of its whole tree is reached. The workflow has not ended: its parent goes on waiting, because it could not be launched
+    /// either.
+    Held,
+    /// Its turn is over, and it waits for these children.
+    Waiting(Vec<Await>),
+    /// It has ended. The text is complete, whatever its length.
+    Ended(Ended),
+}
+
+/// The state of a workflow together with the workflows that it awaits.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TreeState {
+    /// Something at or below it works, or will without a person.
+    Working,
+    /// Its turn is over, and a person must do something at or below it.
+    Asking,
+    /// It has ended.
+    Ended(Ended),
+}
+
+/// The state of one workflow, without its children. The caller holds no workflow's lock.
+pub fn own_state(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
+    match own_state_without_lock(mailbox, workflow)? {
+        // Parents act on these two states, so they must be true. Look again while nothing can move.
+        OwnState::Ended(_) | OwnState::Unknown => {
+            let _lock = mailbox.lock(workflow)?;
+            own_state_without_lock(mailbox, workflow)
+        }
+        other => Ok(other),
+    }
+}
+
+/// [`own_state`] for display. It takes no lock, so a workflow that moves during the look may be reported as ended too early.
+pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
+    Ok(match look(mailbox, workflow)? {
+        Found::Finished(run) => {
+            let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, cut: false, perhaps_told: false })
+        }
+        Found::Cut(run) => {
+            let text = cut_text(mailbox, &run);
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Parked, text, file: None, cut: true, perhaps_told: false })
+        }
+        Found::Other(state) => state,
+    })
+}
+
+/// The end of a workflow whose rounds are all closed, without its text. For display: takes no lock.
+pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
+    Ok(match look_at_closed(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
+        Found::Finished(_) => Some(End::Finished),
+        Found::Other(OwnState::Ended(ended)) => Some(ended.end),
+        Found::Cut(_) | Found::Other(_) => None,
+    })
+}
+
+/// The result of a look, before any final text is read.
+enum Found {
+    /// It finished. The run, if known, has the final text.
+    Finished(Option<Box<Run>>),
+    /// It is parked at its limit of turns. The run's events have the text so far.
+    Cut(Box<Run>),
+    Other(OwnState),
+}
+
+/// Looks into the folders in the order of a round's moves, so that a round that moves during the look is found further on.
+fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
+    let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
+    let pending = disk::exists(mailbox.document(Folder::Pending, workflow));
+    let answered = disk::exists(mailbox.document(Folder::Answered, workflow));
+    if answered || claimed_round(mailbox, workflow).is_some() {
+        return Ok(Found::Other(OwnState::Working));
+    }
+    if pending {
+        return Ok(Found::Other(OwnState::Asking));
+    }
+    if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
+        let run = record::latest(mailbox, &round)?;
+        let class = run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class);
+        if class == Some(Class::Tree) && !awaits::of_child(mailbox, workflow)?.is_empty() {
+            return Ok(Found::Other(OwnState::Held));
+        }
+        if class == Some(Class::Turns)
+            && let Some(run) = run
+        {
+            return Ok(Found::Cut(Box::new(run)));
+        }
+        let end = if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) { End::Stopped } else { End::Parked };
+        return Ok(ended(workflow, end, run.and_then(|r| r.progress.why).unwrap_or_default()));
+    }
+    if let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? {
+        return Ok(ended(workflow, End::Parked, held.why()));
+    }
+    look_at_closed(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
+}
+
+/// [`look`] for a workflow without an open round.
+fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Found> {
+    let newest = newest_closed(mailbox, closed)?;
+    let cancelled = workflows::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
+    if let Some(at) = cancelled
+        && newest.as_ref().is_none_or(|n| n.begun <= at)
+    {
+        return Ok(ended(workflow, End::Cancelled, "its whole tree was cancelled".into()));
+    }
+    let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
+    if !waits.is_empty() && !dropped {
+        return Ok(Found::Other(OwnState::Waiting(waits)));
+    }
+    let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
+    Ok(match newest.state {
+        Closed::Delivered => match newest.delivery {
+            Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent)) => {
+                let who = taken.who();
+                ended(
+                    workflow,
+                    End::HandedOver,
+                    format!("{who} took the answer and went on by itself; what came of it, askbox does not know"),
+                )
+            }
+            Some(Delivery::Launch) | None => Found::Finished(newest.run.map(Box::new)),
+        },
+        Closed::Withdrawn | Closed::Superseded => ended(workflow, End::Cancelled, newest.why),
+        Closed::Expired => ended(workflow, End::Expired, newest.why),
+        Closed::Dropped => {
+            let why = if newest.why.is_empty() { "it was dropped".into() } else { format!("it was dropped: {}", newest.why) };
+            ended(workflow, End::Failed, why)
+        }
+    })
+}
+
+fn ended(workflow: &WorkflowId, end: End, text: String) -> Found {
+    Found::Other(OwnState::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false }))
+}
+
+struct Newest {
+    begun: Time,
+    state: Closed,
+    why: String,
+    run: Option<Run>,
+    /// The process or agent that went on with the answer, if the round was delivered.
+    delivery: Option<Delivery>,
+}
+
+/// The round that began last. It need not be the round that closed last: a question that was asked during a run may close before the run.
+fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
+    let (mut newest, mut waited): (Option<Newest>, Option<Newest>) = (None, None);
+    for round in closed {
+        let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, &round)) else { continue };
+        let Question { closed: Some(closed), .. } = &document.typed else { continue };
+        let begun = document.typed.asked_at().unwrap_or(closed.at);
+        if newest.as_ref().is_some_and(|n| n.begun > begun) {
+            continue;
+        }
+        let run = record::latest(mailbox, &round)?;
+        let delivery = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|run| Delivery::of_claimed(&document.typed, run));
+        let place = match delivery {
+            // An agent that waits for an answer waits within its run, and the run is what ends. If there is no run, the asker was not
+            // an agent.
+            Some(Delivery::Waiter | Delivery::Session) => &mut waited,
+            Some(Delivery::Launch | Delivery::MainAgent) | None => &mut newest,
+        };
+        if place.as_ref().is_some_and(|n| n.begun > begun) {
+            continue;
+        }
+        *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run, delivery });
+    }
+    Ok(newest.or(waited))
+}
+
+/// The agent's final text, from the events, because the run's record has only its beginning.
+fn final_text(mailbox: &Mailbox, run: &Run) -> String {
+    let mut lines = EventTail::new(run.folder(mailbox).join("events.jsonl"));
+    let mut last = None;
+    while let Ok(Some((_, event))) = lines.next_event() {
+        if let EventKind::Result { is_error: false, text, .. } = event.kind {
+            last = Some(text.raw().to_owned());
+        }
+    }
+    last.or_else(|| run.progress.result.clone()).unwrap_or_default()
+}
+
+/// The text that an agent had written when it was cut off.
+fn cut_text(mailbox: &Mailbox, run: &Run) -> String {
+    let mut lines = EventTail::new(run.folder(mailbox).join("events.jsonl"));
+    let mut last = String::new();
+    while let Ok(Some((_, event))) = lines.next_event() {
+        if let EventKind::Interrupted { text, .. } = event.kind {
+            last = text.raw().to_owned();
+        }
+    }
+    last
+}
+
+/// The state of a workflow together with the workflows that it awaits. The caller holds no workflow's lock.
+pub fn tree_state(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<TreeState> {
+    state_below(mailbox, workflow, &mut Vec::new())
+}
+
+fn state_below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<WorkflowId>) -> Result<TreeState> {
+    seen.push(workflow.clone());
+    let waits = match own_state(mailbox, workflow)? {
+        OwnState::Ended(ended) => return Ok(TreeState::Ended(ended)),
+        OwnState::Working | OwnState::Unknown => return Ok(TreeState::Working),
+        OwnState::Asking | OwnState::Held => return Ok(TreeState::Asking),
+        OwnState::Waiting(waits) => waits,
+    };
+    for wait in waits.iter().filter(|w| w.ended.is_none()) {
+        if seen.contains(&wait.child) {
+            continue;
+        }
+        match state_below(mailbox, &wait.child, seen)? {
+            TreeState::Asking => return Ok(TreeState::Asking),
+            TreeState::Ended(ended) if wait.patient && ended.end == End::Stopped => return Ok(TreeState::Asking),
+            TreeState::Working | TreeState::Ended(_) => {}
+        }
+    }
+    Ok(TreeState::Working)
+}
+
+/// The end as an await keeps it: a text longer than [`INLINE_RESULT`] is written to `runs/WORKFLOW/result.txt` and shortened.
+pub fn store_long_text(mailbox: &Mailbox, ended: Ended) -> Result<Ended> {
+    store_text_over(mailbox, ended, INLINE_RESULT)
+}
+
+/// Several ends for one document and one prompt: together, their texts are at most 512 KiB long.
+pub fn store_long_texts(mailbox: &Mailbox, ends: Vec<Ended>) -> Result<Vec<Ended>> {
+    let longest = INLINE_RESULT.min(INLINE_RESULTS / ends.len().max(1));
+    ends.into_iter().map(|ended| store_text_over(mailbox, ended, longest)).collect()
+}
+
+fn store_text_over(mailbox: &Mailbox, mut ended: Ended, longest: usize) -> Result<Ended> {
+    if ended.text.len() > longest {
+        // A text that was shortened before is in its file already.
+        if ended.file.is_none() {
+            let folder = mailbox.runs_of_workflow(&ended.workflow_id);
+            disk::create_folder(&folder)?;
+            let path = folder.join("result.txt");
+            disk::replace(&path, ended.text.as_bytes())?;
+            ended.file = Some(path);
+        }
+        ended.text.truncate(ended.text.floor_char_boundary(longest / 8));
+    }
+    Ok(ended)
+}
+
+/// The round of a workflow in `running/`, if there is one.
+#[must_use]
+pub fn claimed_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<RoundId> {
+    list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow)
+}

@@ -1,0 +1,173 @@
+//! Chooses the round of a workflow that can be claimed now, or says why none can.
+
+use std::time::Duration;
+
+use crate::attempt::record::{self, Begin, Plan, Run};
+use crate::claim::plan;
+use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
+use crate::delivery::Delivery;
+use askbox_config::Config;
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
+use askbox_mailbox::transitions::{refuse, settle};
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::trust::policy::WhyRefused;
+use askbox_mailbox::{Folder, Mailbox, Question};
+
+/// The outcome of an attempt to claim a workflow's answer.
+#[derive(Debug)]
+pub enum ClaimAttempt<Stage> {
+    /// The round is claimed by this process.
+    Claimed(Box<Claim<Stage>>),
+    /// Nothing can be claimed now, and nothing was changed.
+    Refused(Refusal),
+}
+
+/// Why nothing can be claimed now.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The workflow has no answered round that is unclaimed.
+    NothingAnswered,
+    /// The answer's file cannot be read and is young: its writer may not have finished. Look again after this time.
+    MayBeUnfinished(Duration),
+    /// This earlier round of the workflow is in `running/`; rounds go in order.
+    EarlierRound(RoundId),
+    /// The session to fork still runs, in this round of the parent workflow. Its transcript is not complete.
+    AskerRuns(RoundId),
+    /// The asker of this round waits for the answer with `ask-post --wait`.
+    AwaitedInline(RoundId),
+    /// The answer does not count. It was refused, and its question waits again.
+    NotTrusted(WhyRefused),
+    /// The session that asked takes the answer of this round itself the next time it runs. Only a person's own command launches an
+    /// agent with it.
+    AwaitedBySession(RoundId),
+}
+
+impl<Stage> ClaimAttempt<Stage> {
+    fn and_then<Next>(self, step: impl FnOnce(Claim<Stage>) -> Result<Claim<Next>>) -> Result<ClaimAttempt<Next>> {
+        Ok(match self {
+            Self::Claimed(claim) => ClaimAttempt::Claimed(Box::new(step(*claim)?)),
+            Self::Refused(refusal) => ClaimAttempt::Refused(refusal),
+        })
+    }
+}
+
+/// The claimant of a round, with the rules for it.
+#[derive(Debug, Clone, Copy)]
+enum By<'a> {
+    /// A person's command, which launches an agent as this configuration says.
+    Person(&'a Config),
+    /// A watcher, which launches an agent as this configuration says. Nobody has asked for this launch.
+    Watcher(&'a Config),
+    /// The asker, which takes the answer if it counts by this policy.
+    Asker(&'a Policy),
+    /// A main agent, which takes the answer if it counts by this policy.
+    MainAgent(&'a Policy),
+}
+
+impl By<'_> {
+    /// Checks that the answer of this document counts for this claimant.
+    fn judge(self, question: &Question) -> Result<(), WhyRefused> {
+        match self {
+            Self::Person(config) | Self::Watcher(config) => config.answers.policy().judge(question),
+            Self::Asker(policy) | Self::MainAgent(policy) => policy.judge(question),
+        }
+    }
+
+    /// The round's first attempt.
+    fn first_attempt(self, mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<Run> {
+        let taken = |delivery: Delivery| Ok(Run::first(round, delivery.claimant(), Plan::without_launch(round)));
+        match self {
+            Self::Person(config) | Self::Watcher(config) => plan::first(mailbox, config, question, round),
+            Self::Asker(_) => taken(Delivery::Waiter),
+            Self::MainAgent(_) => taken(Delivery::MainAgent),
+        }
+    }
+}
+
+/// Claims the answered round of `workflow` for its asker, if the answer counts by `policy`. The asker is a waiting process or the
+/// session that asked, and takes the answer itself.
+pub fn for_asker(mailbox: &Mailbox, workflow: &WorkflowId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
+    claim(mailbox, workflow, By::Asker(policy))
+}
+
+/// Claims the answered round of `workflow` for a main agent, if the answer counts by `policy`.
+pub fn for_main_agent(mailbox: &Mailbox, workflow: &WorkflowId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
+    claim(mailbox, workflow, By::MainAgent(policy))
+}
+
+/// Claims the answered round of `workflow`, with its first attempt on record.
+fn claim(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<OnRecord>> {
+    choose(mailbox, workflow, by)?.and_then(|chosen| chosen.take(mailbox))?.and_then(|taken| taken.put_on_record(mailbox))
+}
+
+/// Claims as a watcher, up to the stage [`Taken`]. The watcher may start the supervisor right away: the supervisor waits for the
+/// round's lock and then reads the record.
+pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
+    choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
+}
+
+/// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
+/// see [`crate::supervise::ownership::Attempt`].
+pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
+    choose(mailbox, workflow, By::Person(config))?.and_then(|chosen| chosen.take_to_launch(mailbox))
+}
+
+fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimAttempt<Chosen>> {
+    let refused = |refusal| Ok(ClaimAttempt::Refused(refusal));
+    let lock = mailbox.lock(workflow)?;
+    settle::settle(mailbox, &lock)?;
+    let (document, round) = match answered_by_hand::adopt(mailbox, &lock)? {
+        Adopted::Ready(document, round) => (*document, round),
+        Adopted::InGrace(wait) => return refused(Refusal::MayBeUnfinished(wait)),
+        Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return refused(Refusal::NothingAnswered),
+    };
+    // If the pending copy of this round stayed behind, it would look like the next round.
+    settle::settle(mailbox, &lock)?;
+    if let Err(why) = by.judge(&document.typed) {
+        refuse::refuse(mailbox, &lock, document, &round, &why)?;
+        return refused(Refusal::NotTrusted(why));
+    }
+    if let Some(refusal) = left_to_another(mailbox, by, &document.typed, &round)? {
+        return refused(refusal);
+    }
+    let run = by.first_attempt(mailbox, &document.typed, &round)?;
+    if let Some(live) = live_run_of_asker(mailbox, &run)? {
+        return refused(Refusal::AskerRuns(live));
+    }
+    if Lock::is_held(&record::lock_path(mailbox, &round))? {
+        return Err(lock_is_held(&round));
+    }
+    Ok(ClaimAttempt::Claimed(Box::new(Claim::new(document, run, lock))))
+}
+
+/// Why this claimant leaves the answer alone: another claimant takes it, or an earlier round has to end first.
+fn left_to_another(mailbox: &Mailbox, by: By<'_>, question: &Question, round: &RoundId) -> Result<Option<Refusal>> {
+    match by {
+        // An asker launches nothing, and may itself be the run of the earlier round.
+        By::Asker(_) => return Ok(None),
+        By::Person(_) | By::Watcher(_) | By::MainAgent(_) => {}
+    }
+    match (Delivery::of_unclaimed(mailbox, question)?, by) {
+        (Delivery::Waiter, _) => return Ok(Some(Refusal::AwaitedInline(round.clone()))),
+        (Delivery::Session, By::Watcher(_)) => return Ok(Some(Refusal::AwaitedBySession(round.clone()))),
+        (Delivery::Session | Delivery::Launch | Delivery::MainAgent, _) => {}
+    }
+    let earlier = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == round.workflow);
+    Ok(earlier.map(Refusal::EarlierRound))
+}
+
+/// The live run whose session is to be forked: it asked on behalf of another workflow and then went on.
+fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
+    let Begin::Fork { from, of: Some(parent) } = &run.plan.begin else { return Ok(None) };
+    for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
+        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.plan.session_id == *from);
+        if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {
+            return Ok(Some(round));
+        }
+    }
+    Ok(None)
+}

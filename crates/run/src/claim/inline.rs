@@ -1,0 +1,167 @@
+//! The claim of `ask-post --wait`: the asker waits for a while and takes the answer itself if it comes in time. While it waits it holds
+//! a lock, so that no watcher launches an agent for the same answer. A session that takes its answers itself (`to_session`) holds no
+//! lock: it claims in the same way whenever it runs.
+
+use std::time::{Duration, Instant};
+
+use crate::attempt::record::{self, RunState};
+use crate::claim::{self, Claim, ClaimAttempt, OnRecord};
+use crate::delivery::{self, Delivery};
+use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::documents::fields::shown_hash::Shown;
+use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::due::event;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::time;
+use askbox_mailbox::transitions::expire;
+use askbox_mailbox::transitions::post::Receipt;
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+
+/// The sleep between two looks if no file events are available.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The longest sleep if file events are available: one may be lost.
+const RECHECK_EVERY: Duration = Duration::from_secs(10);
+
+/// The lock of an asker that waits. Dropping it leaves the answer to the watcher.
+#[derive(Debug)]
+#[must_use = "dropping it ends the wait"]
+pub struct Waiter {
+    _lock: Lock,
+}
+
+/// Begins to wait. Call this before the post, because the answer may come right after it.
+///
+/// # Errors
+/// [`Error::Conflict`] if another process waits for the workflow's answer.
+pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
+    let path = delivery::waiter_path(mailbox, workflow);
+    // `askbox gc` may remove the folder and the file at any moment. Then the next try creates them again.
+    for _ in 0..100 {
+        disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
+        match Lock::try_acquire(&path) {
+            Ok(Some(lock)) if lock.is_named() => return Ok(Waiter { _lock: lock }),
+            Ok(None) if disk::exists(&path) => break,
+            Err(e) if !e.is_missing_file() => return Err(e),
+            _ => {}
+        }
+    }
+    Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
+}
+
+/// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives.
+pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
+    let Some(lock) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(None) };
+    let Some(run) = record::latest(mailbox, round)? else { return Ok(None) };
+    let document = match read_question::of_round(&mailbox.round(Folder::Running, round), round) {
+        Err(e) if e.is_missing_file() => return Ok(None),
+        other => other?,
+    };
+    let is_left = match Delivery::of_claimed(&document.typed, &run) {
+        Delivery::Waiter | Delivery::Session => run.progress.state == RunState::Claimed,
+        Delivery::Launch | Delivery::MainAgent => false,
+    };
+    Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
+}
+
+/// The question that an asker waits for. Only the answer to exactly this question counts.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The round.
+    pub round: RoundId,
+    shown: Shown,
+}
+
+impl Asked {
+    /// The question that was posted.
+    ///
+    /// # Errors
+    /// If it cannot be written as JSON.
+    pub fn of_receipt(receipt: &Receipt) -> Result<Self> {
+        Ok(Self { round: receipt.round.clone(), shown: Shown::of_question(&receipt.question)? })
+    }
+
+    /// Whether this is the question that was posted.
+    #[must_use]
+    pub fn is(&self, question: &Question) -> bool {
+        self.shown.is_of(question)
+    }
+}
+
+/// The outcome of a wait.
+#[derive(Debug)]
+pub enum Waited {
+    /// The answer, claimed. Deliver it, then call [`Claim::delivered`].
+    Answered(Box<Claim<OnRecord>>),
+    /// The answer is to another question, because somebody changed the file after it was posted. The round is closed as superseded; ask
+    /// anew.
+    Changed,
+    /// The time is over, or the round ended in another way.
+    Nothing,
+}
+
+impl Waiter {
+    /// Waits for the answer that counts, and claims it. It can be called again, because the lock is held until the waiter is dropped.
+    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, asked: &Asked, patience: Duration) -> Result<Waited> {
+        match self.claim(mailbox, policy, &asked.round, patience)? {
+            None => Ok(Waited::Nothing),
+            Some(claim) if asked.is(&claim.document.typed) => Ok(Waited::Answered(Box::new(claim))),
+            Some(claim) => {
+                claim.superseded(mailbox, "askbox", "its question was changed after it was asked, so it is asked anew")?;
+                Ok(Waited::Changed)
+            }
+        }
+    }
+
+    /// Waits for an answer of the round, and claims it. `None` if the time is over or the round ended in another way.
+    fn claim(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
+        let deadline = Instant::now() + patience;
+        // Without file events the folder is polled. A single look does without file events: it takes milliseconds to set them up and
+        // take them down.
+        let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
+        let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.asked.until);
+        let mut has_looked = false;
+        loop {
+            // This process can see the event itself, so it needs no watcher for it. The answer then lies in the folder.
+            match until.as_ref().map(|until| (until, event::has_come_if_told(until))) {
+                Some((until, Some(true))) => {
+                    // The answer is found below, whether this call or an earlier one wrote it.
+                    let _ = expire::come(mailbox, round, until)?;
+                }
+                Some((Until::File(path), Some(false))) if !has_looked => {
+                    has_looked = true;
+                    // The folder may be missing. Then the file is only looked for now and then.
+                    let _ = folder_watch.as_mut().zip(path.parent()).map(|(watch, folder)| watch.add(folder));
+                    continue;
+                }
+                // The filesystem does not respond, but a person still may.
+                Some((_, None)) => until = None,
+                _ => {}
+            }
+            if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
+                match claim::for_asker(mailbox, &round.workflow, policy)? {
+                    ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
+                    ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
+                }
+            }
+            if record::latest(mailbox, round)?.is_some() || disk::exists(mailbox.round(Folder::Closed, round)) {
+                return Ok(None);
+            }
+            mailbox.check_in_place()?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let left = match &until {
+                Some(Until::At(at)) => (*at - time::now()).to_std().ok().filter(|wait| !wait.is_zero()).map_or(left, |wait| left.min(wait)),
+                _ => left,
+            };
+            match &folder_watch {
+                Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
+                None => std::thread::sleep(left.min(POLL_EVERY)),
+            }
+        }
+    }
+}

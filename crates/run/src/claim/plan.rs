@@ -1,0 +1,161 @@
+//! The plan of a round's first attempt, made when the round is claimed: fresh session or fork, folder, settings, runner.
+
+use std::path::{Path, PathBuf};
+
+use crate::attempt::record::{Begin, Plan, Run};
+use crate::attempt::suspended_call;
+use crate::claim::permitted::{self, WorkFolder};
+use crate::delivery::Delivery;
+use askbox_agent::{claude, transcript};
+use askbox_config::{Config, Mode};
+use askbox_mailbox::disk;
+use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::workflow::Workflow;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::who::asked_within;
+use askbox_mailbox::{Folder, Mailbox, Question, workflows};
+
+/// The first attempt to deliver a round. Nothing is written.
+pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
+    let known = workflows::read(mailbox, &round.workflow)?.map(|d| d.typed);
+    let (config_dir, mut why) = config_dir(config, question, known.as_ref());
+    let (cwd, cwd_why) = cwd(config, question, known.as_ref());
+    why = why.or(cwd_why);
+    let (begin, begin_why) = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
+    let (runner, _) = config.runner(None)?;
+    let plan = Plan {
+        begin,
+        begin_why: begin_why.or(why),
+        runner,
+        role: known.as_ref().and_then(|w| w.role.clone()),
+        model: known.as_ref().and_then(|w| w.model.clone()),
+        cwd,
+        config_dir,
+        ..Plan::without_launch(round)
+    };
+    Ok(Run::first(round, Delivery::Launch.claimant(), plan))
+}
+
+/// True if the process that gets the answer will know nothing but the question and the answer, because it begins a new session and
+/// there is no checkpoint. The configuration is asked for only if there is a session that may be continued.
+pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question) -> Result<bool> {
+    if carries_checkpoint(mailbox, question) {
+        return Ok(false);
+    }
+    let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
+    if !matches!(session_of_asker(mailbox, question, known.as_ref())?, Asker::Session { .. }) {
+        return Ok(true);
+    }
+    let config = config();
+    let (config_dir, _) = config_dir(&config, question, known.as_ref());
+    Ok(matches!(begin(mailbox, &config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
+}
+
+/// True if there is a checkpoint: one that the question names, or the workflow's own.
+fn carries_checkpoint(mailbox: &Mailbox, question: &Question) -> bool {
+    question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id))
+}
+
+/// Decides between a fresh session and a fork, and says why if the choice differs from the configuration. Only sessions that askbox
+/// launched are forked: a subagent's Bash sees the id of its *main* session, which may be in use in a terminal.
+fn begin(
+    mailbox: &Mailbox,
+    config: &Config,
+    question: &Question,
+    known: Option<&Workflow>,
+    config_dir: Option<&Path>,
+) -> Result<(Begin, Option<String>)> {
+    let carries_checkpoint = carries_checkpoint(mailbox, question);
+    // The results of children, and the answer that a session waits for, mean something only to that session.
+    let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
+    let is_known = waits && suspended_call::is_on_record(mailbox, question)?;
+    let belongs_to_session = is_known || matches!(question.content(), Content::Results { .. });
+    let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
+    if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
+        let why = "fresh: the question names a call that waits in a session, and no run is on record that asked it so";
+        return Ok((Begin::Fresh, waits.then(|| why.into())));
+    }
+    let (from, of) = match session_of_asker(mailbox, question, known)? {
+        Asker::Session { id, of } => (id, of),
+        Asker::NotProven(parent) => {
+            return Ok((Begin::Fresh, Some(format!("fresh instead of resume: it is not proven that this was asked within {parent}"))));
+        }
+        Asker::NotOurs => {
+            let why = "fresh instead of resume: the asker's session was not launched by askbox";
+            return Ok((Begin::Fresh, (mode == Mode::Resume).then(|| why.into())));
+        }
+    };
+    let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    match dir.and_then(|d| transcript::find(&d, &from.to_string())) {
+        Some(_) => Ok((Begin::Fork { from, of }, None)),
+        None => Ok((Begin::Fresh, Some(transcript_gone(&from)))),
+    }
+}
+
+/// Why a session that askbox launched is not forked.
+#[must_use]
+pub fn transcript_gone(from: &SessionId) -> String {
+    format!("fresh instead of resume: the transcript of session {from} is gone")
+}
+
+/// The session that asked.
+enum Asker {
+    /// askbox launched it.
+    Session {
+        id: SessionId,
+        /// The workflow that it was launched for, if it is another one.
+        of: Option<WorkflowId>,
+    },
+    /// The question names a session of this workflow, but does not prove that it was asked in a run of that session.
+    NotProven(WorkflowId),
+    /// No record shows that askbox launched the session.
+    NotOurs,
+}
+
+/// The asker's session according to askbox's own records. That is the workflow's session, or the session of its parent's run that asked
+/// the question. The question's own `session_id` and `parent` alone are not trusted: anybody who writes a question can name any
+/// session.
+fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workflow>) -> Result<Asker> {
+    let own = known.and_then(|w| w.session_id);
+    let id = match (own, question.session_id) {
+        (Some(id), None) => return Ok(Asker::Session { id, of: None }),
+        (Some(id), Some(asker)) if id == asker => return Ok(Asker::Session { id, of: None }),
+        (_, Some(asker)) => asker,
+        (None, None) => return Ok(Asker::NotOurs),
+    };
+    Ok(match &question.parent {
+        Some(parent) if asked_within::is_proven(mailbox, question)? => Asker::Session { id, of: Some(parent.clone()) },
+        Some(parent) => Asker::NotProven(parent.clone()),
+        None => Asker::NotOurs,
+    })
+}
+
+/// The asker's `CLAUDE_CONFIG_DIR`, else that of the earlier runs, if the operator permits it; otherwise `None` and the reason. Without
+/// one the agent uses the folder of the process that launches it.
+fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
+    let earlier = known.and_then(|w| w.config_dir.as_deref()).filter(|dir| permitted::config_dir(config, dir));
+    match question.config_dir.as_deref().or(known.and_then(|w| w.config_dir.as_deref())) {
+        Some(dir) if permitted::config_dir(config, dir) => (Some(dir.to_path_buf()), None),
+        Some(dir) => (
+            earlier.map(Path::to_path_buf),
+            Some(format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display())),
+        ),
+        None => (None, None),
+    }
+}
+
+/// The asker's working folder, if it exists and the operator permits it; otherwise the folder of the earlier runs, and the reason.
+/// `None` means the home folder, which only stands in for this round: the workflow's record keeps its folder.
+fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
+    let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
+    let mut why = None;
+    let named = [("asker's", question.cwd.as_deref()), ("workflow's", known.and_then(|w| w.cwd.as_deref()))];
+    for (whose, dir) in named.into_iter().filter_map(|(whose, dir)| Some((whose, dir?))) {
+        match opened(dir) {
+            Some(real) => return (Some(real), why),
+            None => why = why.or(Some(format!("the {whose} folder {} is gone or not under relaunch.cwd_roots", dir.display()))),
+        }
+    }
+    (None, why)
+}

@@ -1,0 +1,128 @@
+//! The delivery of a round: the process or agent that goes on with its answer.
+//!
+//! | state of the round | its delivery is read from | function |
+//! |---|---|---|
+//! | answered, not claimed | the waiter's lock, then the question | [`Delivery::of_unclaimed`] |
+//! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
+
+use std::path::PathBuf;
+
+use crate::attempt::record::{Claimant, Run};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Mailbox, Question};
+
+/// The process or agent that goes on with the answer of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// An agent is launched with it.
+    Launch,
+    /// The process that waits for the answer takes it: `ask-post --wait`, a call of `askbox mcp`, or a supervisor that holds a request
+    /// of its agent.
+    Waiter,
+    /// The session that asked takes it the next time it runs (`to_session`). No process waits.
+    Session,
+    /// A main agent takes it: `relaunch prompt` or `relaunch done`.
+    MainAgent,
+}
+
+impl Delivery {
+    /// The delivery that the question alone asks for. A waiter or a person's command may take the answer in its place.
+    #[must_use]
+    pub fn asked_for(question: &Question) -> Self {
+        if question.asked.to_session { Self::Session } else { Self::Launch }
+    }
+
+    /// The delivery of an answered round that is not claimed yet. A person's command may still choose another one.
+    pub fn of_unclaimed(mailbox: &Mailbox, question: &Question) -> Result<Self> {
+        Ok(if is_awaited(mailbox, &question.workflow_id)? { Self::Waiter } else { Self::asked_for(question) })
+    }
+
+    /// The delivery of a claimed round, by its newest attempt.
+    #[must_use]
+    pub fn of_claimed(question: &Question, run: &Run) -> Self {
+        match (run.claimant, Self::asked_for(question)) {
+            (Claimant::Supervisor, _) => Self::Launch,
+            (Claimant::Prompt, _) => Self::MainAgent,
+            (Claimant::Inline, Self::Session) => Self::Session,
+            (Claimant::Inline, Self::Launch | Self::Waiter | Self::MainAgent) => Self::Waiter,
+        }
+    }
+
+    /// The claimant in the record of a claimed round with this delivery. The question then tells a waiter from a session.
+    #[must_use]
+    pub fn claimant(self) -> Claimant {
+        match self {
+            Self::Launch => Claimant::Supervisor,
+            Self::Waiter | Self::Session => Claimant::Inline,
+            Self::MainAgent => Claimant::Prompt,
+        }
+    }
+
+    /// The words for people: the subject of a sentence such as "… took the answer".
+    #[must_use]
+    pub fn who(self) -> &'static str {
+        match self {
+            Self::Launch => "an agent that askbox launched",
+            Self::Waiter => "the asker that waited for it (ask-post --wait, or an MCP client)",
+            Self::Session => "the session that asked",
+            Self::MainAgent => "a main agent (relaunch prompt, or relaunch done)",
+        }
+    }
+}
+
+/// The lock that `ask-post --wait` holds from before its post until it has the answer. There is one for each workflow: before the post
+/// the round has no id yet, and right after the post the answer may already come.
+#[must_use]
+pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
+    mailbox.runs_of_workflow(workflow).join("waiter")
+}
+
+/// Whether a process waits for the answer of the workflow.
+pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+    Lock::is_held(&waiter_path(mailbox, workflow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::record::Plan;
+    use askbox_mailbox::disk;
+    use askbox_mailbox::id::RoundId;
+
+    const ALL: [Delivery; 4] = [Delivery::Launch, Delivery::Waiter, Delivery::Session, Delivery::MainAgent];
+
+    fn question(to_session: bool) -> Question {
+        let text = format!(
+            r#"{{"workflow_id":"w","question":"x","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","to_session":{to_session}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_claimed_round_tells_who_goes_on_with_its_answer() {
+        let round: RoundId = question(false).round().unwrap();
+        for delivery in ALL {
+            let run = Run::first(&round, delivery.claimant(), Plan::without_launch(&round));
+            assert_eq!(Delivery::of_claimed(&question(delivery == Delivery::Session), &run), delivery);
+        }
+        // A person may launch an agent with the answer of a session, or hand it to a main agent.
+        for delivery in [Delivery::Launch, Delivery::MainAgent] {
+            let run = Run::first(&round, delivery.claimant(), Plan::without_launch(&round));
+            assert_eq!(Delivery::of_claimed(&question(true), &run), delivery);
+        }
+    }
+
+    #[test]
+    fn an_unclaimed_answer_goes_to_its_waiter_before_anybody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let of = |to_session| Delivery::of_unclaimed(&mailbox, &question(to_session)).unwrap();
+        assert_eq!((of(false), of(true)), (Delivery::Launch, Delivery::Session));
+        let workflow: WorkflowId = "w".parse().unwrap();
+        disk::create_folder(&mailbox.runs_of_workflow(&workflow)).unwrap();
+        let _waiter = Lock::try_acquire(&waiter_path(&mailbox, &workflow)).unwrap().unwrap();
+        assert_eq!((of(false), of(true)), (Delivery::Waiter, Delivery::Waiter));
+    }
+}

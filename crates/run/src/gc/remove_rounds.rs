@@ -1,0 +1,162 @@
+//! The removal of rounds and workflows. After each step, a round either exists or does not.
+
+use std::collections::BTreeSet;
+
+use crate::approval::call;
+use crate::attempt::used_answer::MARKS;
+use crate::delivery;
+use crate::gc::open_workflows;
+use crate::gc::pass::{GONE, Gc, gone, named};
+use crate::money::costs;
+use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::{children, lineage};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, WorkflowLock, read_question};
+
+/// The files of an attempt.
+const OF_AN_ATTEMPT: [&str; 9] =
+    ["run.json", "events.jsonl", "partial.jsonl", "stderr.log", "supervisor.log", "answer.txt", "handed_over", "stop.json", "control"];
+
+/// True for a name in `runs/W/Q` that askbox made. Other names are not removed.
+fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
+    match depth {
+        0 if is_folder => name.parse::<u32>().is_ok(),
+        _ if is_folder => false,
+        0 => name == "lock" || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
+        _ => OF_AN_ATTEMPT.contains(&name) || [call::LET_THROUGH, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
+    }
+}
+
+impl Gc<'_> {
+    /// Removes rounds of a workflow. `goes_on` is true if other rounds of it stay. The cost of the removed rounds is then added to its
+    /// record.
+    pub(super) fn remove_rounds(&mut self, lock: &WorkflowLock, questions: &[QuestionId], goes_on: bool) -> Result<()> {
+        let named = named(self.mailbox, lock.workflow())?;
+        let round = |question: &QuestionId| RoundId { workflow: lock.workflow().clone(), question: *question };
+        // If a document has changed since the selection, it stays.
+        let still = |r: &RoundId| self.is_old(&self.mailbox.round(Folder::Closed, r)) && !named.contains(&r.question);
+        let rounds: Vec<RoundId> = questions.iter().map(round).filter(still).collect();
+        if goes_on {
+            costs::carry(self.mailbox, lock, &rounds)?;
+        }
+        for round in rounds {
+            if let Err(e) = self.remove_round(lock, &round) {
+                self.left(&round.to_string(), &e);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_round(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
+        let Some(_held) = self.hold(round)? else {
+            return Err(Error::conflict("its run is still live", "the next gc takes it"));
+        };
+        let aside = gone(self.mailbox, Folder::Closed, &round.file_name());
+        disk::untouch(&aside)?;
+        if !disk::set_aside(&self.mailbox.round(Folder::Closed, round), &aside)? {
+            return Ok(());
+        }
+        self.report.rounds += 1;
+        self.remove_runs(lock, round)
+    }
+
+    /// Steps 2 and 3 for a round that was renamed.
+    fn remove_runs(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
+        let removed = disk::remove_known(&self.mailbox.runs_of(round), &of_a_round)?;
+        *self.report.bytes.get_or_insert_default() += removed.bytes;
+        self.tidy(lock)?;
+        disk::untouch(&gone(self.mailbox, Folder::Closed, &round.file_name()))
+    }
+
+    /// Removes `runs/W` once nothing is left in it.
+    fn tidy(&self, lock: &WorkflowLock) -> Result<()> {
+        let workflow = lock.workflow();
+        if list::rounds_of(self.mailbox, workflow).next().is_some()
+            || disk::exists(self.mailbox.document(Folder::Workflows, workflow))
+            || open_workflows::is_open(self.mailbox, workflow)?
+        {
+            return Ok(());
+        }
+        // If a process begins to wait at this moment, it checks that the file of this name is still the one that it locked.
+        let waiter = delivery::waiter_path(self.mailbox, workflow);
+        let held = if disk::exists(&waiter) { Lock::try_acquire(&waiter)? } else { None };
+        // Children that exist keep the folder, because they are found by their names in it.
+        let gone: BTreeSet<_> =
+            children::noted(self.mailbox, workflow).into_iter().filter(|c| !lineage::kin(self.mailbox, c).is_known).collect();
+        let known = |depth: usize, name: &str, is_folder: bool| match depth {
+            0 if is_folder => name == children::CHILDREN,
+            0 => name == "result.txt" || (name == "waiter" && held.is_some()),
+            _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
+        };
+        disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
+    }
+
+    /// Removes the rest of a workflow that is over: its checkpoint, its record, and its newest round.
+    pub(super) fn remove_workflow(&mut self, workflow: &WorkflowId, last: QuestionId) -> Result<()> {
+        let lock = self.mailbox.lock(workflow)?;
+        let is_last = list::rounds_of(self.mailbox, workflow).all(|r| r.question == last);
+        let round = RoundId { workflow: workflow.clone(), question: last };
+        let is_old = !self.has_young_checkpoint(workflow) && self.is_old(&self.mailbox.round(Folder::Closed, &round));
+        if !is_last || !is_old || open_workflows::is_open(self.mailbox, workflow)? {
+            return Ok(());
+        }
+        if self.hold(&round)?.is_none() {
+            return Err(Error::conflict("its run is still live", "the next gc takes it"));
+        }
+        let kin = lineage::kin(self.mailbox, workflow);
+        let mut aside = Vec::new();
+        for folder in [Folder::Checkpoints, Folder::Workflows] {
+            let (path, to) = (self.mailbox.document(folder, workflow), gone(self.mailbox, folder, &workflow.file_name()));
+            if disk::set_aside(&path, &to)? {
+                aside.push((folder, path, to));
+            }
+        }
+        // A post takes no lock. If a post came in between, the record and the checkpoint get their names back.
+        if open_workflows::is_open(self.mailbox, workflow)? {
+            return aside.iter().try_for_each(|(_, path, to)| disk::set_aside(to, path).map(drop));
+        }
+        let document = read_question::document(&self.mailbox.round(Folder::Closed, &round)).ok();
+        let parents: BTreeSet<_> = kin.parent.into_iter().chain(document.and_then(|d| d.typed.parent)).collect();
+        for (folder, _, to) in &aside {
+            disk::untouch(to)?;
+            self.report.checkpoints += u64::from(*folder == Folder::Checkpoints);
+        }
+        parents.iter().try_for_each(|parent| children::forget(self.mailbox, parent, workflow))?;
+        self.remove_round(&lock, &round)?;
+        self.report.workflows += 1;
+        Ok(())
+    }
+}
+
+impl Gc<'_> {
+    /// Removes the rest of rounds that were renamed. Gives records and checkpoints of workflows their names back, because this gc
+    /// decides about them anew.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        for folder in [Folder::Checkpoints, Folder::Workflows] {
+            for name in list::hidden_names(self.mailbox, folder)? {
+                let Some(workflow) = name.strip_prefix(GONE).and_then(WorkflowId::from_file_name) else { continue };
+                let _lock = self.mailbox.lock(&workflow)?;
+                let aside = self.mailbox.folder(folder).join(&name);
+                if disk::exists(self.mailbox.document(folder, &workflow)) {
+                    disk::untouch(&aside)?;
+                } else {
+                    disk::set_aside(&aside, &self.mailbox.document(folder, &workflow))?;
+                }
+            }
+        }
+        for name in list::hidden_names(self.mailbox, Folder::Closed)? {
+            let Some(round) = name.strip_prefix(GONE).and_then(RoundId::from_file_name) else { continue };
+            let lock = self.mailbox.lock(&round.workflow)?;
+            let places = [Folder::Running, Folder::Parked, Folder::Closed];
+            if places.iter().any(|f| disk::exists(self.mailbox.round(*f, &round))) {
+                // Another program brought the round back, so its runs stay.
+                disk::untouch(&self.mailbox.folder(Folder::Closed).join(&name))?;
+            } else if let Err(e) = self.remove_runs(&lock, &round) {
+                self.left(&round.to_string(), &e);
+            }
+        }
+        Ok(())
+    }
+}

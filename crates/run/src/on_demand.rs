@@ -1,0 +1,83 @@
+//! A person's commands to one workflow's run: run it now, or stop it.
+
+use crate::attempt::failure::Class;
+use crate::attempt::record::{self, Run};
+use crate::claim::{self, ClaimAttempt, Refusal};
+use crate::money::day::DayBudget;
+use crate::recovery::{self, Recovered};
+use crate::supervise::ownership::Attempt;
+use crate::supervise::stop::{self, Stop};
+use crate::view::status::{self, Standing};
+use askbox_config::Config;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::disk::LockHolder;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+
+/// The step that runs a workflow now.
+#[derive(Debug)]
+pub enum RunNow {
+    /// Supervise this attempt.
+    Supervise(Attempt),
+    /// Nothing: its answer was delivered before.
+    Delivered,
+    /// Nothing can be claimed.
+    Refused(Refusal),
+}
+
+/// Claims the answer of a workflow. If there is nothing to claim, goes on with a claimed round that no process supervises. Such a round
+/// lost its supervisor, waits for its back-off, was stopped, or reached a limit.
+///
+/// # Errors
+/// [`Error::Conflict`] if the day's money is used up: the answer stays in its place, and a watcher finds it on the next day.
+pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    if let Err(spent) = DayBudget::check(mailbox, config) {
+        return if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
+    }
+    let refusal = match claim::take_to_launch(mailbox, config, workflow)? {
+        ClaimAttempt::Claimed(claim) => return Ok(RunNow::Supervise(Attempt::Taken(claim))),
+        ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
+        ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
+    };
+    match recovery::recover_now(mailbox, config, workflow)? {
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return Ok(RunNow::Supervise((&*run).into())),
+        Some(Recovered::Over) if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered => return Ok(RunNow::Delivered),
+        _ => {}
+    }
+    let now = status::of_workflow(mailbox, workflow)?;
+    match now.state {
+        Standing::Interrupted => {}
+        // The operator has raised the limit.
+        Standing::Parked if now.failure.is_some_and(Class::is_limit) => {}
+        _ => return Ok(RunNow::Refused(refusal)),
+    }
+    Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow)?).into()))
+}
+
+/// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once. A supervisor
+/// that a signal has stopped is continued, and `continued` is called. Returns the run as it ended.
+///
+/// # Errors
+/// [`Error::NotFound`] if there is nothing to stop, [`Error::Waiting`] if the run does not end in time.
+pub fn stop(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    request: &Stop,
+    config: impl FnOnce() -> Result<Config>,
+    continued: impl Fn(&LockHolder),
+) -> Result<Run> {
+    match stop::send(mailbox, workflow, request) {
+        Ok(run) => {
+            // Even if the configuration is broken now, the person must be able to stop a run.
+            let grace = config().unwrap_or_default().limits.grace.0;
+            stop::wait_for_end(mailbox, &run, stop::wait_limit(request, grace), continued)?;
+            record::read(mailbox, &run.round(), run.attempt)
+        }
+        Err(not_live @ Error::NotFound { .. }) => {
+            let config = config()?;
+            let why = request.request(config.limits.grace.0).why;
+            recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(not_live)
+        }
+        Err(e) => Err(e),
+    }
+}

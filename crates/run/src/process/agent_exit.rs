@@ -1,0 +1,117 @@
+//! The end of the agent's process, and of the processes that it leaves behind as orphans.
+
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, OnceLock};
+
+use rustix::io::Errno;
+use rustix::process::WaitOptions;
+use signal_hook::consts::SIGCHLD;
+
+use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
+use askbox_mailbox::platform::{ProcessHandle, processes};
+use askbox_mailbox::thread::Waiting;
+
+/// The children that this process had before it began to adopt orphans; empty until then.
+static EARLIER_CHILDREN: OnceLock<HashSet<i32>> = OnceLock::new();
+
+/// Makes orphans among this process's descendants its own children from now on, instead of init's. A process without children then has
+/// no descendants either, and every child is a process of the run: the agent, or what it has left behind. Only for a process that
+/// starts nothing but supervisors of other runs.
+pub fn adopt_orphans() {
+    // A shell may have started processes in the background and then become this program.
+    EARLIER_CHILDREN.get_or_init(|| {
+        let own = i32::try_from(std::process::id()).ok();
+        processes::all().filter(|process| Some(process.parent) == own).map(|process| process.pid()).collect()
+    });
+    processes::adopt_orphans();
+}
+
+/// Leaves orphans to init again from now on. For a process whose own run has ended, and that starts other supervisors.
+pub fn leave_orphans() {
+    processes::leave_orphans();
+}
+
+/// True if this child must belong to the run that this process supervises, because this process has called [`adopt_orphans`] and the
+/// child is a later one.
+pub(super) fn is_of_the_run(child: i32) -> bool {
+    EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))
+}
+
+/// Waits for the agent's exit and reports the exit status in words. Also reaps adopted orphans, because no other code waits for them.
+pub(crate) struct AgentExit<F> {
+    agent: Child,
+    process: Arc<ProcessHandle>,
+    /// SIGCHLD; `None` if this process adopts no orphans.
+    child_signals: Option<UnixSignals>,
+    report: F,
+}
+
+impl<F: FnMut(String) + Send> AgentExit<F> {
+    pub(crate) fn new(agent: Child, process: Arc<ProcessHandle>, report: F) -> Self {
+        // SIGCHLD alone is not enough for the agent: the parent of this process may have blocked that signal.
+        let child_signals = processes::adopts_orphans().then(|| catch_unix_signals(&[SIGCHLD])).and_then(Result::ok);
+        Self { agent, process, child_signals, report }
+    }
+}
+
+impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        let mut fds = vec![self.process.as_fd()];
+        fds.extend(self.child_signals.iter().map(|s| s.get_read().as_fd()));
+        fds
+    }
+
+    fn ready(&mut self) -> bool {
+        if let Some(signals) = &mut self.child_signals {
+            drop(signals.pending());
+            loop {
+                match rustix::process::wait(WaitOptions::NOHANG) {
+                    Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(self.agent.id()) => {
+                        (self.report)(ExitStatus::from_raw(status.as_raw()).to_string());
+                        return false;
+                    }
+                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(None) => return true,
+                    Err(_) => break,
+                }
+            }
+        }
+        match self.agent.try_wait() {
+            Ok(None) => return true,
+            Ok(Some(status)) => (self.report)(status.to_string()),
+            Err(e) => (self.report)(e.to_string()),
+        }
+        false
+    }
+}
+
+/// Replaces [`AgentExit`] if no pidfd could be opened: waits on a thread of its own.
+pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
+    thread.run(move || {
+        while processes::adopts_orphans() {
+            match rustix::process::wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
+                    return report(ExitStatus::from_raw(status.as_raw()).to_string());
+                }
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        report(agent.wait().map_or_else(|e| e.to_string(), |status| status.to_string()));
+    });
+}
+
+/// True if it is certain that no descendant of the ended agent lives. Cheap: looks at the children of this process only.
+pub(crate) fn no_descendant_is_left() -> bool {
+    while processes::adopts_orphans() {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(e) => return e == Errno::CHILD,
+        }
+    }
+    false
+}

@@ -1,0 +1,189 @@
+//! The launch of the agent: how its session begins, its arguments and environment, and the start of its process.
+//!
+//! - How the session begins in an attempt is judged by the transcripts that exist.
+//! - The arguments and the environment come from the operator's configuration, the attempt, and the question.
+//! - The process is started so that the kernel ends the agent if its supervisor dies.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::attempt::record::{Begin, Run};
+use crate::claim::permitted::WorkFolder;
+use crate::process::programs::{self, relaunch};
+use crate::process::run_processes;
+use crate::prompt::message;
+use askbox_agent::claude::{self, Invocation};
+use askbox_agent::transcript;
+use askbox_config::Runner;
+use askbox_mailbox::documents::fields::asked_in::{NONCE, Nonce};
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::platform::processes;
+use askbox_mailbox::{Mailbox, Question};
+
+/// How the session of an attempt begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionStart {
+    /// A new session under the chosen id.
+    New,
+    /// The session that an earlier attempt began.
+    Continue,
+    /// A fork of an earlier round's session.
+    Fork(String),
+}
+
+/// How the session of `run` begins now. If the chosen session has a transcript, an earlier attempt began it, so it is resumed.
+#[must_use]
+pub fn session_start(run: &Run) -> SessionStart {
+    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let exists = |session: &str| dir.as_ref().is_some_and(|d| transcript::find(d, session).is_some());
+    match &run.plan.begin {
+        _ if exists(&run.plan.session_id.to_string()) => SessionStart::Continue,
+        Begin::Fork { from, .. } if exists(&from.to_string()) => SessionStart::Fork(from.to_string()),
+        _ => SessionStart::New,
+    }
+}
+
+/// True if the session has the attempt's message and the agent has not answered it. Such a session is discarded, because a resume would
+/// show the model the message twice. The next attempt begins in the same way as this one.
+#[must_use]
+pub fn is_unanswered(run: &Run) -> bool {
+    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let transcript = dir.and_then(|d| transcript::find(&d, &run.plan.session_id.to_string()));
+    let file = transcript.and_then(|t| std::fs::File::open(t).ok());
+    file.is_some_and(|f| transcript::is_unanswered(f, &run.plan.message_id.to_string()))
+}
+
+/// The environment variable with the time limit, in milliseconds, of the agent's Bash calls that set none themselves.
+pub const BASH_TIMEOUT: &str = "BASH_DEFAULT_TIMEOUT_MS";
+/// The longest limit that the agent's Bash accepts.
+const LONGEST_BASH_MS: &str = "600000";
+
+/// The call of the agent for an attempt. `settings` are askbox's own, as JSON.
+#[must_use]
+pub fn agent_call(
+    mailbox: &Mailbox,
+    question: &Question,
+    run: &Run,
+    runner: &Runner,
+    start: &SessionStart,
+    settings: &str,
+    nonce: &Nonce,
+) -> Invocation {
+    let program = Path::new(&runner.program);
+    let session = run.plan.session_id.to_string();
+    let mut call = match start {
+        SessionStart::New => Invocation::start(program, &session),
+        SessionStart::Continue => Invocation::resume(program, &session),
+        SessionStart::Fork(from) => Invocation::fork(program, from, &session),
+    };
+    if runner.dangerously_skip_permissions {
+        call.args.push("--dangerously-skip-permissions".into());
+    } else if !runner.permission_mode.is_empty() {
+        call = call.permission_mode(&runner.permission_mode);
+    }
+    if !runner.task_tool {
+        call = call.without_task_tool();
+    }
+    // The agent may read the files that its prompt names.
+    let readable = message::readable_files(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
+    // The operator's own `--settings` are kept, because ours would replace them. A run with the operator's cannot be stopped at a tool
+    // boundary.
+    if without_our_settings(runner).is_none() {
+        call = call.settings(settings);
+    }
+    call = call
+        .allowed_tools(readable)
+        .allowed_tools(&runner.allowed_tools)
+        .extra_args(&runner.args)
+        .scrub(std::env::vars_os().map(|(name, _)| name));
+    for (option, value) in [("--model", &run.plan.model), ("--agent", &run.plan.role)] {
+        call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
+    }
+    // `relaunch spawn` waits inside the agent's Bash, so give it the longest time that Bash accepts.
+    if std::env::var_os(BASH_TIMEOUT).is_none() {
+        call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);
+    }
+    if let Some(dir) = &run.plan.config_dir {
+        call = call.config_dir(dir);
+    }
+    if let Some(path) = path_with_our_programs() {
+        call = call.env("PATH", path);
+    }
+    for (name, value) in environment(mailbox, run, nonce) {
+        call = call.env(name, value);
+    }
+    runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+/// The operator's own argument that keeps askbox's settings, and therefore all of its hooks, from the agent. `None` if there is no such
+/// argument.
+#[must_use]
+pub fn without_our_settings(runner: &Runner) -> Option<&str> {
+    runner.args.iter().map(String::as_str).find(|arg| arg.starts_with("--settings"))
+}
+
+/// The environment variables that describe the run to `ask-post` and `relaunch spawn` in the agent's Bash.
+fn environment(mailbox: &Mailbox, run: &Run, nonce: &Nonce) -> [(&'static str, String); 6] {
+    let id = run.workflow_id.as_str();
+    [
+        ("ASKBOX_DIR", mailbox.root().display().to_string()),
+        ("ASKBOX_WORKFLOW_ID", id.to_owned()),
+        ("WORKFLOW_ID", id.to_owned()),
+        ("ASKBOX_SESSION_ID", run.plan.session_id.to_string()),
+        ("ASKBOX_RUN", run.token()),
+        (NONCE, nonce.to_env()),
+    ]
+}
+
+/// PATH with the folder of askbox's programs at its end: the agent's Bash calls `ask-post` and `checkpoint` by name.
+fn path_with_our_programs() -> Option<OsString> {
+    let ours = relaunch().ok()?.parent()?.to_path_buf();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Add the folder only once, however deep runs are nested.
+    std::env::join_paths(std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty() && *p != ours).chain([ours.clone()])).ok()
+}
+
+/// The first argument that makes `relaunch` become the agent: see [`become_agent`].
+pub const SHIM: &str = "__agent";
+
+/// Starts the agent in `folder`, in a process group of its own. It gets SIGTERM when the calling *thread* ends, so that thread must outlive it.
+pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Child> {
+    let program = programs::find(&call.program)?;
+    let ours = programs::relaunch()?;
+    // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal and then becomes the agent.
+    let mut command = Command::new(ours);
+    command.arg(SHIM).arg(std::process::id().to_string()).arg(program).args(&call.args).current_dir(folder.to_start_in());
+    call.env_remove.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command.env_remove(run_processes::SUPERVISES);
+    command.envs(call.env_set.iter().map(|(k, v)| (k, v)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
+    command.spawn().io("launch", &call.program).map_err(|e| match e {
+        short if short.is_shortage() => short,
+        e => Error::failed(e.to_string(), "check [runner] in the configuration: askbox doctor"),
+    })
+}
+
+/// `relaunch __agent PARENT PROGRAM ARGS…`: asks the kernel for SIGTERM when the supervisor (the process PARENT) dies, then becomes the
+/// agent. Returns an exit status if that fails.
+#[must_use]
+pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
+    let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
+    let Some(program) = args.next() else { return 2 };
+    let is_tied = processes::end_with_parent();
+    // The supervisor may have died before the signal was set.
+    let orphaned = rustix::process::getppid().map(|p| p.as_raw_nonzero().get().unsigned_abs()) != parent;
+    if !is_tied || orphaned {
+        return 1;
+    }
+    let error = Command::new(&program).args(args).exec();
+    // Not `eprintln!`, because it panics if the reader of standard error is gone.
+    #[allow(clippy::disallowed_methods, reason = "this standard error is the file stderr.log")]
+    let _ = writeln!(std::io::stderr(), "relaunch: cannot run {}: {error}", program.to_string_lossy());
+    127
+}

@@ -1,0 +1,17 @@
+//! The agent as an operating-system process: found, called, started, listened to, and ended with all that it started.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `programs` | where the `relaunch` program and the agent program are |
+//! | `launch` | whether the agent begins, resumes or forks its session, its arguments and environment, and its start |
+//! | `pipes` | the agent's standard input, output and error |
+//! | `poll_thread` | one thread that waits for many descriptors |
+//! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
+//! | `run_processes` | all processes of a run: found by their environment, and ended |
+
+pub mod agent_exit;
+pub mod launch;
+pub mod pipes;
+pub mod poll_thread;
+pub mod programs;
+pub mod run_processes;

@@ -1,0 +1,160 @@
+//! The first message of an attempt, and the files that it names. The agent may read them without asking for permission.
+
+use std::path::{Path, PathBuf};
+
+use crate::attempt::record::{Begin, Run};
+use crate::prompt::answer_text;
+use crate::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, WOKEN, WOKEN_FRESH, fill};
+use askbox_agent::chain_signals::quoted;
+use askbox_config::Config;
+use askbox_mailbox::checkpoints::store;
+use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text::{one_line, shell_quote};
+use askbox_mailbox::{Folder, Mailbox, Question, disk};
+
+/// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
+/// writes it to `answer.txt` beside the run.
+pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    if let Content::Results { results, prompt } = question.content() {
+        let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
+        let results: String = results.iter().map(result).collect();
+        let values = [
+            ("workflow_id", run.workflow_id.as_str()),
+            ("checkpoint", &checkpoint_in_words(mailbox, question)),
+            ("prompt", prompt.as_deref().unwrap_or("(not known)")),
+            ("results", &results),
+        ];
+        return Ok(fill(template, &values));
+    }
+    // A task is its own message. A session that asked something must not take it for its user's reply.
+    if let Content::Task { prompt, .. } = question.content() {
+        let is_told = config.answers.require_signed && matches!(run.plan.begin, Begin::Fork { .. });
+        return Ok(if is_told { format!("{TASK}{prompt}") } else { prompt.to_owned() });
+    }
+    let template = match (&run.plan.begin, config.relaunch.prompt.own()) {
+        (Begin::Fork { .. }, _) => RESUMED,
+        (Begin::Fresh, Some(own)) => own,
+        (Begin::Fresh, None) => match checkpoint(mailbox, question) {
+            Checkpoint::At(_) => FRESH,
+            Checkpoint::Unusable(..) | Checkpoint::None => FRESH_WITHOUT_CHECKPOINT,
+        },
+    };
+    let answer = match &question.answer {
+        Some(answer) => answer_text::in_words(mailbox, question, answer, run)?,
+        None => String::new(),
+    };
+    let checkpoint = checkpoint_in_words(mailbox, question);
+    Ok(fill(
+        template,
+        &[("workflow_id", run.workflow_id.as_str()), ("checkpoint", &checkpoint), ("question", &question.title()), ("answer", &answer)],
+    ))
+}
+
+/// How one child ended. Its text is quoted, so that it is never read as a chain signal.
+fn result(ended: &Ended) -> String {
+    let (id, text) = (&ended.workflow_id, quoted(&ended.text));
+    let seen = if ended.perhaps_told { PERHAPS_TOLD } else { "" };
+    if ended.cut {
+        let had = match &ended.file {
+            _ if ended.text.trim().is_empty() => "It had written nothing.".into(),
+            Some(file) => {
+                format!("What it had written is long; read it from {}. It begins:\n{text}", shell_quote(&file.display().to_string()))
+            }
+            None => format!("What it had written:\n{text}"),
+        };
+        return format!("{id} was cut off at its limit of turns and is parked.{seen} It had not finished. {had}\n\n");
+    }
+    match (ended.end, &ended.file) {
+        (End::Finished, Some(file)) => {
+            let file = shell_quote(&file.display().to_string());
+            format!("{id} finished.{seen} Its reply is long; read it from {file}. It begins:\n{text}\n\n")
+        }
+        (End::Finished, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
+        (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), one_line(&text)),
+    }
+}
+
+fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
+    match checkpoint(mailbox, question) {
+        Checkpoint::At(path) => path.display().to_string(),
+        Checkpoint::Unusable(path, e) if store::is_not_proven(&e) => {
+            format!("{} (not used, it does not say that it is this workflow's checkpoint: say so if you need it)", path.display())
+        }
+        Checkpoint::Unusable(path, _) => format!("{} (missing or unreadable: say so if you need it)", path.display()),
+        Checkpoint::None => "(none was saved)".into(),
+    }
+}
+
+/// All files that the prompt of an attempt can name.
+#[must_use]
+pub fn readable_files(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<PathBuf> {
+    let checkpoint = match checkpoint(mailbox, question) {
+        Checkpoint::At(path) => Some(path),
+        Checkpoint::Unusable(..) | Checkpoint::None => None,
+    };
+    checkpoint.into_iter().chain([answer_text::long_answer(mailbox, run)]).chain(of_task(question)).collect()
+}
+
+/// The checkpoint for a run to resume from.
+pub(super) enum Checkpoint<'a> {
+    /// The checkpoint that the question names, if the file says that it belongs to this workflow; else the one in the mailbox.
+    At(PathBuf),
+    /// The question names this file, and the mailbox has no checkpoint. The agent gets no permission to read the file.
+    Unusable(&'a Path, Error),
+    /// None was saved.
+    None,
+}
+
+pub(super) fn checkpoint<'a>(mailbox: &Mailbox, question: &'a Question) -> Checkpoint<'a> {
+    let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+    let named = question.checkpoint.as_deref().filter(|path| *path != own);
+    let unusable = match named.map(|path| (path, store::read_named(mailbox, path, &question.workflow_id))) {
+        Some((path, Ok(_))) => return Checkpoint::At(path.to_path_buf()),
+        Some((path, Err(e))) => Some((path, e)),
+        None => None,
+    };
+    // A link there could lead to any file.
+    if disk::metadata(&own).is_ok_and(|m| m.is_file()) {
+        return Checkpoint::At(own);
+    }
+    let lost = || Some((question.checkpoint.as_deref()?, Error::not_found("it does not exist", "save it again")));
+    unusable.or_else(lost).map_or(Checkpoint::None, |(path, e)| Checkpoint::Unusable(path, e))
+}
+
+/// The files that a task or the end of a child names.
+fn of_task(question: &Question) -> Vec<PathBuf> {
+    match question.content() {
+        // An agent or an unknown program wrote the question, so it grants no permissions.
+        Content::Question => Vec::new(),
+        Content::Task { .. } => question.reads.clone(),
+        Content::Results { results, .. } => results.iter().filter_map(|r| r.file.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::record::Plan;
+    use crate::delivery::Delivery;
+
+    #[test]
+    fn a_task_is_told_as_a_task_to_a_session_that_may_have_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let task: Question = serde_json::from_str(
+            r#"{"workflow_id":"w","question":"x","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","prompt":"The user said: yes"}"#,
+        )
+        .unwrap();
+        let round = task.round().unwrap();
+        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+        let mut config = Config::default();
+        config.answers.require_signed = true;
+        assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
+        run.plan.begin = Begin::Fork { from: run.plan.session_id, of: None };
+        let told = first_message(&mailbox, &config, &task, &run).unwrap();
+        assert!(told.starts_with("This is a task") && told.ends_with("\n\nThe user said: yes"), "{told}");
+        assert_eq!(first_message(&mailbox, &Config::default(), &task, &run).unwrap(), "The user said: yes");
+    }
+}

@@ -1,0 +1,11 @@
+//! The messages that askbox sends to the agent.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `message` | the first message of an attempt, and the files that it names, which the agent may read |
+//! | `answer_text` | how an answer is put in words |
+//! | `templates` | the fixed texts, and how values get into them |
+
+pub mod answer_text;
+pub mod message;
+pub mod templates;

@@ -1,0 +1,107 @@
+//! An operator's commands for a claimed round that is not live: retry it, stop it, or drop it.
+
+use crate::attempt::ending::{self, Ending};
+use crate::attempt::record::{self, Run, RunState};
+use crate::recovery::recover;
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, Lock, Placed};
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::quarantine::quarantined_round;
+use askbox_mailbox::transitions::close;
+use askbox_mailbox::{Folder, Mailbox, read_question};
+
+/// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once.
+///
+/// # Errors
+/// [`Error::NotFound`] if no round is parked, [`Error::Conflict`] if another round of the workflow is being delivered or the round
+/// is live or was dropped.
+pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Run> {
+    let round = match parked_round(mailbox, workflow) {
+        Err(Error::NotFound { message, hint }) => {
+            return Err(Error::not_found(message, instead_of_retry(mailbox, workflow).unwrap_or(hint)));
+        }
+        other => other?,
+    };
+    let _lock = mailbox.lock(workflow)?;
+    if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
+        return Err(Error::conflict(
+            format!("another round of {workflow} is being delivered ({})", busy.question),
+            "wait for it: relaunch status",
+        ));
+    }
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
+        return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
+    };
+    let parked = mailbox.round(Folder::Parked, &round);
+    let document = read_question::document(&parked)?;
+    if close::is_closed(mailbox, &round, &document) {
+        disk::untouch(&parked)?;
+        return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
+    }
+    if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
+        return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
+    }
+    audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
+    let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
+    recover::end_processes(&last)?;
+    recover::create_next(mailbox, config, &document.typed, &last)
+}
+
+/// Moves a file of the workflow that was mended in quarantine back to its old place, unless a round is parked. Returns whether there
+/// was such a file: then the workflow can go on as after an answer.
+///
+/// # Errors
+/// Those of [`quarantined_round::give_back`].
+pub fn take_from_quarantine(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+    if parked_round(mailbox, workflow).is_ok() {
+        return Ok(false);
+    }
+    let lock = mailbox.lock(workflow)?;
+    let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? else { return Ok(false) };
+    quarantined_round::give_back(mailbox, &lock, &held).map(|()| true)
+}
+
+/// Stops a claimed round that is not live: it is in its back-off, or abandoned. `None` if there is none, or if it has just become live.
+pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, why: &str) -> Result<Option<Run>> {
+    let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
+    match record::latest(mailbox, &round)? {
+        Some(run) if matches!(run.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) && run.is_launch() => {
+            recover::end_processes(&run)?;
+            ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Gives the workflow's oldest parked round up: it is closed as dropped, and its files are kept.
+///
+/// # Errors
+/// [`Error::NotFound`] if no round is parked.
+pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    let round = parked_round(mailbox, workflow)?;
+    let lock = mailbox.lock(workflow)?;
+    close::claimed(mailbox, &lock, Folder::Parked, round.question, Closing::now(Closed::Dropped, by, why))?;
+    Ok(round)
+}
+
+/// What to do with a workflow whose round is not parked but in `running/`: live, in its back-off, or abandoned.
+fn instead_of_retry(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
+    let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow)?;
+    Some(if Lock::is_held(&record::lock_path(mailbox, &claimed)).unwrap_or(false) {
+        format!("it is running; follow it: relaunch logs -f {workflow}")
+    } else {
+        format!("a watcher runs it again by itself; to run it now: relaunch {workflow}")
+    })
+}
+
+fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let parked = list::round_names(mailbox, Folder::Parked).filter(|r| r.workflow == *workflow).min();
+    parked.ok_or_else(|| {
+        Error::not_found(format!("no round of {workflow} is parked"), format!("see where it stands: relaunch status {workflow}"))
+    })
+}

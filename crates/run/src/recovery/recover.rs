@@ -1,0 +1,298 @@
+//! Finds the next step for a round in `running/`, and does what can be done at once.
+//!
+//! If the supervisor died before it acted on the receipt of a delivered answer, the receipt is found in the events of its attempt. Before
+//! the next attempt is put on record, the processes of the earlier one end.
+
+use std::io::{BufRead, BufReader};
+
+use crate::attempt::earlier::EarlierAttempts;
+use crate::attempt::ending::{self, Ending};
+use crate::attempt::record::{self, Plan, Progress, Run, RunState};
+use crate::attempt::suspended_call;
+use crate::claim::plan;
+use crate::delivery::Delivery;
+use crate::money::costs;
+use crate::process::{launch, run_processes};
+use crate::supervise::stop;
+use askbox_agent::events::{Event, EventKind};
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, Lock, Placed};
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::transitions::close;
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, document, quarantine, read_question};
+
+const SUPERVISOR_DIED: &str = "its supervisor died";
+
+/// The next step for a claimed round.
+#[derive(Debug)]
+pub enum Recovered {
+    /// None: its run is live.
+    Live,
+    /// Its next attempt may not start before this time.
+    Later(Time),
+    /// This attempt was put on record just now: launch it.
+    Launch(Box<Run>),
+    /// This attempt was on record already, and nothing supervises it. Its claimant is about to launch it, or has died.
+    Claimed(Box<Run>),
+    /// Processes of an earlier attempt live: [`recover`] ends them.
+    Orphans,
+    /// None: the round has left `running/`.
+    Over,
+}
+
+/// What to do about processes of an earlier attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Orphans {
+    /// End them. Takes up to half a minute if they are stuck.
+    End,
+    /// Change nothing and return [`Recovered::Orphans`].
+    Report,
+}
+
+impl Orphans {
+    /// Returns true if no process of the round is left. With [`Orphans::End`] the processes are ended first.
+    fn are_gone(self, run: &Run) -> Result<bool> {
+        if self == Self::Report && has_processes(run) {
+            return Ok(false);
+        }
+        end_processes(run)?;
+        Ok(true)
+    }
+}
+
+/// Finds the next step for a round in `running/`. Ends processes of an earlier attempt, and puts the next attempt on record if it is
+/// due.
+pub fn recover(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
+    recover_as_of(mailbox, config, round, time::now(), Orphans::End)
+}
+
+/// [`recover`] without waiting: if processes of an earlier attempt live, it changes nothing and returns [`Recovered::Orphans`].
+pub fn recover_at_once(mailbox: &Mailbox, config: &Config, round: &RoundId) -> Result<Recovered> {
+    recover_as_of(mailbox, config, round, time::now(), Orphans::Report)
+}
+
+/// [`recover`] for the claimed round of a workflow, without waiting for the end of its back-off. `None` if no round is claimed.
+pub fn recover_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Recovered>> {
+    let claimed = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
+    claimed.map(|round| recover_as_of(mailbox, config, &round, Time::MAX_UTC, Orphans::End)).transpose()
+}
+
+fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time, orphans: Orphans) -> Result<Recovered> {
+    if !disk::exists(mailbox.round(Folder::Running, round)) {
+        return Ok(Recovered::Over);
+    }
+    // A claimant holds the workflow's lock until it holds the round's.
+    let claiming = mailbox.lock(&round.workflow)?;
+    disk::touch_folder(&mailbox.runs_of(round))?;
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
+    drop(claiming);
+    let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };
+    let last = record::latest(mailbox, round)?;
+    // Without a record, only the question says who the claimant took the answer for.
+    let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
+    if delivery == Delivery::Session
+        && last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed)
+        && give_back(mailbox, config, &document, round, orphans)?
+    {
+        return Ok(Recovered::Over);
+    }
+    let Some(last) = last else {
+        return first_attempt(mailbox, config, &document, round, orphans);
+    };
+    match last.progress.state {
+        RunState::Claimed => match delivery {
+            Delivery::Launch => Ok(Recovered::Claimed(Box::new(last))),
+            // The claimant died before it had delivered the answer. An asker may belong to the run of an earlier round, and that run
+            // has to end first.
+            Delivery::Waiter | Delivery::Session | Delivery::MainAgent if another_is_live(mailbox, round)? => {
+                Ok(Recovered::Later(time::now() + chrono::TimeDelta::seconds(1)))
+            }
+            Delivery::Waiter | Delivery::Session | Delivery::MainAgent => launch_next(mailbox, config, &document, &last),
+        },
+        RunState::Failed => match last.waits_until(config.relaunch.longest_pause(), now) {
+            Some(at) => Ok(Recovered::Later(at)),
+            _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
+            _ => Ok(Recovered::Orphans),
+        },
+        RunState::Running if orphans.are_gone(&last)? => supervisor_died(mailbox, config, &document, last),
+        RunState::Running => Ok(Recovered::Orphans),
+        // Only the round's move to `closed/` is missing.
+        RunState::Delivered | RunState::Asking => {
+            let lock = mailbox.lock(&round.workflow)?;
+            close::claimed(mailbox, &lock, Folder::Running, round.question, Closing::now(Closed::Delivered, "askbox", None))?;
+            Ok(Recovered::Over)
+        }
+        // Only the round's move to `parked/` is missing.
+        RunState::Parked | RunState::Interrupted => {
+            let _lock = mailbox.lock(&round.workflow)?;
+            ending::park(mailbox, &last)?;
+            Ok(Recovered::Over)
+        }
+    }
+}
+
+/// Returns an answer to `answered/`. Its session takes it itself, but the claimant died before it had handed the answer over. The
+/// session looks for it in that folder. Nothing is moved if processes of the claimant live, or if a later answer lies there.
+fn give_back(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<bool> {
+    if !orphans.are_gone(&plan::first(mailbox, config, &document.typed, round)?)? {
+        return Ok(false);
+    }
+    let _lock = mailbox.lock(&round.workflow)?;
+    let answered = mailbox.document(Folder::Answered, &round.workflow);
+    if disk::rename(&mailbox.round(Folder::Running, round), &answered)? == Placed::NameExists {
+        return Ok(false);
+    }
+    if let Some(run) = record::latest(mailbox, round)? {
+        record::forget(mailbox, &run)?;
+    }
+    Ok(true)
+}
+
+/// The round's document. `None` if the round is over; then the remaining steps of its end are done.
+fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDocument>> {
+    let path = mailbox.round(Folder::Running, round);
+    let document = match read_question::of_round(&path, round) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return Ok(None),
+        Err(e @ Error::Invalid { .. }) => {
+            quarantine::quarantine(mailbox, &path, round.file_name(), &e.to_string())?;
+            return Ok(None);
+        }
+        Err(e) => return Err(e),
+    };
+    if close::is_closed(mailbox, round, &document) {
+        disk::untouch(&path)?;
+        return Ok(None);
+    }
+    if document.typed.closed.is_some() {
+        let _lock = mailbox.lock(&round.workflow)?;
+        close::move_to_closed(mailbox, Folder::Running, round)?;
+        return Ok(None);
+    }
+    Ok(Some(document))
+}
+
+/// Plans the first attempt, because the claimant died before that was on record. The claimant may have started an agent, but the agent
+/// has received no input.
+fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<Recovered> {
+    let run = plan::first(mailbox, config, &document.typed, round)?;
+    if !orphans.are_gone(&run)? {
+        return Ok(Recovered::Orphans);
+    }
+    record::create(mailbox, &run)?;
+    Ok(Recovered::Launch(Box::new(run)))
+}
+
+fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, mut last: Run) -> Result<Recovered> {
+    last.progress.cost_usd = costs::catch_up(mailbox, &last)?;
+    let ending = if let Some(delivered) = find_receipt(mailbox, &last) {
+        delivered
+    } else if let Some(stop) = stop::read_request(&last.folder(mailbox))? {
+        // It died while it was stopping.
+        Ending::Interrupted { why: stop.request(config.limits.grace.0).why, class: None }
+    } else {
+        audit::record(mailbox, Entry::about_round("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
+        if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
+            let progress =
+                Progress { state: RunState::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last.progress };
+            let lost = Run { progress, ..last };
+            record::write(mailbox, &lost)?;
+            return launch_next(mailbox, config, document, &lost);
+        }
+        Ending::Failed { why: SUPERVISOR_DIED.into() }
+    };
+    ending::finish(mailbox, config, last, &ending)?;
+    Ok(Recovered::Over)
+}
+
+fn launch_next(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, last: &Run) -> Result<Recovered> {
+    create_next(mailbox, config, &document.typed, last).map(|run| Recovered::Launch(Box::new(run)))
+}
+
+fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
+    let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == round.workflow && r != round);
+    for other in others {
+        if Lock::is_held(&record::lock_path(mailbox, &other))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// [`Ending::Delivered`] if the attempt's session began and its final result came. [`Ending::Asking`] if its turn waits for a question,
+/// or if the supervisor held a call or a server's question when it died.
+fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
+    let events = BufReader::new(disk::open_to_read(&run.folder(mailbox).join("events.jsonl")).ok()?);
+    let mut began = false;
+    // The end of a turn that was stopped on request is not a final result.
+    let stopped = stop::read_request(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
+    for line in events.split(b'\n').map_while(std::io::Result::ok) {
+        match document::json::<Event>(&line).map(|e| e.kind) {
+            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.plan.session_id.to_string(),
+            Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
+                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
+            {
+                return Some(Ending::Delivered { text, cost_usd });
+            }
+            Some(EventKind::Result { is_error: false, terminal_reason: Some(reason), cost_usd, .. }) if reason == "tool_deferred" => {
+                let question = suspended_call::question_of_session(mailbox, run)?;
+                return Some(Ending::Asking { question, cost_usd });
+            }
+            _ => {}
+        }
+    }
+    let question = suspended_call::held_in_session(mailbox, run).filter(|_| began && !stopped)?;
+    Some(Ending::Asking { question, cost_usd: None })
+}
+
+/// Writes the record of the next attempt. The caller holds the round's lock.
+///
+/// After a supervisor's attempt, the next one has the same session and the same message. But if the agent got the message and did
+/// nothing, the session is new: a resume would show the message twice. Other claimants launched nothing, and what their records say
+/// about a launch is not the operator's choice, so the attempt is planned here.
+pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
+    let run = match Delivery::of_claimed(question, last) {
+        Delivery::Launch => attempt_after(last),
+        Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
+            Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
+        }
+    };
+    record::create(mailbox, &run)?;
+    Ok(run)
+}
+
+fn attempt_after(last: &Run) -> Run {
+    let session_id = if launch::is_unanswered(last) { SessionId::generate() } else { last.plan.session_id };
+    Run { attempt: last.attempt + 1, plan: Plan { session_id, ..last.plan.clone() }, progress: Progress::claimed_now(), ..last.clone() }
+}
+
+/// Whether a process of any attempt of the round lives.
+fn has_processes(run: &Run) -> bool {
+    !run_processes::find(of_round(run)).is_empty()
+}
+
+/// Ends all processes of all attempts of the round. Takes up to half a minute if they are stuck.
+pub(super) fn end_processes(run: &Run) -> Result<()> {
+    let is_ours = of_round(run);
+    if run.progress.state == RunState::Running {
+        // The processes may be ending already: a supervisor that dies takes its agent along.
+        run_processes::wait_gone(&is_ours, run_processes::TERM_GRACE);
+    }
+    run_processes::end(&is_ours, run_processes::TERM_GRACE).map(drop).map_err(|left| {
+        Error::failed(
+            format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
+            "end them by hand; nothing is relaunched before they are gone",
+        )
+    })
+}
+
+/// Matches the tokens ([`Run::token`]) of all attempts of the round.
+fn of_round(run: &Run) -> impl Fn(&str) -> bool {
+    let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
+    move |token| token.starts_with(&prefix)
+}

@@ -1,0 +1,144 @@
+//! The parts of a run while its supervisor attends to it, and the loop of the attending thread: one message or deadline after the other,
+//! until the agent has ended.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::attempt::record::Run;
+use crate::supervise::attend::conclusion::{Attended, Outcome};
+use crate::supervise::attend::hold_requests::Requests;
+use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};
+use crate::supervise::attend::live_run::LiveRun;
+use crate::supervise::attend::session::Session;
+use crate::supervise::attend::stopping::{EXIT_GRACE, OpenCalls, Stopping};
+use crate::supervise::event_log::EventLog;
+use crate::supervise::run_message::RunMessage;
+use crate::supervise::start_agent::Started;
+use askbox_agent::events::EventKind;
+use askbox_config::Config;
+use askbox_mailbox::Mailbox;
+
+/// A run and everything that its supervisor needs to attend to it.
+pub(super) struct Attendance<'a, 'b> {
+    pub(super) live: LiveRun<'a, 'b>,
+    pub(super) stopping: Stopping,
+    pub(super) deadlines: Deadlines,
+    pub(super) session: Session,
+    pub(super) answers: ModelAnswers,
+    pub(super) tools: OpenCalls,
+    pub(super) requests: Requests,
+    pub(super) outcome: Outcome,
+}
+
+impl<'a, 'b> Attendance<'a, 'b> {
+    /// For an agent that has just received its first message. `tree_time` is how long the workflow's tree may still be at work.
+    pub(super) fn new(
+        mailbox: &'a Mailbox,
+        config: &'a Config,
+        run: &'a Run,
+        started: Started,
+        log: &'a mut EventLog<'b>,
+        tree_time: Option<Duration>,
+    ) -> Self {
+        let Started { agent, held_message, max_turns } = started;
+        Self {
+            live: LiveRun::new(mailbox, config, run, log, agent),
+            stopping: Stopping::default(),
+            deadlines: Deadlines::new(&config.limits, tree_time, Instant::now()),
+            session: Session::new(held_message),
+            answers: ModelAnswers::new(max_turns),
+            tools: OpenCalls::default(),
+            requests: Requests::default(),
+            outcome: Outcome::default(),
+        }
+    }
+}
+
+/// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Attends to the agent until it has ended. `tree_time` is how long the workflow's tree may still be at work.
+pub(crate) fn attend(
+    mailbox: &Mailbox,
+    config: &Config,
+    run: &Run,
+    started: Started,
+    log: &mut EventLog<'_>,
+    messages: &Receiver<RunMessage>,
+    tree_time: Option<Duration>,
+) -> Attended {
+    let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
+    let exit_status = attendance.until_the_end(messages);
+    let Attendance { live, stopping, session, outcome, .. } = attendance;
+    outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit_status)
+}
+
+impl Attendance<'_, '_> {
+    /// Returns the agent's exit status in words.
+    fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> String {
+        let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
+        // The request may have been written before the FIFO existed.
+        self.stopping.check_stop_request(&mut self.live, self.tools.doing());
+        loop {
+            let now = Instant::now();
+            let drained = exited.as_ref().map(|(_, at)| *at);
+            if drained.is_some_and(|at| output_ended || now >= at) {
+                break;
+            }
+            self.stopping.climb(&mut self.live, self.tools.doing(), now);
+            if !self.requests.is_empty() {
+                // If the run waits for a person, its silence is expected.
+                self.deadlines.sign_of_life(now);
+            }
+            if self.stopping.is_working()
+                && let Some(limit) = self.deadlines.passed(now)
+            {
+                self.time_is_over(limit, now);
+            }
+            let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
+            let working = self.stopping.is_working().then(|| self.deadlines.next());
+            let next = [self.stopping.next_rung(), drained, working, next_look].into_iter().flatten().min();
+            let message = match next {
+                Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(RunMessage::Output(items)) => {
+                    items.into_iter().for_each(|item| self.take(item));
+                    self.deadlines.sign_of_life(Instant::now());
+                }
+                Ok(RunMessage::OutputEnded) => {
+                    output_ended = true;
+                    // The agent can say nothing more: let it exit.
+                    self.stopping.let_it_exit(&mut self.live);
+                }
+                Ok(RunMessage::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
+                Ok(RunMessage::Stop(request)) => self.stopping.stop(&mut self.live, self.tools.doing(), request),
+                Ok(RunMessage::CheckStopRequest) => self.stopping.check_stop_request(&mut self.live, self.tools.doing()),
+                Err(RecvTimeoutError::Timeout) => self.report_silence(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.requests.end_all(&mut self.live);
+        exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
+    }
+
+    /// Stops the run, because a limit on time has passed. If it waits for a person, about a call or for an MCP server, it ends for that
+    /// question instead, and goes on once the person has decided.
+    fn time_is_over(&mut self, limit: TimeLimit, now: Instant) {
+        if self.requests.end_run_for_held(&mut self.live) {
+            // The agent program ends the turn at once. If it does not, the run stops when these limits pass.
+            self.deadlines.put_off(now + EXIT_GRACE);
+        } else {
+            self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit);
+        }
+    }
+
+    fn report_silence(&mut self) {
+        if self.stopping.is_working()
+            && let Some(silence) = self.deadlines.silence_to_report(Instant::now())
+        {
+            self.live.log.event(EventKind::Silent { seconds: silence.as_secs() });
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How an attempt ended, once its agent has.
+
+use std::time::Duration;
+
+use crate::attempt::ending::Ending;
+use crate::attempt::failure::Class;
+use crate::supervise::started_agent::RunningAgent;
+use askbox_agent::events::EventKind;
+use askbox_agent::stream::{TurnOutcome, Verdict};
+use askbox_mailbox::untrusted::Untrusted;
+
+/// How long to wait for the end of the agent's standard error: a surviving descendant may hold it open for ever.
+const COMPLAINT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How an attempt ended.
+pub(crate) struct Attended {
+    pub(crate) ending: Ending,
+    /// The event that is recorded when no process of the run is left.
+    pub(crate) last_event: Option<EventKind>,
+}
+
+impl From<Ending> for Attended {
+    fn from(ending: Ending) -> Self {
+        Self { ending, last_event: None }
+    }
+}
+
+/// The outcome of the turns so far.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The ending that the last turn means for the round.
+    turn_ending: Option<Ending>,
+    /// Whether a tool call was refused because the run is to stop.
+    tool_refused: bool,
+    /// How long the API last asked to wait.
+    asked_to_wait: Option<Duration>,
+    /// The agent's text in the turn that was stopped, if it was asked for a report after it.
+    text_before_report: Option<Untrusted>,
+}
+
+impl Outcome {
+    /// Notes that a tool call was refused because the run is to stop.
+    pub(super) fn note_tool_refused(&mut self) {
+        self.tool_refused = true;
+    }
+
+    /// Notes that the API asks to wait.
+    pub(super) fn note_throttled(&mut self, wait: Duration) {
+        self.asked_to_wait = Some(wait);
+    }
+
+    /// Notes the text that the agent wrote before it was asked for a report.
+    pub(super) fn note_text_before_report(&mut self, text: Untrusted) {
+        self.text_before_report = Some(text);
+    }
+
+    /// Notes that the agent does not know its role.
+    pub(super) fn refuse_role(&mut self, why: String) {
+        self.turn_ending = Some(Ending::Refused { class: Class::Role, why });
+    }
+
+    /// True if a stop ended the turn. Such a turn has no result, whatever the agent program calls it.
+    pub(super) fn was_cut(&self, turn: &TurnOutcome) -> bool {
+        self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. })
+    }
+
+    /// Returns the ending that a turn means, without a stop.
+    pub(super) fn ending_of(&self, turn: &TurnOutcome) -> Ending {
+        Ending::of_turn(turn).after(self.asked_to_wait)
+    }
+
+    /// Notes the ending that a turn means for the round. A session that was resumed with a suspended tool call has two turns: one for
+    /// that call, and one for the message that carries the answer. The later of them is the result.
+    pub(super) fn note_turn(&mut self, ending: Ending) {
+        if ending.is_delivered() || !self.turn_ending.as_ref().is_some_and(Ending::is_delivered) {
+            self.turn_ending = Some(ending);
+        }
+    }
+
+    /// Returns how the attempt ended. `stop_ending` is the meaning of the stop for the round, if the run was to stop. `began` is true
+    /// if the chosen session has begun.
+    pub(super) fn conclude(self, agent: &RunningAgent, stop_ending: Option<Ending>, began: bool, exit_status: &str) -> Attended {
+        let was_stopped = stop_ending.is_some();
+        let ending = match (self.turn_ending, stop_ending) {
+            (Some(delivered), _) if delivered.is_delivered() && began => delivered,
+            (Some(delivered), None) if delivered.is_delivered() => {
+                Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
+            }
+            (_, Some(stopped)) => stopped,
+            (Some(other), None) => other,
+            (None, None) => {
+                // The last line of the agent's standard error is usually the reason.
+                let complaint = agent.last_complaint(COMPLAINT_PATIENCE);
+                let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+                Ending::Failed { why: format!("the agent ended without a result ({exit_status}){complaint}") }
+            }
+        };
+        let why = match &ending {
+            Ending::Interrupted { why, .. } => Some(why),
+            Ending::Refused { why, .. } if was_stopped => Some(why),
+            // The agent program stopped by itself in the middle of the work, so its text so far is reported like that of a stopped agent.
+            Ending::Refused { class: Class::Turns, why } => Some(why),
+            _ => None,
+        };
+        let last_event = why.map(|why| agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
+        Attended { ending, last_event }
+    }
+}
+
+/// If the agent was asked for a report, its last text is that report, and the event's text is what it wrote before.
+fn with_report(event: EventKind, text_before_report: Option<Untrusted>) -> EventKind {
+    match (event, text_before_report) {
+        (EventKind::Interrupted { how, text, tool_calls, tool_calls_omitted, files_touched, session_id, .. }, Some(before)) => {
+            let report = Some(text).filter(|t| !t.is_empty());
+            EventKind::Interrupted { how, text: before, report, tool_calls, tool_calls_omitted, files_touched, session_id }
+        }
+        (event, _) => event,
+    }
+}

@@ -1,0 +1,43 @@
+//! The live run, its log and its agent. Every step of the attending thread works with them.
+
+use crate::attempt::record::Run;
+use crate::supervise::event_log::EventLog;
+use crate::supervise::started_agent::RunningAgent;
+use askbox_agent::events::EventKind;
+use askbox_config::Config;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
+
+/// A live run, its log and its agent.
+pub(super) struct LiveRun<'a, 'b> {
+    pub(super) mailbox: &'a Mailbox,
+    pub(super) config: &'a Config,
+    pub(super) run: &'a Run,
+    pub(super) log: &'a mut EventLog<'b>,
+    pub(super) agent: RunningAgent,
+    /// The last question that was recorded as posted.
+    posted: Option<String>,
+}
+
+impl<'a, 'b> LiveRun<'a, 'b> {
+    pub(super) fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, log: &'a mut EventLog<'b>, agent: RunningAgent) -> Self {
+        Self { mailbox, config, run, log, agent, posted: None }
+    }
+
+    /// The question of the round that this run works on.
+    pub(super) fn own_question(&self) -> Result<Question> {
+        let round = self.run.round();
+        Ok(read_question::of_round(&self.mailbox.round(Folder::Running, &round), &round)?.typed)
+    }
+
+    /// Records a question that the agent has posted.
+    pub(super) fn look_for_question(&mut self) {
+        let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
+        let Ok(round) = round::of_pending(self.mailbox, &document.typed) else { return };
+        let id = round.question.to_string();
+        if self.posted.as_ref() != Some(&id) {
+            self.posted = Some(id.clone());
+            self.log.event(EventKind::QuestionPosted { workflow_id: round.workflow.as_str().into(), question_id: id.into() });
+        }
+    }
+}

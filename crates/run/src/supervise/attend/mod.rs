@@ -1,0 +1,30 @@
+//! Attends to a live agent: takes one `RunMessage` after the other, watches the deadlines, and
+//! stops the agent if it must. All of it happens on one thread.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `attendance` | the parts of a run that is attended to, and the loop: what each message leads to |
+//! | `live_run` | the run, its agent and its log |
+//! | `session` | whether the session has begun, is on record, and has its message |
+//! | `stream_items` | what happens for each item of the agent's output |
+//! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
+//! | `held_requests` | a request that waits |
+//! | `elicitations` | the questions of the agent's MCP servers |
+//! | `stopped_calls` | tool calls that the agent program's own rules stop |
+//! | `elicited_form` | a server's form as a question, and an answer as the form's content, also for `fuzz/` |
+//! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
+//! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
+//! | `conclusion` | the outcome of the turns, and how the attempt ended |
+
+pub(crate) mod attendance;
+pub(crate) mod conclusion;
+mod elicitations;
+pub(super) mod elicited_form;
+mod held_requests;
+mod hold_requests;
+mod limits;
+mod live_run;
+mod session;
+mod stopped_calls;
+mod stopping;
+mod stream_items;

@@ -1,0 +1,279 @@
+//! Tool calls that the agent program's own rules stop (`can_use_tool`). A person is asked about such a call, and the call is held. If
+//! the person allows it in time, it is made. If the time passes first, the run ends without a request to the model and is *asking*.
+//! Once the person has answered, the session is told that and makes the call again: exactly that call is let through, once.
+//!
+//! The rules of an approval are those of `run/approval`: the mark of the round is made before the call is let through. Calls that the
+//! agent program's rules deny never reach the supervisor.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use crate::approval::ask::{self, Shown};
+use crate::approval::call::{self, Call};
+use crate::approval::grants;
+use crate::approval::permit::{self, Permit};
+use crate::attempt::suspended_call;
+use crate::supervise::attend::held_requests::{Request, Waiting};
+use crate::supervise::attend::live_run::LiveRun;
+use askbox_agent::events::EventKind;
+use askbox_agent::stream::PermissionRequest;
+use askbox_agent::{claude, transcript};
+use askbox_mailbox::documents::fields::tool_call::ToolCall;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Question, read_question, text};
+
+const NOT_PERMITTED: &str = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
+
+/// Added to the refusal of a command of askbox, because the rules may allow it in another spelling.
+const WHAT_A_RULE_COVERS: &str = " A rule that permits `ask-post` or `checkpoint` covers plain and quoted words only: \
+    no variables, `$(…)`, `eval`, or JSON in a heredoc.";
+
+const IN_SUBAGENT: &str = "Nobody has permitted this call, and a subagent cannot wait for a person. Go on without it, or end your turn and tell \
+    the agent that started you which call is needed: that agent makes it itself, and is then asked about.";
+
+/// How long the agent program may take to write the call into its transcript. The call's folder is read from there.
+const CALL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The input of a tool, whole.
+type Input = Map<String, Value>;
+
+/// The tool calls that the agent program's own rules stop.
+#[derive(Debug, Default)]
+pub(super) struct StoppedCalls {
+    /// True if a note already says that the agent does not read its input.
+    unread_noted: bool,
+}
+
+impl StoppedCalls {
+    /// Replies to the agent program, which asks if a tool call may be made. Returns the request without a reply if a person could allow
+    /// the call, or already has.
+    pub(super) fn reply_at_once(&mut self, live: &mut LiveRun<'_, '_>, asked: PermissionRequest) -> Option<PermissionRequest> {
+        if live.agent.leaves_too_much_unread() {
+            if !std::mem::replace(&mut self.unread_noted, true) {
+                live.log.note("the agent asks for permissions and does not read the replies; it gets no more of them while they pile up");
+            }
+            return None;
+        }
+        match was_let_through(live, &asked) {
+            Ok(true) => {
+                allow(live, &asked);
+                return None;
+            }
+            Ok(false) => {}
+            Err(e) => {
+                deny_failed(live, &asked, &e.to_string());
+                return None;
+            }
+        }
+        match may_be_allowed(live, &asked) {
+            Ok(true) => return Some(asked),
+            Ok(false) => refuse(live, &asked),
+            Err(e) => deny_failed(live, &asked, &e.to_string()),
+        }
+        None
+    }
+}
+
+/// The next step for a call that waits.
+pub(super) enum NextStep {
+    /// It has its reply.
+    Replied,
+    /// Its folder is not known yet.
+    NotYet(Waiting),
+    /// A person is to be asked.
+    Ask(Request, Box<Question>),
+}
+
+/// True if `askbox hook` has let exactly this call through, and a rule of the agent program now asks about it as well. If the operator
+/// does not trust every answer, the mark of the hook is not enough, because an agent could write it. [`decide`] then looks at the
+/// answer again.
+fn was_let_through(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
+    let counts = |_: &&Map<String, Value>| asked.complete && live.config.answers.policy().takes_everything();
+    let Some(input) = asked.input.as_object().filter(counts) else { return Ok(false) };
+    call::take_let_through(live.mailbox, live.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
+}
+
+/// True if a person could allow the call, or already has. Any other call is refused at once.
+fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
+    let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
+    let is_refused = live.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
+    // A call of askbox needs another spelling, not a person. A subagent cannot be interrupted alone, and its folder is not known here.
+    if asked.requires_user_interaction || asked.in_subagent || is_refused || calls_askbox(asked) {
+        return Ok(false);
+    }
+    let is_granted = || grants::of_workflow(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
+    Ok(live.config.approvals.ask_stopped || live.own_question()?.asked.approval.is_some() || is_granted()?)
+}
+
+/// Lets the call through if a person has allowed it, else asks.
+pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, since: Instant, now: Instant) -> NextStep {
+    let Some(input) = asked.input.as_object() else {
+        refuse(live, &asked);
+        return NextStep::Replied;
+    };
+    let Some(cwd) = folder_of(live, &asked) else {
+        if now < since + CALL_PATIENCE {
+            return NextStep::NotYet(Waiting::Call(asked, since));
+        }
+        live.log.note("a call that nobody had permitted is in no transcript, so nobody is asked about it");
+        refuse(live, &asked);
+        return NextStep::Replied;
+    };
+    match decide(live, &asked, input, &cwd) {
+        Ok(Decided::Allow) => allow(live, &asked),
+        Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
+        Ok(Decided::Ask(shown)) if live.config.approvals.ask_stopped => match question_about(live, &asked, input, &cwd, shown) {
+            Ok(question) => return NextStep::Ask(Request::Call(asked, cwd), Box::new(question)),
+            Err(e) => deny_failed(live, &asked, &e.to_string()),
+        },
+        Ok(Decided::Ask(_)) => refuse(live, &asked),
+        Err(e) => deny_failed(live, &asked, &e.to_string()),
+    }
+    NextStep::Replied
+}
+
+/// The working folder of the call, from the session's transcript.
+fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
+    let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
+    let file = std::fs::File::open(transcript::find(&dir, &live.run.plan.session_id.to_string())?).ok()?;
+    transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
+}
+
+fn question_about(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    let mut question = ask::question(&live.run.workflow_id, &call, shown)?;
+    question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
+    Ok(question)
+}
+
+fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    let (question, policy) = (live.own_question()?, live.config.answers.policy());
+    let handed_over = suspended_call::is_handed_over_in(live.mailbox, live.run);
+    if grants::covers(live.mailbox, &policy, &live.run.workflow_id, &call)? {
+        return Ok(Decided::Allow);
+    }
+    if question.asked.approval.is_none() {
+        return Ok(Decided::Ask(Shown::First));
+    }
+    // The hook has used the answer for exactly this call, and a rule of the agent program asks as well.
+    if permit::allows(&policy, &question, &call)
+        && call::take_let_through(live.mailbox, live.run, asked.tool_use_id.raw(), call.tool, input)?
+    {
+        return Ok(Decided::Allow);
+    }
+    Ok(match permit::permit(live.mailbox, &policy, &live.run.round(), &question, &call)? {
+        Permit::Allowed => {
+            suspended_call::note_handed_over(live.mailbox, live.run)?;
+            Decided::Allow
+        }
+        Permit::Refused(words) => Decided::Refuse(words),
+        // The call that was allowed once was made in this run; the agent wants it a second time.
+        Permit::Ask(Shown::PerhapsMade) if handed_over => Decided::Ask(Shown::First),
+        Permit::Ask(shown) => Decided::Ask(shown),
+    })
+}
+
+/// Does what the person decided, while the agent waits. Returns the next question, and why, if this answer is not about the call.
+pub(super) fn answer(
+    live: &mut LiveRun<'_, '_>,
+    asked: &PermissionRequest,
+    cwd: &Path,
+    round: &RoundId,
+    question: &Question,
+) -> Option<(Question, String)> {
+    let input = asked.input.as_object()?;
+    let call = Call { tool: asked.tool_name.raw(), input, cwd };
+    match permit::permit(live.mailbox, &live.config.answers.policy(), round, question, &call) {
+        Ok(Permit::Allowed) => allow(live, asked),
+        Ok(Permit::Refused(words)) => decline(live, asked, &words),
+        Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
+            Ok(question) => return Some((question, "the question does not show the call that waits".into())),
+            Err(e) => deny_failed(live, asked, &e.to_string()),
+        },
+        Err(e) => deny_failed(live, asked, &e.to_string()),
+    }
+    None
+}
+
+/// Refuses the call because its question ended without an answer.
+pub(super) fn nobody_allows(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, end: &str) {
+    decline(live, asked, &format!("Nobody allows this call: its question was {end}. Go on without it."));
+}
+
+/// Refuses the call because the run cannot ask any more, or not now.
+pub(super) fn nobody_could_be_asked(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
+    decline(live, asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
+}
+
+/// Refuses the call because its question could not be posted.
+pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, e: &Error) {
+    if !matches!(e, Error::Conflict { .. }) {
+        return deny_failed(live, asked, &e.to_string());
+    }
+    let pending = read_question::pending(live.mailbox, &live.run.workflow_id);
+    let title = pending.map(|document| text::excerpt(&document.typed.title(), 80)).unwrap_or_default();
+    let words = format!(
+        "Your user has not answered an earlier question yet: {title}. A person has to allow this call too: make it again once that answer is there."
+    );
+    decline(live, asked, &words);
+}
+
+fn allow(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
+    log_decision(live, asked, "allow", "a person has allowed exactly this call", None);
+    live.agent.say(&claude::permission_allow(asked.request_id.raw()));
+}
+
+/// Refuses the call in a person's words, or because of a question. No rule of the configuration would change that.
+fn decline(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, words: &str) {
+    log_decision(live, asked, "decline", words, None);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), words));
+}
+
+/// Refuses a call because something failed, so that nobody could be asked about it.
+fn deny_failed(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
+    deny(live, asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
+}
+
+/// Refuses a call that nobody is asked about, and says what the agent can do instead.
+fn refuse(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
+    let why = if asked.requires_user_interaction {
+        format!(
+            "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
+            live.run.workflow_id
+        )
+    } else if asked.in_subagent && live.config.approvals.ask_stopped && !calls_askbox(asked) {
+        IN_SUBAGENT.to_owned()
+    } else {
+        [NOT_PERMITTED, if calls_askbox(asked) { WHAT_A_RULE_COVERS } else { "" }].concat()
+    };
+    deny(live, asked, &why);
+}
+
+fn deny(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
+    let rule = claude::rule_for(asked.tool_name.raw(), &asked.input).filter(|_| !asked.requires_user_interaction);
+    log_decision(live, asked, "deny", why, rule);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), why));
+}
+
+fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {
+    let rule = rule.map(Untrusted::from);
+    live.log.event(EventKind::Permission { tool: asked.tool_name.clone(), decision: decision.into(), why: why.into(), rule });
+}
+
+/// The decision about a call.
+enum Decided {
+    Allow,
+    Refuse(String),
+    Ask(Shown),
+}
+
+/// True if a stopped shell command names a program that agents of askbox use.
+fn calls_askbox(asked: &PermissionRequest) -> bool {
+    let command = asked.input["command"].as_str().unwrap_or_default();
+    ["ask-post", "checkpoint "].iter().any(|program| command.contains(program))
+}

@@ -1,0 +1,127 @@
+//! The supervisor's reaction to each item of the agent's output.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::attempt::ending::Ending;
+use crate::attempt::failure::Class;
+use crate::attempt::suspended_call;
+use crate::supervise::attend::attendance::Attendance;
+use crate::supervise::event_log::EventLog;
+use crate::supervise::{hooks, start_agent};
+use askbox_agent::claude;
+use askbox_agent::events::EventKind;
+use askbox_agent::stream::{StreamItem, TurnOutcome, Verdict};
+use askbox_mailbox::untrusted::Untrusted;
+
+impl Attendance<'_, '_> {
+    pub(super) fn take(&mut self, item: StreamItem) {
+        match item {
+            StreamItem::Event(kind) => self.event(kind),
+            StreamItem::Began { session_id, permission_mode, version, first, .. } => {
+                if first && self.live.run.attempt == 1 {
+                    say_what_is_missing(self.live.log, &version);
+                }
+                if self.session.begin(&mut self.live, &session_id, permission_mode, first) {
+                    self.stopping.interrupt_again(&mut self.live);
+                }
+            }
+            StreamItem::Generating(what) => self.live.log.generating(what),
+            StreamItem::RoundTrip => self.model_answered(),
+            StreamItem::Receipt { uuid, state } if uuid == self.live.run.plan.message_id.to_string() => {
+                self.session.receipt(&mut self.live, state);
+            }
+            StreamItem::Permission(request) => self.requests.permission_asked(&mut self.live, &self.stopping, request),
+            StreamItem::TurnEnded(turn) => self.turn_ended(&turn),
+            StreamItem::ControlReply { request_id, response, .. } if request_id == start_agent::ROLE_QUESTION => {
+                self.role_answered(&response)
+            }
+            StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
+            StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
+            StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
+        }
+    }
+
+    fn event(&mut self, kind: EventKind) {
+        match &kind {
+            EventKind::Text { .. } => self.session.record(&mut self.live),
+            EventKind::ToolCall { id, .. } => {
+                self.tools.begin(id);
+                self.session.record(&mut self.live);
+            }
+            EventKind::ToolResult { id, text, .. } => {
+                self.tools.end(id);
+                if self.stopping.has_begun() && text.raw().contains(hooks::REFUSAL) {
+                    self.outcome.note_tool_refused();
+                }
+            }
+            EventKind::Result { .. } => self.tools.end_all(),
+            EventKind::Throttled { delay_ms, .. } => self.outcome.note_throttled(Duration::from_millis(*delay_ms)),
+            _ => {}
+        }
+        let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
+        self.live.log.event(kind);
+        if may_have_asked {
+            self.live.look_for_question();
+        }
+    }
+
+    /// Sends the message with the answer if the agent knows its role. Otherwise the agent would act without the role's rules.
+    fn role_answered(&mut self, response: &Value) {
+        let Some(message) = self.session.take_held_message() else { return };
+        match self.live.run.plan.role.as_deref().and_then(|role| start_agent::unknown_role(role, response)) {
+            _ if self.stopping.has_begun() => self.stopping.let_it_exit(&mut self.live),
+            None => self.live.agent.say(&message),
+            Some(why) => {
+                self.outcome.refuse_role(why);
+                self.stopping.let_it_exit(&mut self.live);
+            }
+        }
+    }
+
+    /// Counts the model's answers. The agent program was told the limit and should have stopped by itself.
+    fn model_answered(&mut self) {
+        if let Some(most) = self.answers.count().filter(|_| self.stopping.is_working()) {
+            let ending = Ending::Refused { class: Class::Turns, why: format!("it went past limits.turns = {most}") };
+            self.stopping.stop_at_limit(&mut self.live, self.tools.doing(), ending);
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &TurnOutcome) {
+        let cut = self.outcome.was_cut(turn);
+        if cut && !self.stopping.has_begun() {
+            // The hooks read a request to stop before the message about it has come here, if the disk is slow.
+            self.stopping.check_stop_request(&mut self.live, self.tools.doing());
+        }
+        let stopped_by_us = self.stopping.has_begun() && (cut || self.stopping.is_reporting());
+        if !stopped_by_us {
+            let ending = self.asked_with_a_tool(turn).unwrap_or_else(|| self.outcome.ending_of(turn));
+            if ending.is_delivered() {
+                self.session.record(&mut self.live);
+            }
+            self.outcome.note_turn(ending);
+        }
+        let before_report = self.stopping.turn_ended(&mut self.live, cut);
+        before_report.into_iter().for_each(|text| self.outcome.note_text_before_report(text));
+    }
+
+    /// Returns the ending of a turn that ended because the agent asked: either our hook posted the question, or the supervisor ended
+    /// the turn so that the question could be posted.
+    fn asked_with_a_tool(&mut self, turn: &TurnOutcome) -> Option<Ending> {
+        if let (Verdict::Interrupted { .. }, Some(question)) = (&turn.verdict, self.requests.ends_for()) {
+            return Some(Ending::Asking { question, cost_usd: turn.cost_usd });
+        }
+        let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
+        // If a continued session asks at once, only its turn shows that it began (measured on Claude Code 2.1.330).
+        self.session.had_a_turn(&self.live, &turn.session_id);
+        let question = suspended_call::question_of(self.live.mailbox, &self.live.run.workflow_id, tool_use_id.raw())?;
+        Some(Ending::Asking { question, cost_usd: turn.cost_usd })
+    }
+}
+
+/// Notes what this version of the agent program lacks.
+fn say_what_is_missing(log: &mut EventLog<'_>, version: &Untrusted) {
+    let Some(version) = claude::Version::parse(version.raw()) else { return };
+    version.lacks().for_each(|lack| log.note(format!("with claude {version}, {lack}")));
+}

@@ -1,0 +1,140 @@
+//! The hooks that a run's agent is given with `--settings`. Two of them end its turn at a tool boundary. One takes its questions, and
+//! the calls that a person has to allow.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::supervise::stop;
+use askbox_config::{Answers, Approvals};
+use askbox_mailbox::documents::fields::approval::Approval;
+use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use askbox_mailbox::text::shell_quote;
+use askbox_mailbox::trust::Policy;
+
+/// The reason that the agent reads when a tool call is refused because the run is to stop.
+pub(crate) const REFUSAL: &str = "This run is being stopped: call no more tools; your work so far is kept and can be continued.";
+
+/// How long Claude Code waits for the hook that takes questions, in seconds.
+pub const HOOK_SECONDS: u64 = 120;
+
+/// The settings, as JSON, for the attempt in `folder`. Once `stop.json` exists there, the hooks refuse new tool calls, and end the turn
+/// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal alone
+/// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take.
+#[must_use]
+pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>) -> String {
+    let file = shell_quote(&stop::request_path(folder).display().to_string());
+    let when_asked = |answer: &str| {
+        let command = format!("if [ -e {file} ]; then printf %s {}; fi", shell_quote(answer));
+        json!({ "hooks": [{ "type": "command", "command": command }] })
+    };
+    let denied = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": REFUSAL });
+    let refusal = json!({ "hookSpecificOutput": denied }).to_string();
+    let end = r#"{"continue":false,"stopReason":"stopped by askbox"}"#;
+    let mut before_tools = vec![when_asked(&refusal)];
+    before_tools.extend(held.map(HeldCalls::hook));
+    let mut settings = json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when_asked(end)] } });
+    if held.is_some_and(|held| !held.approvals.is_empty()) {
+        // A user's or a project's settings may switch off all hooks. The settings that are made here win over both (measured on Claude
+        // Code 2.1.330).
+        settings["disableAllHooks"] = false.into();
+        // A call whose hook failed or took too long goes on to the rules of the agent program. These rules hand it to the supervisor.
+        settings["permissions"] = json!({ "ask": held.map(HeldCalls::rules).unwrap_or_default() });
+    }
+    settings.to_string()
+}
+
+/// The calls that `askbox hook` takes before they are made.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldCalls<'a> {
+    /// The program.
+    pub askbox: &'a Path,
+    /// The rules of the operator. They are passed to the program directly, so that later changes have no effect while the run is live.
+    pub approvals: &'a Approvals,
+    /// The answers that count, passed in the same way.
+    pub answers: &'a Answers,
+    /// The call that waits in the session for the answer of this attempt's round, whatever the rules say by now.
+    pub waiting: Option<&'a Approval>,
+}
+
+impl HeldCalls<'_> {
+    fn rules(&self) -> Vec<String> {
+        self.approvals.ask.iter().chain(&self.approvals.refuse).map(ToString::to_string).collect()
+    }
+
+    /// The hook. Its own time limit is shorter than Claude Code's: if Claude Code ends a hook, the call goes on to Claude Code's own
+    /// rules. The same happens if the hook fails with a status other than 2.
+    fn hook(&self) -> Value {
+        let rules = [("--ask", &self.approvals.ask), ("--refuse", &self.approvals.refuse)];
+        let mut tools: Vec<_> = ASK_USER.into_iter().chain([ASK_USER_QUESTION]).map(str::to_owned).collect();
+        let mut command = format!("{} hook", shell_quote(&self.askbox.display().to_string()));
+        for (option, rule) in rules.into_iter().flat_map(|(option, rules)| rules.iter().map(move |rule| (option, rule))) {
+            tools.push(rule.tools());
+            command.push_str(&format!(" {option} {}", shell_quote(&rule.to_string())));
+        }
+        let Policy { accept, signed_by } = self.answers.policy();
+        if accept != Policy::default().accept {
+            accept.iter().for_each(|way| command.push_str(&format!(" --accept {}", shell_quote(way.word()))));
+        }
+        for key in signed_by.into_iter().flatten() {
+            command.push_str(&format!(" --trusted-key {}", shell_quote(&String::from(key))));
+        }
+        if let Some(waiting) = self.waiting {
+            tools.push(waiting.tool.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '.' }).collect());
+        }
+        tools.sort_unstable();
+        tools.dedup();
+        command.push_str(" || { echo 'askbox hook failed, so this call is refused' >&2; exit 2; }");
+        let matcher = format!("^({})$", tools.join("|"));
+        json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hooks_print_nothing_until_there_is_a_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("it's $(here)");
+        std::fs::create_dir(&folder).unwrap();
+        let hooks: Value = serde_json::from_str(&settings(&folder, None)).unwrap();
+        let say = |event: &str| {
+            let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
+            let output = std::process::Command::new("/bin/sh").args(["-c", command]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!((say("PreToolUse"), say("PostToolBatch")), (String::new(), String::new()));
+        stop::ensure_request(&folder, "test").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&say("PostToolBatch")).unwrap()["continue"], false);
+        let pre: Value = serde_json::from_str(&say("PreToolUse")).unwrap();
+        assert_eq!(pre["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn the_hook_is_called_for_the_tools_of_rules_and_gets_them() {
+        let config: askbox_config::Config =
+            serde_json::from_value(json!({"approvals": {"ask": ["Bash(git push:*)", "mcp__db"], "refuse": ["Bash(it's)"]}})).unwrap();
+        let hook = |waiting| {
+            HeldCalls { askbox: Path::new("/a b/askbox"), approvals: &config.approvals, answers: &config.answers, waiting }.hook()
+        };
+        assert_eq!(
+            hook(None)["matcher"],
+            "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
+        );
+        let held = HeldCalls { askbox: Path::new("/askbox"), approvals: &config.approvals, answers: &config.answers, waiting: None };
+        let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held))).unwrap();
+        assert_eq!(all["permissions"]["ask"], json!(["Bash(git push:*)", "mcp__db", "Bash(it's)"]), "they hold where the hook fails");
+        let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();
+        assert!(
+            command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),
+            "{command}"
+        );
+        let waiting = Approval { tool: "a(b".into(), sha256: askbox_mailbox::documents::fields::approval::CallHash::of_bytes(&[0; 32]) };
+        assert_eq!(
+            hook(Some(&waiting))["matcher"],
+            "^(AskUserQuestion|Bash|a.b|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The attempt to supervise, and the steps that make this process its only supervisor.
+//!
+//! ```text
+//! Attempt::Taken      claimed by this process, no run.json ──put_on_record──▶ run.json written, round's lock held
+//! Attempt::Recorded   run.json written, round's lock free  ──own────────────▶ run.json written, round's lock held
+//! ```
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::attempt::record::{self, Run, RunState};
+use crate::claim::{self, Claim, OnRecord, Taken};
+use crate::supervise::event_log;
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Folder, Mailbox, QuestionDocument};
+
+/// How long to wait for the lock of the process that just claimed the round, which releases it soon. A supervisor at work holds it for
+/// longer.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The attempt to supervise.
+#[derive(Debug)]
+pub enum Attempt {
+    /// An attempt whose `run.json` exists. The lock of its round is free, or the claimer is about to release it.
+    Recorded {
+        /// Its round.
+        round: RoundId,
+        /// Its number, from 1.
+        attempt: u32,
+    },
+    /// An attempt that this process claimed with [`crate::claim::take_to_launch`]. It has no `run.json` yet.
+    Taken(Box<Claim<Taken>>),
+}
+
+impl Attempt {
+    /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
+    #[must_use]
+    pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
+        match self {
+            Self::Recorded { round, attempt } => record::folder(mailbox, round, *attempt),
+            Self::Taken(claim) => claim.run.folder(mailbox),
+        }
+    }
+
+    /// Takes the round's lock, unless this process owns the round already.
+    pub(crate) fn own(self, mailbox: &Mailbox) -> Result<Owned> {
+        match self {
+            Self::Taken(claim) => {
+                let (run, document, taken) = claim.into_parts();
+                Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: Some(document), stage: Stage::Taken(taken) })))
+            }
+            Self::Recorded { round, attempt } => {
+                let lock = lock_round(mailbox, &round)?;
+                // Read only now, because without the lock another process could still change the record.
+                let run = record::read(mailbox, &round, attempt)?;
+                match lock {
+                    Some(lock) if run.progress.state == RunState::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
+                        Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: None, stage: Stage::OnRecord(OnRecord::with_lock(lock)) })))
+                    }
+                    _ => Ok(Owned::NotOurs(Box::new(run))),
+                }
+            }
+        }
+    }
+}
+
+impl From<&Run> for Attempt {
+    fn from(run: &Run) -> Self {
+        Self::Recorded { round: run.round(), attempt: run.attempt }
+    }
+}
+
+/// The result of [`Attempt::own`].
+pub(crate) enum Owned {
+    /// This process is the attempt's only supervisor.
+    Ours(Box<OwnedAttempt>),
+    /// Another process supervises the round, or the attempt is over. The record as it is.
+    NotOurs(Box<Run>),
+}
+
+/// An attempt that only this process may launch. The lock is released when this is dropped.
+pub(crate) struct OwnedAttempt {
+    pub(crate) run: Run,
+    /// The round's document, if it has been read.
+    pub(crate) document: Option<QuestionDocument>,
+    stage: Stage,
+}
+
+/// The stage of the round's claim. Either stage holds a lock that keeps every other process away from the round.
+enum Stage {
+    Taken(Taken),
+    OnRecord(OnRecord),
+}
+
+impl OwnedAttempt {
+    /// True if the attempt's `run.json` exists.
+    pub(crate) fn is_on_record(&self) -> bool {
+        matches!(self.stage, Stage::OnRecord(_))
+    }
+
+    /// Writes the attempt's `run.json` if it has none. If that fails the claim is undone, so no process of the attempt may be alive.
+    pub(crate) fn put_on_record(self, mailbox: &Mailbox) -> Result<Self> {
+        let Self { run, document, stage } = self;
+        let on_record = match stage {
+            Stage::OnRecord(on_record) => on_record,
+            Stage::Taken(mut taken) => taken.put_on_record(mailbox, &run).inspect_err(|_| {
+                event_log::remove(mailbox, &run);
+                taken.give_back(mailbox, &run);
+            })?,
+        };
+        Ok(Self { run, document, stage: Stage::OnRecord(on_record) })
+    }
+
+    /// Makes the attempt's record durable, with its session, and notes its folders in the workflow's record.
+    pub(crate) fn make_durable(&mut self, mailbox: &Mailbox, document: &QuestionDocument) -> Result<()> {
+        match &mut self.stage {
+            Stage::OnRecord(_) => claim::make_durable(mailbox, &mailbox.lock(&self.run.workflow_id)?, document, &self.run),
+            Stage::Taken(taken) => {
+                let on_record = taken.put_on_record(mailbox, &self.run)?;
+                let durable = taken.make_durable(mailbox, document, &self.run);
+                // Releases the workflow's lock.
+                self.stage = Stage::OnRecord(on_record);
+                durable
+            }
+        }
+    }
+}
+
+/// Takes the lock of a round; `None` if another process keeps it.
+fn lock_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Lock>> {
+    let path = record::lock_path(mailbox, round);
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match Lock::try_acquire(&path)? {
+            Some(lock) => return Ok(Some(lock)),
+            None if Instant::now() > deadline => return Ok(None),
+            None => std::thread::sleep(pause),
+        }
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,245 @@
+//! Turns a claimed attempt into an agent that has received its first message.
+//!
+//! Checks that the agent program knows the role (the agent definition) that the run asks for.
+//!
+//! `claude --agent NAME` with an unknown name runs without that role's rules and with all tools, and does not report it. So the
+//! supervisor asks for the known names before it sends the message, when no model has cost anything yet. Only the agent program knows
+//! all names: the built-in ones, those of plugins, and those of its own arguments.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+use serde_json::Value;
+
+use crate::attempt::record::{Begin, Record, RunState};
+use crate::attempt::suspended_call::{self, Told};
+use crate::claim::permitted::{self, WorkFolder};
+use crate::claim::plan;
+use crate::money::budget::{self, Allowance};
+use crate::process::launch::{self, SessionStart};
+use crate::process::poll_thread::PollSource;
+use crate::process::programs;
+use crate::prompt::{message, templates};
+use crate::supervise::event_log::EventLog;
+use crate::supervise::hooks::{self, HeldCalls};
+use crate::supervise::ownership::OwnedAttempt;
+use crate::supervise::run_message::RunMessage;
+use crate::supervise::started_agent::{RunningAgent, SpawnedAgent, Threads, Watched};
+use askbox_agent::claude::{self, Invocation};
+use askbox_config::{Config, Runner};
+use askbox_mailbox::disk::Staged;
+use askbox_mailbox::documents::fields::asked_in::Nonce;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
+
+/// An agent that has received its first message.
+pub(crate) struct Started {
+    pub(crate) agent: RunningAgent,
+    /// The message with the answer, if the agent was first asked about its role.
+    pub(crate) held_message: Option<String>,
+    /// The number of the model's answers after which the supervisor stops the run; `None` if the operator's own arguments set a limit.
+    pub(crate) max_turns: Option<u32>,
+}
+
+/// A launch that is prepared. Nothing has been started, and no name on disk has changed.
+struct PreparedLaunch {
+    document: QuestionDocument,
+    start: SessionStart,
+    /// The first message, as the agent reads it; `None` if the session goes on with a call that waits in it.
+    message: Option<String>,
+    call: Invocation,
+    folder: WorkFolder,
+    max_turns: Option<u32>,
+    /// `run.json` with the state `running`; `None` if the attempt has no `run.json` yet.
+    record: Option<Staged>,
+}
+
+/// Launches the agent of an attempt and sends it its first message.
+pub(crate) fn start(
+    mailbox: &Mailbox,
+    config: &Config,
+    attempt: &mut OwnedAttempt,
+    allowance: &Allowance,
+    log: &mut EventLog<'_>,
+    sources: Vec<Box<dyn PollSource>>,
+    channel: SyncSender<RunMessage>,
+) -> Result<Started> {
+    let PreparedLaunch { document, start, message, call, folder, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
+    // Before the launch, because recovery must know that there may be a process. After a power cut there is none.
+    record.map_or(Ok(()), Staged::replace_ahead)?;
+    let mut spawned = spawn(mailbox, attempt, &call, &folder, start)?;
+    // The disk works while the agent starts. The record is durable before the agent receives any input. If the power is cut before
+    // that, the agent that ends did not know anything.
+    if let Err(e) = attempt.make_durable(mailbox, &document) {
+        end(&mut spawned.child);
+        return Err(e);
+    }
+    let run = &attempt.run;
+    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    if let Begin::Fork { from, of: Some(of) } = &run.plan.begin {
+        log.note(format!("in a fork of session {from} of {of}, within which this was asked"));
+    }
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
+    let held_message = match (message, &run.plan.role) {
+        (Some(message), Some(_)) => {
+            agent.say(&role_question());
+            Some(message)
+        }
+        (Some(message), None) => {
+            agent.say(&message);
+            None
+        }
+        (None, _) => {
+            log.note("the session goes on with the call that waits in it");
+            None
+        }
+    };
+    Ok(Started { agent, held_message, max_turns })
+}
+
+fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allowance: &Allowance) -> Result<PreparedLaunch> {
+    let is_on_record = attempt.is_on_record();
+    let run = &mut attempt.run;
+    // The operator decides at each launch. The runner that the record has from an earlier launch is not a permission.
+    let (name, runner) = config.runner(None)?;
+    run.plan.runner = name;
+    let folder = permitted::of_launch(config, run)?;
+    let document = match attempt.document.take() {
+        Some(document) => document,
+        None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
+    };
+    let start = launch::session_start(run);
+    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.plan.begin, &start) {
+        // The transcript existed when the round was claimed. From now on every attempt begins a new session, with the prompt for a new
+        // one.
+        run.plan.begin_why = Some(plan::transcript_gone(from));
+        run.plan.begin = Begin::Fresh;
+    }
+    let nonce = Nonce::generate();
+    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.state = RunState::Running;
+    run.progress.started_at = Some(time::now());
+    let record = match is_on_record {
+        true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
+        false => None,
+    };
+    let continued = match &start {
+        SessionStart::New => None,
+        SessionStart::Continue => Some(run.plan.session_id.to_string()),
+        SessionStart::Fork(from) => Some(from.clone()),
+    };
+    let message = match suspended_call::told(mailbox, &document.typed, run, continued.as_deref()) {
+        Told::Nothing => None,
+        Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), templates::CONTINUE)),
+        Told::TheMessage => {
+            let text = message::first_message(mailbox, config, &document.typed, run)?;
+            Some(claude::user_message(&run.plan.message_id.to_string(), &text))
+        }
+    };
+    let askbox = programs::askbox();
+    if !config.approvals.is_empty() {
+        can_hold_calls(&runner, askbox.as_deref())?;
+    }
+    let held = askbox.as_deref().map(|askbox| HeldCalls {
+        askbox,
+        approvals: &config.approvals,
+        answers: &config.answers,
+        waiting: document.typed.asked.approval.as_ref(),
+    });
+    let settings = hooks::settings(&run.folder(mailbox), held.as_ref());
+    let call = launch::agent_call(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
+    let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
+    let call = allowance.limit(call, max_turns);
+    Ok(PreparedLaunch { document, start, message, call, folder, max_turns, record })
+}
+
+/// Refuses a launch if the rules of `[approvals]` could not hold any call.
+fn can_hold_calls(runner: &Runner, askbox: Option<&Path>) -> Result<()> {
+    let without_hooks = runner.args.iter().map(String::as_str).find(|arg| matches!(*arg, "--bare" | "--safe-mode"));
+    if let Some(arg) = launch::without_our_settings(runner).or(without_hooks) {
+        let message = format!("[approvals] has rules, but with the runner's argument `{arg}` the agent gets no hook that holds a call");
+        return Err(Error::failed(message, "take the argument out of [runner.NAME] args, or empty [approvals]"));
+    }
+    match askbox {
+        Some(_) => Ok(()),
+        None => Err(Error::failed(
+            "[approvals] has rules, but the `askbox` program, which holds the calls, is not found",
+            "install it beside `relaunch` or on PATH, or empty [approvals]",
+        )),
+    }
+}
+
+/// Ends an agent that has received no input.
+fn end(child: &mut Child) {
+    let _ = child.kill().and_then(|()| child.wait());
+}
+
+fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, folder: &WorkFolder, start: SessionStart) -> Result<SpawnedAgent> {
+    let records = attempt.run.folder(mailbox);
+    // Before the launch: an agent that cannot be attended to must not be launched.
+    let threads = Threads::start()?;
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
+    let mut child = launch::spawn(call, folder, File::from(OwnedFd::from(write_end)))?;
+    let watched = match ProcessHandle::open(child.id()) {
+        Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
+        None => Waiting::start().map(Watched::ByThread),
+    };
+    match watched {
+        Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start }),
+        Err(e) => {
+            end(&mut child);
+            Err(e)
+        }
+    }
+}
+
+/// The id of the control request, which its reply repeats.
+pub const ROLE_QUESTION: &str = "askbox-role";
+/// How many known names the refusal lists.
+const NAMES: usize = 20;
+
+/// The control request that asks for the known names, as a line for the agent's standard input.
+#[must_use]
+fn role_question() -> String {
+    claude::initialize(ROLE_QUESTION)
+}
+
+/// The refusal, if the reply lists names and `role` is not among them.
+#[must_use]
+pub fn unknown_role(role: &str, answer: &Value) -> Option<String> {
+    let names: Vec<&str> = answer["agents"].as_array()?.iter().filter_map(|a| a["name"].as_str()).collect();
+    // An agent of a plugin may be named without the plugin.
+    if names.iter().any(|name| *name == role || name.strip_suffix(role).is_some_and(|plugin| plugin.ends_with(':'))) {
+        return None;
+    }
+    let mut known: Vec<String> = names.iter().take(NAMES).map(|name| text::excerpt(name, 40)).collect();
+    if names.len() > NAMES {
+        known.push("…".into());
+    }
+    Some(format!("there is no agent `{}`; known here: {}", text::excerpt(role, 80), known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_known_by_its_whole_name_or_without_its_plugin() {
+        let answer = serde_json::json!({"agents": [{"name": "plain"}, {"name": "kit:reviewer"}, {"name": 3}, "x"]});
+        for known in ["plain", "reviewer", "kit:reviewer"] {
+            assert_eq!(unknown_role(known, &answer), None);
+        }
+        for other in ["Plain", "lain", "viewer", "", "kit", "x"] {
+            assert!(unknown_role(other, &answer).unwrap().ends_with("known here: plain, kit:reviewer"), "{other}");
+        }
+        for silent in ["null", "{}", r#"{"agents":{}}"#] {
+            assert_eq!(unknown_role("plain", &serde_json::from_str(silent).unwrap()), None);
+        }
+    }
+}

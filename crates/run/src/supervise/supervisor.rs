@@ -1,0 +1,132 @@
+//! Supervises one attempt from its launch to its end.
+
+use std::time::{Duration, Instant};
+
+use crate::attempt::ending::{self, Ending};
+use crate::attempt::failure::Class;
+use crate::attempt::record::Run;
+use crate::money::budget::Allowance;
+use crate::process::poll_thread::PollSource;
+use crate::process::{agent_exit, run_processes};
+use crate::supervise::attend::attendance::attend;
+use crate::supervise::attend::conclusion::Attended;
+use crate::supervise::event_log::EventLog;
+use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
+use crate::supervise::run_message::{self, Stopper};
+use crate::supervise::start_agent;
+use askbox_agent::events::Event;
+use askbox_config::Config;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Folder, Mailbox, read_question};
+
+/// How long the supervisor keeps trying to record a delivered run, because no other process knows that it was delivered.
+const RECORD_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Supervises one attempt to its end.
+///
+/// `observe` is called with every event. `watch` gets the handle that stops the run, and returns the sources that the supervisor's poll
+/// thread watches besides the agent.
+///
+/// Returns the record as it is at the end. If another process supervises the round, or the attempt is already over, nothing happens,
+/// and the record is returned as it was.
+///
+/// # Errors
+/// If the lock, the record or the ending cannot be read or written, or if an event could not be written. A launch that fails is not an
+/// error: the record says why it failed.
+pub fn supervise(
+    mailbox: &Mailbox,
+    config: &Config,
+    attempt: Attempt,
+    observe: &mut dyn FnMut(&Event),
+    watch: impl FnOnce(Stopper) -> Vec<Box<dyn PollSource>>,
+) -> Result<Run> {
+    let mut attempt = match attempt.own(mailbox)? {
+        Owned::Ours(attempt) => *attempt,
+        Owned::NotOurs(run) => return Ok(*run),
+    };
+    let mut log = EventLog::new(mailbox, &attempt.run, observe);
+    let (channel, messages) = run_message::channel();
+    let sources = watch(Stopper::new(channel.clone()));
+    // Other runs read in the record how much of the day's money this run reserves.
+    if config.limits.day_cost > 0.0 {
+        attempt = attempt.put_on_record(mailbox)?;
+    }
+    let (allowance, refusal) = match Allowance::take(mailbox, config, &mut attempt.run) {
+        Ok(allowance) => {
+            let refusal = allowance.refusal();
+            (allowance, refusal)
+        }
+        Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
+    };
+    let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt));
+    let Attended { ending, last_event } = match refusal {
+        Some(ending) => ending.into(),
+        None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
+            Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
+            Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() }.into(),
+            Err(e) => Ending::of_trouble(&e).into(),
+        },
+    };
+    attempt = attempt.put_on_record(mailbox)?;
+    end_what_is_left(&attempt.run, &mut log);
+    last_event.into_iter().for_each(|event| log.event(event));
+    attempt.run.progress.cost_usd = log.settle_costs();
+    let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
+    log.failure(&run);
+    // The lock is released last, so that a process that waits for it finds the round closed and the log complete.
+    drop(attempt);
+    log.finish().map(|()| run)
+}
+
+/// The ending of an attempt whose answer does not count. The claim has checked the answer too. But anybody who can write to the mailbox
+/// can make a claimed round, and the operator may have changed the policy since. The agent is told exactly the document that was judged
+/// here.
+fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt) -> Option<Ending> {
+    let policy = config.answers.policy();
+    if policy.takes_everything() {
+        return None;
+    }
+    let round = attempt.run.round();
+    let document = match attempt.document.take() {
+        Some(document) => document,
+        None => match read_question::of_round(&mailbox.round(Folder::Running, &round), &round) {
+            Ok(document) => document,
+            Err(e) => return Some(Ending::of_trouble(&e)),
+        },
+    };
+    let document = attempt.document.insert(document);
+    let what = if document.typed.answer.is_some() { "its answer does not count" } else { "it does not count" };
+    let judged = policy.judge(&document.typed);
+    judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("{what}: {}", why.0) })
+}
+
+/// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.
+fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
+    if agent_exit::no_descendant_is_left() {
+        return;
+    }
+    let token = run.token();
+    match run_processes::end(|t| t == token, run_processes::TERM_GRACE) {
+        Ok(0) => {}
+        Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
+        Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
+    }
+}
+
+/// Makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this process knows the
+/// ending.
+fn finish(mailbox: &Mailbox, config: &Config, run: &Run, ending: &Ending, log: &mut EventLog<'_>) -> Result<Run> {
+    let patience = if matches!(ending, Ending::Delivered { .. }) { RECORD_PATIENCE } else { Duration::from_secs(1) };
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match ending::finish(mailbox, config, run.clone(), ending) {
+            Err(e @ (Error::Io { .. } | Error::Held { .. })) if Instant::now() + pause < deadline => {
+                log.note(format!("the ending cannot be recorded yet: {e}"));
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(10));
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The status of workflows: the state of each workflow's newest round. It is derived from the folder that the round lies in, the run's
+//! record and its locks. `shape` has the content of a status ([`Status`], [`Standing`], [`View`]).
+
+mod shape;
+
+use crate::attempt::record::{self, Run, RunState};
+use crate::delivery::Delivery;
+use crate::money::costs;
+use crate::view::activity::Live;
+use crate::view::tail::{Next, RoundEvents};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::due::timers;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::awaits;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::{list, near_id};
+use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, round, text};
+
+pub use shape::{Standing, Status, View};
+
+/// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
+const QUESTION: usize = 4000;
+
+/// Reads all events of a round so far, of all attempts. `is_live` is true if a process of the run is left.
+fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
+    let (mut events, mut live) = (RoundEvents::new(mailbox, round.clone(), false), Live::default());
+    loop {
+        match events.read()? {
+            Next::Event(_, event) => live.apply(&event),
+            Next::Attempt(_) => live.new_attempt(),
+            Next::Nothing => break,
+        }
+    }
+    if !is_live {
+        live.ended();
+    }
+    Ok(View::of_live(&live, time::now()))
+}
+
+/// The work of a round's run in all attempts, whether the run is over or not.
+pub fn work_of(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
+    view(mailbox, round, false)
+}
+
+/// The status of every workflow that is not over.
+pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
+    let mut out = std::collections::BTreeMap::new();
+    for folder in [Folder::Parked, Folder::Running] {
+        for round in list::round_names(mailbox, folder) {
+            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            out.extend(shown(&round.workflow, status));
+        }
+    }
+    for folder in [Folder::Answered, Folder::Pending] {
+        for workflow in list::workflows(mailbox, folder)? {
+            // A live run that has posted the next question is shown as running.
+            if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
+                continue;
+            }
+            let read = match folder {
+                Folder::Answered => read_question::answered(mailbox, &workflow),
+                _ => read_question::document(&mailbox.document(folder, &workflow)),
+            };
+            let status = read.and_then(|document| {
+                let round_in = if folder == Folder::Pending { round::of_pending } else { round::round_of };
+                let round = round_in(mailbox, &document.typed)?;
+                let status = of_round(mailbox, folder, &round, &document.typed)?;
+                Ok(if folder == Folder::Pending { with_earlier_answer(mailbox, status) } else { status })
+            });
+            out.extend(shown(&workflow, status));
+        }
+    }
+    for held in quarantined_round::all(mailbox)? {
+        let status = out.remove(&held.workflow).map_or_else(|| parked(&held), |status| beside(status, &held));
+        out.insert(held.workflow, status);
+    }
+    for parent in awaits::parents(mailbox)? {
+        if !out.contains_key(&parent)
+            && let Ok(status) = of_workflow(mailbox, &parent)
+        {
+            out.insert(parent, status);
+        }
+    }
+    Ok(out.into_values().collect())
+}
+
+/// The status to show. An unreadable file gets a status that reports it. A file that is missing has just moved to another folder and is
+/// left out.
+fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<(WorkflowId, Status)> {
+    match status {
+        Ok(status) => Some((workflow.clone(), status)),
+        Err(e) if e.is_missing_file() => None,
+        Err(e) => Some((workflow.clone(), unreadable(workflow, &e))),
+    }
+}
+
+/// The status of one workflow, open or over, with what its run did.
+///
+/// # Errors
+/// [`Error::NotFound`] if the workflow has no round.
+pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    let mut status = standing(mailbox, workflow)?;
+    if let (None, Some(_), Some(question)) = (&status.live, status.attempt, status.question_id) {
+        let round = RoundId { workflow: workflow.clone(), question };
+        status.live = view(mailbox, &round, false).ok();
+    }
+    Ok(status)
+}
+
+/// The status of one of many workflows: errors become a status, and the events of a run that has ended are not read.
+#[must_use]
+pub fn at_a_glance(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
+    standing(mailbox, workflow).unwrap_or_else(|e| unreadable(workflow, &e))
+}
+
+/// [`at_a_glance`] for a workflow whose rounds are all closed. `rounds` are these rounds.
+#[must_use]
+pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -> Status {
+    let read = |round: &RoundId| Some((read_question::document(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
+    let newest = rounds.iter().filter_map(read).max_by_key(|(q, round)| (q.closed.as_ref().map(|c| c.at), round.clone()));
+    match newest {
+        Some((question, round)) => of_round(mailbox, Folder::Closed, &round, &question).unwrap_or_else(|e| unreadable(workflow, &e)),
+        None => Status::blank(workflow, Standing::Unknown),
+    }
+}
+
+/// The status of a workflow whose document or record cannot be read.
+#[must_use]
+pub fn unreadable(workflow: &WorkflowId, error: &Error) -> Status {
+    let (state, why) = match error {
+        e if e.is_missing_file() || matches!(e, Error::NotFound { .. }) => (Standing::Unknown, None),
+        e => (Standing::Unreadable, Some(e.to_string())),
+    };
+    Status { why, ..Status::blank(workflow, state) }
+}
+
+/// The status of a workflow that has a file in quarantine and nothing else that is open.
+fn parked(held: &QuarantinedRound) -> Status {
+    Status {
+        question_id: held.question,
+        since: held.since,
+        why: Some(held.why()),
+        todo: Some(held.todo()),
+        ..Status::blank(&held.workflow, Standing::Parked)
+    }
+}
+
+/// The status of a later round, with a remark that an earlier one lies in quarantine.
+fn beside(status: Status, held: &QuarantinedRound) -> Status {
+    let why = status.why.iter().cloned().chain([format!("an earlier round is parked: {}", held.why())]).collect::<Vec<_>>().join("; ");
+    Status { why: Some(why), todo: status.todo.or_else(|| Some(held.todo())), ..status }
+}
+
+fn standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? else { return readable_standing(mailbox, workflow) };
+    match readable_standing(mailbox, workflow) {
+        Ok(status) if status.state.is_open() => Ok(beside(status, &held)),
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(parked(&held)),
+        Err(e) => Err(e),
+    }
+}
+
+/// The status from the documents outside of quarantine.
+fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    // Read before the rounds, because everything that ends a wait creates a round first.
+    let waits = awaits::of_parent(mailbox, workflow)?;
+    let found = round::latest(mailbox, workflow);
+    // Such a file would be the newest round, unless something later waits or runs.
+    if found.as_ref().is_none_or(|found| found.folder == Folder::Closed)
+        && let Some(unusable) = round::unusable_file(mailbox, workflow)
+    {
+        return Err(unusable);
+    }
+    let found = found.ok_or_else(|| unknown(mailbox, workflow))?;
+    let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
+    if let Some(round) = running
+        && matches!(found.folder, Folder::Pending | Folder::Answered)
+        && Lock::is_held(&record::lock_path(mailbox, &round))?
+    {
+        let document = read_question::document(&mailbox.round(Folder::Running, &round))?;
+        return of_round(mailbox, Folder::Running, &round, &document.typed);
+    }
+    let status = of_round(mailbox, found.folder, &found.id, &found.document.typed)?;
+    if found.folder == Folder::Pending {
+        return Ok(with_earlier_answer(mailbox, status));
+    }
+    if status.state != Standing::Delivered || waits.is_empty() {
+        return Ok(status);
+    }
+    let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
+    // The agent ended its turn with this text, but it is not the workflow's result.
+    Ok(Status { state: Standing::Awaiting, why: Some(format!("waits for {}", whom.join(", "))), result: None, ..status })
+}
+
+/// The status of a pending question. If the answer to the question before it still waits for a run, the status mentions that, because
+/// the pending question would hide it.
+fn with_earlier_answer(mailbox: &Mailbox, status: Status) -> Status {
+    let Ok(earlier) = read_question::answered(mailbox, &status.workflow_id) else { return status };
+    let is_this = round::round_of(mailbox, &earlier.typed).is_ok_and(|round| Some(round.question) == status.question_id);
+    if is_this || earlier.typed.answer.is_none() {
+        return status;
+    }
+    let also = format!("the answer to its question before waits for a run: {}", text::excerpt(&earlier.typed.title(), 60));
+    let why = status.why.iter().cloned().chain([also]).collect::<Vec<_>>().join("; ");
+    Status { why: Some(why), ..status }
+}
+
+/// The error for a workflow without rounds.
+#[must_use]
+pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let meant = near_id::did_you_mean(mailbox, workflow);
+    Error::not_found(
+        format!("nothing is known of {workflow}"),
+        format!("{meant}list the workflows: relaunch status; `askbox gc` prunes those that were over for longer than history.keep"),
+    )
+}
+
+/// The status of one round in `folder`, given its document.
+pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question) -> Result<Status> {
+    let run = match folder {
+        Folder::Pending | Folder::Answered => None,
+        _ => record::latest(mailbox, round)?,
+    };
+    with_run(mailbox, folder, round, question, run)
+}
+
+/// [`of_round`] for a round whose `run.json` cannot be read: the status from its folder and its document, and the reason why there is
+/// no more.
+pub fn without_record(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, error: &Error) -> Result<Status> {
+    let status = with_run(mailbox, folder, round, question, None)?;
+    let why = status.why.into_iter().chain([format!("what its runs did cannot be read: {error}")]).collect::<Vec<_>>().join("; ");
+    Ok(Status { why: Some(why), ..status })
+}
+
+fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>) -> Result<Status> {
+    let answered_at = question.answer.as_ref().and_then(|a| a.at);
+    let (state, since) = match folder {
+        Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
+        Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.asked.expires_at),
+        Folder::Pending => (Standing::Pending, question.asked_at()),
+        Folder::Answered => (Standing::Answered, answered_at),
+        Folder::Closed => closed(question),
+        Folder::Parked => (
+            if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) { Standing::Interrupted } else { Standing::Parked },
+            run.as_ref().and_then(|r| r.progress.ended_at),
+        ),
+        _ => running(mailbox, round, run.as_ref())?,
+    };
+    let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
+    // The waiter's lock is not looked at: a look holds it for a moment, and a status may be asked for at any time.
+    let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
+    let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
+    let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
+    let live = match (&run, state) {
+        (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
+        _ => None,
+    };
+    Ok(Status {
+        live,
+        question_id: Some(round.question),
+        question: text::beginning(&question.title(), QUESTION),
+        asked_by: question.asked.asked_by.clone(),
+        since,
+        attempt: run.as_ref().map(|r| r.attempt),
+        // No session exists if a process claimed the answer itself.
+        session_id: run.as_ref().filter(|r| r.is_launch()).map(|r| r.plan.session_id),
+        retry_at: run.as_ref().and_then(|r| r.progress.retry_at),
+        why: run
+            .as_ref()
+            .and_then(|r| r.progress.why.clone())
+            .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
+            .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
+            .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
+            .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
+            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at))),
+        failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
+        // A round that is over needs no action.
+        todo: run
+            .as_ref()
+            .filter(|_| state.is_open())
+            .and_then(|r| r.progress.failure.as_ref())
+            .map(|f| f.todo.clone())
+            .filter(|t| !t.is_empty())
+            .or_else(|| to_session.then(|| instead_of_its_session(question))),
+        cost_usd: match &run {
+            Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
+            None => None,
+        },
+        result: run.and_then(|r| r.progress.result),
+        ..Status::blank(&round.workflow, state)
+    })
+}
+
+/// The commands for a person whose answer waits for its session.
+fn instead_of_its_session(question: &Question) -> String {
+    let resume = question.session_id.map(|id| format!("resume it: claude --resume {id}; or ")).unwrap_or_default();
+    format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
+}
+
+/// The state of a round in `running/` or `parked/`, without reading its document.
+pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
+    let run = record::latest(mailbox, round)?;
+    Ok(match (folder, run) {
+        (Folder::Parked, Some(run)) if run.progress.state == RunState::Interrupted => Standing::Interrupted,
+        (Folder::Parked, _) => Standing::Parked,
+        (_, run) => running(mailbox, round, run.as_ref())?.0,
+    })
+}
+
+fn closed(question: &Question) -> (Standing, Option<Time>) {
+    let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
+    let state = match closing.state {
+        Closed::Delivered => Standing::Delivered,
+        Closed::Withdrawn => Standing::Withdrawn,
+        Closed::Expired => Standing::Expired,
+        Closed::Superseded => Standing::Superseded,
+        Closed::Dropped => Standing::Dropped,
+    };
+    (state, Some(closing.at))
+}
+
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Standing, Option<Time>)> {
+    if Lock::is_held(&record::lock_path(mailbox, round))? {
+        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
+    }
+    Ok(match run {
+        Some(run) if run.progress.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Failed => (Standing::Retrying, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => {
+            (Standing::Queued, Some(run.progress.claimed_at))
+        }
+        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
+        // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
+        None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
+        None => (Standing::Orphaned, None),
+    })
+}

@@ -1,0 +1,59 @@
+//! The kit that the test programs share. [`World`] is the sandbox of every test: a temporary home with a mailbox for programs, watchers
+//! and agents. [`ClaudeWorld`] adds the real `claude` behind a scripted API.
+//!
+//! | file | content |
+//! |---|---|
+//! | `world/` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
+//! | `watcher.rs` | a running `relaunch watch` |
+//! | `process.rs` | how every process is started, waited for and killed; [`until`] |
+//! | `approval.rs` | the question of an approval, as askbox writes it |
+//! | `dice.rs` | choices that a seed repeats |
+//! | `files.rs` | names and contents of folders, and programs that a test writes |
+//! | `server.rs` | a server in Python that a test talks to |
+//! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
+//! | `terminal.rs` | a real terminal, by tmux |
+//! | `machine.rs` | another machine, by ssh |
+//! | `network.rs` | machines in network namespaces, and links that a test cuts |
+//! | `claude/` | the real `claude` and its scripted API |
+//! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
+//! | `json_schema.rs` | a small validator |
+//! | `programs.rs` | where the project and its built programs lie |
+//! | `times.rs` | how long each test takes |
+//!
+//! Beside `src/`: `agents/` holds the scripts of the scripted agents, `disk/` the disk that records what it is told, and the check
+//! whether this machine can mount one.
+
+pub mod approval;
+pub mod claude;
+pub mod dice;
+pub mod files;
+pub mod json_schema;
+pub mod machine;
+pub mod network;
+pub mod page;
+pub mod process;
+pub mod programs;
+pub mod server;
+pub mod terminal;
+pub mod times;
+pub mod tools;
+pub mod watcher;
+pub mod world;
+
+pub use approval::approval_question;
+pub use claude::ClaudeWorld;
+pub use dice::{Dice, number};
+pub use files::{files, is_hidden, names};
+pub use machine::Machine;
+pub use network::Network;
+pub use page::{Browser, Page, Reply};
+pub use process::{
+    LIMIT, Outcome, Running, Signal, asleep, bytes_read, end_process, feed, in_parallel, kill, output, processes, quickly, signal, sleeps,
+    until,
+};
+pub use programs::{program, programs, root};
+pub use server::Server;
+pub use terminal::Terminal;
+pub use tools::{available, strace};
+pub use watcher::Watcher;
+pub use world::World;

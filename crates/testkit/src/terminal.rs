@@ -1,0 +1,112 @@
+//! A real terminal: tmux types and reads the screen.
+
+use std::process::Command;
+
+use crate::{World, output, until};
+
+/// A terminal that runs a shell, or a command.
+pub struct Terminal<'a>(&'a World);
+
+impl<'a> Terminal<'a> {
+    /// A shell in a terminal of 100 columns and 40 rows.
+    #[track_caller]
+    pub fn new(world: &'a World) -> Self {
+        let terminal = Self::running(world, (100, 40), &["PS1=$ ", "EDITOR=./ed"], &["sh"]);
+        terminal.see("$");
+        terminal
+    }
+
+    /// A command in a terminal of this many columns and rows, with these variables added to those of the world.
+    #[track_caller]
+    pub fn running(world: &'a World, (columns, rows): (u32, u32), variables: &[&str], command: &[&str]) -> Self {
+        let terminal = Self(world);
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let begin = ["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, "env", "-i", "TERM=screen", "LANG=C.UTF-8"];
+        let path = format!("PATH={}", world.path_with_programs());
+        let env: Vec<String> = world.env().iter().map(|(name, value)| format!("{name}={value}")).chain([path]).collect();
+        let env: Vec<&str> = env.iter().map(String::as_str).collect();
+        let words = [&begin, &env[..], variables, command].concat();
+        // The server of an earlier terminal of this world may still be on its way out.
+        let begun = until("the terminal begins", || {
+            let begun = output(terminal.command().args(&words));
+            (!begun.stderr.contains("server exited")).then_some(begun)
+        });
+        begun.ok();
+        terminal
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.0.any_command("tmux");
+        command.arg("-S").arg(self.0.path("tmux")).arg("-u");
+        command
+    }
+
+    #[track_caller]
+    fn tmux(&self, words: &[&str]) -> String {
+        output(self.command().args(words)).ok().stdout
+    }
+
+    /// Presses keys, by tmux's names.
+    #[track_caller]
+    pub fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Presses enter once more, as a person does after reading the result of the first press. An enter that comes at once counts as a key
+    /// that is held down.
+    #[track_caller]
+    pub fn enter_again(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        self.press(&["Enter"]);
+    }
+
+    /// Gives the terminal another size.
+    #[track_caller]
+    pub fn resize(&self, columns: u32, rows: u32) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// Pastes a text, as a terminal does that marks pasted text.
+    #[track_caller]
+    pub fn paste(&self, text: &str) {
+        self.tmux(&["set-buffer", text]);
+        self.tmux(&["paste-buffer", "-p"]);
+    }
+
+    /// The screen as it is now.
+    #[track_caller]
+    pub fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Waits until the screen no longer shows a text; the whole screen.
+    #[track_caller]
+    pub fn see_no_more(&self, text: &str) -> String {
+        until(&format!("the screen shows {text:?} no more"), || Some(self.screen()).filter(|screen| !screen.contains(text)))
+    }
+
+    /// Waits until the screen shows a text; the whole screen.
+    #[track_caller]
+    pub fn see(&self, text: &str) -> String {
+        until(&format!("the screen shows {text:?}"), || Some(self.screen()).filter(|screen| screen.contains(text)))
+    }
+}
+
+impl Terminal<'_> {
+    /// The screen with the codes that colour it.
+    #[track_caller]
+    pub fn with_colours(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e"])
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(screen) = self.command().args(["capture-pane", "-p"]).output()
+        {
+            eprintln!("the screen:\n{}", String::from_utf8_lossy(&screen.stdout));
+        }
+        let _ = self.command().arg("kill-server").output();
+    }
+}

@@ -1,0 +1,255 @@
+//! Decides if another run may be launched now, from the breaker and the day's budget together.
+
+use std::time::{Duration, Instant};
+
+use crate::breaker::shared_file::SharedBreaker;
+use crate::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox, pause};
+use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_run::log;
+use askbox_run::money::day::DayBudget;
+
+/// How often to look at a probe that another watcher runs, and at the operator's hold on the queue.
+const RECHECK_EVERY: Duration = Duration::from_secs(1);
+/// A probe's supervisor must hold the run lock this long after the probe was admitted.
+const PROBE_START_LIMIT: Duration = Duration::from_secs(10);
+/// The pause before a budget that could not be read is read again.
+const RETRY_AFTER: chrono::TimeDelta = chrono::TimeDelta::seconds(10);
+
+/// The launches that are possible now.
+#[derive(Debug)]
+pub(crate) enum LaunchVerdict {
+    /// One more run.
+    Launch,
+    /// Nothing before [`Gate::deadline`], or before a run ends.
+    Wait,
+    /// Nothing before the probe has ended. The probe is the run of this round.
+    WaitForProbe(RoundId),
+}
+
+#[derive(Debug)]
+pub(crate) struct Gate {
+    mailbox: Mailbox,
+    config: Config,
+    breaker: SharedBreaker,
+    settings: Settings,
+    /// The queue is paused until this time.
+    until: Option<Time>,
+    /// When to look again at another watcher's probe, or at the operator's hold on the queue.
+    recheck_at: Option<Instant>,
+    /// True if the operator holds the queue, and that was reported.
+    is_held: bool,
+    /// The end of the day whose budget is spent, once that was reported.
+    spent_until: Option<Time>,
+}
+
+impl Gate {
+    pub(crate) fn new(mailbox: &Mailbox, config: &Config) -> Self {
+        Self {
+            mailbox: mailbox.clone(),
+            config: config.clone(),
+            breaker: SharedBreaker::of_mailbox(mailbox),
+            settings: Settings::from_config(&config.relaunch),
+            until: None,
+            recheck_at: None,
+            is_held: false,
+            spent_until: None,
+        }
+    }
+
+    /// The time until which the queue is paused, if the last [`Self::check`] found a pause.
+    pub(crate) fn until(&self) -> Option<Time> {
+        self.until
+    }
+
+    /// When to call [`Self::check`] again.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let until = self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default());
+        until.into_iter().chain(self.recheck_at).min()
+    }
+
+    /// Decides if one more run may be launched.
+    pub(crate) fn check(&mut self) -> LaunchVerdict {
+        (self.until, self.recheck_at) = (None, None);
+        let held = pause::held(&self.mailbox);
+        if held.is_some() != self.is_held {
+            match &held {
+                Some(how) => tracing::warn!(event = "paused", "the queue is {how}"),
+                None => tracing::info!(event = "resumed", "the queue: relaunch go"),
+            }
+            self.is_held = held.is_some();
+        }
+        if held.is_some() {
+            self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
+            return LaunchVerdict::Wait;
+        }
+        let now = time::now();
+        if self.breaker.read().permit(self.settings, now) == BreakerPermit::Wait {
+            self.end_dead_probe();
+        }
+        // One reading gives both, because another watcher may change the file in between.
+        let breaker = self.breaker.read();
+        let (permit, probe) = (breaker.permit(self.settings, time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
+        match permit {
+            BreakerPermit::Any | BreakerPermit::One => self.check_budget(now),
+            BreakerPermit::NotBefore(at) => {
+                self.until = Some(at);
+                // `relaunch go` ends the pause.
+                self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
+                LaunchVerdict::Wait
+            }
+            BreakerPermit::Wait => probe.map_or(LaunchVerdict::Wait, |(round, _)| LaunchVerdict::WaitForProbe(round)),
+        }
+    }
+
+    fn check_budget(&mut self, now: Time) -> LaunchVerdict {
+        match DayBudget::at(&self.mailbox, &self.config, now) {
+            Ok(DayBudget::Spent { until, why }) => {
+                self.until = Some(until);
+                if self.spent_until.replace(until) != Some(until) {
+                    self.report_paused(until, &why);
+                }
+                LaunchVerdict::Wait
+            }
+            Ok(budget) => {
+                if self.spent_until.take().is_some() {
+                    self.report_resumed("another day");
+                }
+                // If other runs have reserved the rest, the end of one of them wakes the watcher.
+                if budget == DayBudget::Available { LaunchVerdict::Launch } else { LaunchVerdict::Wait }
+            }
+            Err(e) => {
+                log::error(&e);
+                self.until = Some(now + RETRY_AFTER);
+                LaunchVerdict::Wait
+            }
+        }
+    }
+
+    /// Stops checking, because no run waits to be launched.
+    pub(crate) fn rest(&mut self) {
+        self.recheck_at = None;
+    }
+
+    /// Looks again soon at the probe that another watcher runs.
+    pub(crate) fn recheck_probe_soon(&mut self) {
+        self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
+    }
+
+    /// Decides, right before a run is started, if it may start. If one run is to be tried, only one watcher among all gets it.
+    pub(crate) fn admit(&mut self, run: &Run) -> bool {
+        let token = run.token();
+        let settings = self.settings;
+        if self.breaker.read().permit(settings, time::now()) == BreakerPermit::Any {
+            return true;
+        }
+        let (admitted, is_probe) = self.breaker.change(|breaker| match breaker.permit(settings, time::now()) {
+            BreakerPermit::Any => (true, false),
+            BreakerPermit::One => (true, breaker.launched(&token, time::now())),
+            BreakerPermit::Wait | BreakerPermit::NotBefore(_) => (false, false),
+        });
+        if is_probe {
+            tracing::info!(event = "probing", workflow = %run.workflow_id, "one run, to see whether runs succeed again");
+        }
+        admitted
+    }
+
+    /// Notes that a run that was admitted could not be started.
+    pub(crate) fn not_started(&mut self, run: &Run) {
+        self.breaker.change(|breaker| breaker.ended(&run.token(), time::now()));
+    }
+
+    /// Reports to the breaker how runs ended. Every watcher does this for every run, but the breaker counts a run once. The watcher
+    /// whose call changes the breaker's state reports the change.
+    pub(crate) fn observe(&mut self, runs: &[Run]) {
+        let runs: Vec<&Run> = runs.iter().filter(|r| r.is_launch()).collect();
+        if runs.is_empty() {
+            return;
+        }
+        let (settings, now) = (self.settings, time::now());
+        let (changes, why, permit) = self.breaker.change(|breaker| {
+            let changes: Vec<_> = runs.iter().map(|run| observe_one(breaker, run, settings, now)).collect();
+            (changes, breaker.why().unwrap_or_default().to_owned(), breaker.permit(settings, now))
+        });
+        for change in changes {
+            match (change, permit) {
+                (Change::Closed, _) => self.report_resumed("a run was delivered"),
+                (Change::Opened, BreakerPermit::NotBefore(until)) => self.report_paused(until, &why),
+                _ => {}
+            }
+        }
+    }
+
+    /// Allows another run to be tried if no process runs the probe any more.
+    pub(crate) fn end_dead_probe(&mut self) {
+        let Some((token, tried_at)) = self.breaker.read().probe().map(|(run, at)| (run.to_owned(), at)) else { return };
+        let run = round_of(&token).and_then(|(round, attempt)| record::read(&self.mailbox, &round, attempt).ok());
+        if let Some(run) = &run {
+            // A lock that cannot be checked may be held.
+            if Lock::is_held(&record::lock_path(&self.mailbox, &run.round())).unwrap_or(true) {
+                return;
+            }
+            let is_starting = tried_at.is_some_and(|at| time::is_near(at, PROBE_START_LIMIT));
+            if run.progress.state == RunState::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
+                return;
+            }
+            // Read the record again, because it may have changed just before the lock was released.
+            self.observe(&record::read(&self.mailbox, &run.round(), run.attempt).into_iter().collect::<Vec<_>>());
+        }
+        self.breaker.change(|breaker| breaker.ended(&token, time::now()));
+    }
+
+    /// Reports runs to the breaker that failed while no watcher ran.
+    pub(crate) fn count_recent_failures(&mut self) {
+        let rounds = [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(&self.mailbox, f));
+        let mut runs: Vec<Run> = rounds.filter_map(|round| record::latest(&self.mailbox, &round).ok().flatten()).collect();
+        runs.retain(|r| {
+            matches!(r.progress.state, RunState::Failed | RunState::Parked)
+                && r.progress.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
+        });
+        runs.sort_unstable_by_key(|r| r.progress.ended_at);
+        self.observe(&runs);
+    }
+
+    fn report_paused(&self, until: Time, why: &str) {
+        let until = time::rfc3339(until);
+        tracing::warn!(event = "paused", %until, "the queue until {until}: {why}");
+        audit::record(&self.mailbox, Entry::about("queue_paused").by("watcher").why(format!("until {until}: {why}")));
+    }
+
+    fn report_resumed(&self, why: &str) {
+        tracing::info!(event = "resumed", "the queue: {why}");
+        audit::record(&self.mailbox, Entry::about("queue_resumed").by("watcher").why(why));
+    }
+}
+
+fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
+    let (token, at) = (run.token(), run.progress.ended_at.unwrap_or(now));
+    match run.progress.state {
+        RunState::Delivered | RunState::Asking => breaker.delivered(at, now),
+        RunState::Failed | RunState::Parked if run.progress.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
+            breaker.failed(&token, at, settings, now)
+        }
+        // Its supervisor died.
+        RunState::Running => breaker.failed(&token, now, settings, now),
+        RunState::Failed | RunState::Parked | RunState::Interrupted => {
+            breaker.ended(&token, now);
+            Change::None
+        }
+        // This record belongs to the next attempt.
+        RunState::Claimed => Change::None,
+    }
+}
+
+/// The round and the attempt that a token names: `WORKFLOW/QUESTION/ATTEMPT`.
+fn round_of(token: &str) -> Option<(RoundId, u32)> {
+    let mut pieces = token.split('/');
+    let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
+    Some((round, pieces.next()?.parse().ok()?))
+}

@@ -1,0 +1,148 @@
+//! A watcher's connection to its mailbox: the file events, the mark that the service runs, and the mailbox's identity. The mailbox may
+//! not exist yet, or it was moved, is unmounted, or cannot be trusted.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use crate::messages::{Left, Options, WatchMessage};
+use askbox_mailbox::disk::file_events::{Hint, Hints};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::who::presence::{self, Presence};
+use askbox_mailbox::{Folder, Mailbox, disk};
+use askbox_run::log;
+
+/// A watcher's connection to its mailbox. It ends when it is dropped.
+pub(super) struct Connection {
+    identity: Identity,
+    /// `None` for a watcher that polls.
+    hints: Option<Hints>,
+    /// Only the service announces itself.
+    _presence: Option<Presence>,
+}
+
+impl Connection {
+    /// Opens the connection. Every answer that comes after this returns is seen.
+    pub(super) fn open(mailbox: &Mailbox, options: &Options, sender: &Sender<WatchMessage>) -> Result<Self> {
+        let hints = if options.poll.is_none() { Some(watch_folders(mailbox, sender.clone())?) } else { None };
+        let presence = options.scope.is_service().then(|| presence::announce(mailbox)).transpose()?;
+        let gone = || Error::failed("the mailbox vanished", "start the watcher again");
+        let identity = identity(mailbox.root()).ok_or_else(gone)?;
+        Ok(Self { identity, hints, _presence: presence })
+    }
+
+    /// True if there are no file events. Every look at everything then reads every file.
+    pub(super) fn polls(&self) -> bool {
+        self.hints.is_none()
+    }
+
+    /// Returns the reason to leave the mailbox, if there is one.
+    pub(super) fn broken(&self, mailbox: &Mailbox) -> Option<Left> {
+        if identity(mailbox.root()).as_ref() != Some(&self.identity) {
+            return Some(Left::MailboxGone);
+        }
+        (!is_trusted(mailbox.root())).then_some(Left::NotTrusted)
+    }
+}
+
+/// Sends a message for every file event in the mailbox that matters to a watcher.
+fn watch_folders(mailbox: &Mailbox, sender: Sender<WatchMessage>) -> Result<Hints> {
+    let root = mailbox.root().to_path_buf();
+    let mut hints = Hints::new(move |hint| {
+        if !is_noise(&root, &hint) {
+            let _ = sender.send(WatchMessage::Hint(hint));
+        }
+    })?;
+    for folder in WATCHED {
+        hints.watch(&mailbox.folder(folder))?;
+    }
+    // Reports the removal or renaming of the mailbox itself. Watching the folder above would also report everything else there.
+    let _ = hints.watch(mailbox.root());
+    Ok(hints)
+}
+
+/// The longest time between two looks for a missing mailbox, because mounting and unmounting send no file events.
+const RECHECK_EVERY: Duration = Duration::from_secs(30);
+
+/// The folders whose file events a watcher needs.
+const WATCHED: [Folder; 6] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Timers, Folder::Awaits];
+
+/// Device and inode of the mailbox and of each watched folder.
+type Identity = Vec<(u64, u64)>;
+
+/// The mailbox's identity; `None` if a folder is missing. If it changes, another folder has taken the name, and the events of the old
+/// folder say nothing about the new one.
+pub(super) fn identity(root: &Path) -> Option<Identity> {
+    let folders = WATCHED.iter().map(|f| root.join(f.name()));
+    let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
+}
+
+/// True if the mailbox may still be used. If others may write to a folder, anybody could have given the answers in it.
+fn is_trusted(root: &Path) -> bool {
+    let folders = WATCHED.iter().map(|f| root.join(f.name()));
+    std::iter::once(root.to_path_buf()).chain(folders).all(|path| disk::check_folder(&path).is_ok())
+}
+
+/// True if a hint is about a file beside the watched folders, such as a new line of `audit.jsonl`.
+fn is_noise(root: &Path, hint: &Hint) -> bool {
+    let Hint::At(path) = hint else { return false };
+    path.parent() == Some(root) && !WATCHED.iter().any(|f| path.ends_with(f.name()))
+}
+
+/// Waits until the mailbox exists and can be trusted. `waiting` is called when the wait begins. Returns `None` if a message says stop
+/// first. The watcher never creates the mailbox folder itself: while the real one is not mounted, that would create a second mailbox
+/// below the mount point.
+pub fn wait_for_mailbox(
+    root: &Path,
+    options: &Options,
+    messages: &Receiver<WatchMessage>,
+    sender: &Sender<WatchMessage>,
+    mut waiting: impl FnMut(),
+) -> Result<Option<Mailbox>> {
+    // The last reason that was logged. A person may have to be told several reasons in turn.
+    let mut logged = String::new();
+    loop {
+        let to = sender.clone();
+        let from_events = || {
+            Hints::new(move |hint| {
+                let _ = to.send(WatchMessage::Hint(hint));
+            })
+        };
+        let mut hints = if options.poll.is_none() { from_events().ok() } else { None };
+        // Watch the nearest existing folder above the mailbox, because every missing folder is created below it. Watch an empty folder
+        // at the mailbox's own place too.
+        if let (Some(hints), Some(above)) = (&mut hints, root.ancestors().skip(1).find(|p| p.is_dir())) {
+            let _ = hints.watch(above);
+            let _ = hints.watch(root);
+        }
+        let error = match Mailbox::open(root) {
+            Ok(mailbox) => {
+                if let Some(said) = mailbox.tightened() {
+                    tracing::warn!("{said}");
+                }
+                mailbox.complete()?;
+                mailbox.make_durable()?;
+                return Ok(Some(mailbox));
+            }
+            Err(e @ Error::Usage { .. }) => return Err(e),
+            Err(e) => e,
+        };
+        if logged.is_empty() {
+            waiting();
+        }
+        let said = error.to_string();
+        if logged != said {
+            match &error {
+                Error::NotFound { .. } => tracing::info!("waiting for the mailbox {}", root.display()),
+                _ => log::error(&Error::failed(format!("waiting for a usable mailbox: {said}"), error.hint())),
+            }
+            logged = said;
+        }
+        match messages.recv_timeout(options.poll.unwrap_or(RECHECK_EVERY)) {
+            Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Claims and launches the runs that are allowed: recovered and woken runs first, then answers in their order.
+
+use std::time::Duration;
+
+use crate::breaker::gate::LaunchVerdict;
+use crate::dates::{Dates, RETRY_AFTER, pause_after};
+use crate::launch::launches::Launches;
+use crate::launch::supervisors;
+use crate::scope::Served;
+use askbox_mailbox::Folder;
+use askbox_mailbox::disk;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_run::attempt::record::Run;
+use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
+use askbox_run::log;
+
+/// How often to look again at an answer that `ask-post --wait` is about to take.
+const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
+
+impl Launches {
+    /// Launches the runs that are allowed, up to `relaunch.max_concurrent`.
+    pub(crate) fn launch(&mut self, served: &Served, dates: &mut Dates) {
+        while self.something_waits() && self.gate_is_open(served, dates) {
+            let Some(_place) = self.places.reserve(served, self.supervisors.live(), &self.ready) else { break };
+            if let Some(run) = self.ready.pop_front() {
+                self.start(served, dates, run);
+                continue;
+            }
+            let Some(workflow) = self.queue.pop() else { return };
+            self.claim_and_start(served, dates, workflow);
+        }
+        if !self.something_waits() {
+            self.gate.rest();
+            self.places.rest();
+        }
+    }
+
+    fn something_waits(&self) -> bool {
+        !(self.ready.is_empty() && self.queue.is_empty())
+    }
+
+    fn gate_is_open(&mut self, served: &Served, dates: &mut Dates) -> bool {
+        match self.gate.check() {
+            LaunchVerdict::Launch => true,
+            LaunchVerdict::Wait => false,
+            LaunchVerdict::WaitForProbe(round) => {
+                // The probe's end is noticed even if another watcher started it.
+                if !self.is_live(&round) {
+                    self.recover(served, dates, &round);
+                    self.gate.recheck_probe_soon();
+                }
+                false
+            }
+        }
+    }
+
+    fn claim_and_start(&mut self, served: &Served, dates: &mut Dates, workflow: WorkflowId) {
+        let answered = served.mailbox.document(Folder::Answered, &workflow);
+        let refusal = match claim::take(&served.mailbox, &served.config, &workflow) {
+            Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(served, dates, *claim),
+            Ok(ClaimAttempt::Refused(refusal)) => refusal,
+            Err(e) => {
+                let pause = pause_after(&e);
+                if !matches!(e, Error::Conflict { .. }) {
+                    dates.look_later(answered, pause);
+                }
+                return;
+            }
+        };
+        match refusal {
+            Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
+            Refusal::MayBeUnfinished(wait) => dates.look_later(answered, wait + Duration::from_millis(50)),
+            Refusal::AwaitedInline(_) => dates.look_later(answered, RECHECK_INLINE_EVERY),
+            // The end of that run puts this answer back into the queue. If the run has already ended, the second look does.
+            Refusal::EarlierRound(round) | Refusal::AskerRuns(round) => {
+                self.recover(served, dates, &round);
+                if !disk::exists(served.mailbox.round(Folder::Running, &round)) {
+                    dates.look_later(answered, Duration::ZERO);
+                } else if round.workflow != workflow {
+                    self.queue.wait_for_run(round, workflow);
+                }
+            }
+        }
+    }
+
+    /// Starts the supervisor of an attempt, as a process that outlives the watcher.
+    fn start(&mut self, served: &Served, dates: &mut Dates, run: Run) {
+        if self.gate.admit(&run) {
+            let spawned = self.supervisors.spawn(served, &run).inspect(|()| supervisors::show(&served.mailbox, &run));
+            self.note_started(served, dates, &run, spawned);
+        } else {
+            self.ready.push_front(run);
+        }
+    }
+
+    /// Starts the supervisor of a new claim while the attempt's record is being written. The supervisor waits for the record.
+    fn start_claimed(&mut self, served: &Served, dates: &mut Dates, claim: Claim<Taken>) {
+        if !served.by_service() {
+            let answered = served.mailbox.document(Folder::Answered, &claim.run.workflow_id);
+            return match claim.put_on_record(&served.mailbox).map(Claim::hand_over) {
+                Ok(run) => self.start(served, dates, run),
+                Err(e) => {
+                    log::error(&e);
+                    dates.look_later(answered, RETRY_AFTER);
+                }
+            };
+        }
+        let run = claim.run.clone();
+        let spawned = self.gate.admit(&run).then(|| self.supervisors.spawn(served, &run));
+        let answered = served.mailbox.document(Folder::Answered, &run.workflow_id);
+        // From now on the supervisor can take the round's lock.
+        let recorded = claim.put_on_record(&served.mailbox).map(Claim::hand_over);
+        match (spawned, recorded.is_ok()) {
+            // A supervisor that finds no record ends at once.
+            (Some(spawned), _) => self.note_started(served, dates, &run, spawned),
+            (None, true) => self.ready.push_front(run),
+            (None, false) => {}
+        }
+        if let Err(e) = recorded {
+            log::error(&e);
+            dates.look_later(answered, RETRY_AFTER);
+        }
+    }
+
+    fn note_started(&mut self, served: &Served, dates: &mut Dates, run: &Run, spawned: Result<()>) {
+        match spawned {
+            Ok(()) => self.supervisors.started(run),
+            Err(e) => {
+                log::error(&e);
+                self.gate.not_started(run);
+                dates.look_later(served.mailbox.round(Folder::Running, &run.round()), RETRY_AFTER);
+            }
+        }
+    }
+}

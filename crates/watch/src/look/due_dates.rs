@@ -1,0 +1,58 @@
+//! Expiries, reminders and retries whose date has come. A timer file is only a hint. The question or the run decides what is really due.
+
+use crate::dates::Dates;
+use crate::launch::launches::Launches;
+use crate::look::events::Events;
+use crate::look::overdue::{self, After};
+use crate::look::questions::Questions;
+use crate::news::courier::Courier;
+use crate::scope::Served;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::due::timers::{self, Due, Timer};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::{read_question, round, time};
+
+/// Handles every timer whose date has come, and removes its file.
+pub(crate) fn handle_due(
+    served: &Served,
+    dates: &mut Dates,
+    launches: &mut Launches,
+    questions: &mut Questions,
+    events: &mut Events,
+    news: &Courier,
+) {
+    while let Some(timer) = dates.pop_due() {
+        let done = match timer.due {
+            Due::Expire => events.expire_after_look(served, dates, questions, news, &timer),
+            Due::Until => events.look_for(served, dates, questions, news, &timer),
+            Due::Remind => remind(served, dates, questions, news, &timer).map(|()| After::Over),
+            Due::Retry => {
+                launches.recover_unless_live(served, dates, &timer.round);
+                Ok(After::Over)
+            }
+        };
+        overdue::end_timer(served, dates, timer, done);
+    }
+}
+
+fn remind(served: &Served, dates: &mut Dates, questions: &mut Questions, news: &Courier, timer: &Timer) -> Result<()> {
+    let document = match read_question::pending(&served.mailbox, &timer.round.workflow) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    if round::of_pending(&served.mailbox, &document.typed)? != timer.round {
+        questions.read(served, dates, news, timer.round.workflow.file_name().as_ref(), true);
+        return Ok(());
+    }
+    audit::record(&served.mailbox, Entry::about_round("reminded", &timer.round).by("timer"));
+    tracing::info!(event = "reminder", workflow = %timer.round.workflow);
+    news.look(&timer.round.workflow);
+    let asked = timers::asked(&served.mailbox, &document.typed);
+    let next = timers::of_question(&document.typed, &timer.round, asked, time::now());
+    for next in next.into_iter().filter(|t| t.due == Due::Remind) {
+        next.arm(&served.mailbox)?;
+        dates.add(next);
+    }
+    Ok(())
+}

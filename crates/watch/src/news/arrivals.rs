@@ -1,0 +1,95 @@
+//! When a target last received something, when that last failed, and when a person last confirmed that something arrived. These are
+//! three small files a target: `news/TARGET.sent.json`, `news/TARGET.failed.json` and `news/TARGET.confirmed.json`. `askbox doctor`
+//! shows them.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::news::message::Message;
+use crate::news::record::NEWS_FOLDER;
+use crate::news::{call, means};
+use askbox_config::{Means, Notify, Target};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Mailbox, disk, document};
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// The kind of event that is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The target took an event.
+    Sent,
+    /// The target could not be reached.
+    Failed,
+    /// A person confirmed that a message arrived: `askbox notify test`.
+    Confirmed,
+}
+
+/// The last time that this happened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Arrival {
+    /// When.
+    pub at: Time,
+    /// The problem, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+fn path(mailbox: &Mailbox, target: &str, kind: Kind) -> PathBuf {
+    let kind = match kind {
+        Kind::Sent => "sent",
+        Kind::Failed => "failed",
+        Kind::Confirmed => "confirmed",
+    };
+    mailbox.root().join(NEWS_FOLDER).join(format!("{target}.{kind}.json"))
+}
+
+/// Records that this happened now.
+///
+/// # Errors
+/// Those of writing the file.
+pub fn note(mailbox: &Mailbox, target: &str, kind: Kind, problem: Option<&str>) -> Result<()> {
+    disk::touch_folder(&mailbox.root().join(NEWS_FOLDER))?;
+    let arrival = Arrival { at: time::now(), problem: problem.map(|problem| askbox_mailbox::text::excerpt(problem, 300)) };
+    disk::replace_unsynced(&path(mailbox, target, kind), &document::to_json(&arrival)?, SystemTime::now())
+}
+
+/// The last time that this happened; `None` if it never did.
+#[must_use]
+pub fn last(mailbox: &Mailbox, target: &str, kind: Kind) -> Option<Arrival> {
+    document::json(&disk::read(&path(mailbox, target, kind), LONGEST).ok()?)
+}
+
+/// Sends a code to a target, and waits until its program has ended.
+///
+/// # Errors
+/// The problem, in the words of the target's program.
+pub fn send_trial(notify: &Notify, name: &str, target: &Target, code: &str) -> Result<()> {
+    let title = format!("askbox test: {code}");
+    let message = Message::plain(name, "test", &title, &format!("Type {code} where `askbox notify test` asks for it."));
+    let (sender, ended) = mpsc::channel();
+    let failed = |problem: String| Error::failed(format!("target {name}: {problem}"), hint(notify, name, target));
+    let started = call::start(means::call(target, &message, &[])?, notify.time_limit.0, move |result| drop(sender.send(result)));
+    started.map_err(|e| if e.is_shortage() { e } else { failed(e.to_string()) })?;
+    let result = ended.recv().unwrap_or_else(|_| Err("could not be waited for".into()));
+    result.map_err(failed)
+}
+
+/// The hint, with the key of the configuration to correct.
+fn hint(notify: &Notify, name: &str, target: &Target) -> String {
+    let key = match target.means() {
+        Some(Means::Exec(command)) if *command == notify.command => "notify.command".to_owned(),
+        Some(Means::Exec(_)) => format!("target.{name}.exec"),
+        Some(Means::Desktop) => {
+            return format!("{} has to be installed and reach your desktop, or take target.{name} away", means::NOTIFIER);
+        }
+        Some(Means::Webhook(_)) => format!("target.{name}.webhook"),
+        Some(Means::Ntfy(_)) | None => format!("target.{name}.ntfy"),
+    };
+    format!("correct {key} in the configuration: askbox doctor --config")
+}

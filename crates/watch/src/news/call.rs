@@ -1,0 +1,168 @@
+//! One attempt to notify a target: a program with its standard input, in a process group of its own. It is killed at the time limit.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::text;
+use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::time;
+
+/// How often to look at a program that this process cannot wait for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The most bytes of a program's output that are kept.
+const SAID: u64 = 2000;
+
+/// The program to run.
+#[derive(Debug, Default)]
+pub(super) struct ProgramCall {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub env: Vec<(&'static str, String)>,
+    /// The standard input of the program.
+    pub input: Vec<u8>,
+    pub errors: Errors,
+}
+
+/// The part of a program's standard error that is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Errors {
+    #[default]
+    Nothing,
+    /// All of it, because the program reports a problem in one line.
+    OneLine,
+    /// The last line, because the program may write anything, without a limit.
+    LastLine,
+}
+
+/// The most programs whose errors are read at the same time, because a child that a program leaves behind may hold them open for ever.
+const MOST_FOLLOWED: usize = 16;
+/// How long to wait for the errors once the program has ended.
+const ERRORS_WITHIN: Duration = Duration::from_millis(300);
+
+static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a program. `ended` is called with the problem, if there was one.
+pub(super) fn start(call: ProgramCall, limit: Duration, ended: impl FnOnce(Result<(), String>) + Send + 'static) -> Result<()> {
+    let shown = call.program.to_string_lossy().into_owned();
+    let thread = Waiting::start()?;
+    let errors = if call.errors == Errors::OneLine { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
+    let follows = call.errors == Errors::LastLine && FOLLOWED.load(Ordering::Relaxed) < MOST_FOLLOWED;
+    let follower = if follows { Some(Waiting::start()?) } else { None };
+    let mut child = Command::new(&call.program)
+        .args(&call.args)
+        .envs(call.env)
+        // With a pipe, the caller would wait for a program that never reads it.
+        .stdin(in_memory(&call.input).io("hold the input of", &shown)?)
+        .stdout(Stdio::null())
+        .stderr(match &errors {
+            Some(file) => file.try_clone().io("hold the errors of", &shown)?.into(),
+            None if follower.is_some() => Stdio::piped(),
+            None => Stdio::null(),
+        })
+        .process_group(0)
+        .spawn()
+        .io("run", &shown)?;
+    let tail = follower.zip(child.stderr.take()).map(|(follower, stderr)| Tail::follow(follower, stderr));
+    thread.run(move || ended(wait(&mut child, limit, errors, tail).map_err(|problem| format!("{shown} {problem}"))));
+    Ok(())
+}
+
+fn wait(child: &mut Child, limit: Duration, errors: Option<File>, tail: Option<Tail>) -> Result<(), String> {
+    let was_killed = !has_ended_within(child, limit);
+    if was_killed {
+        // The process is not reaped yet, so the group is still its own.
+        let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
+    }
+    let status = child.wait().map_err(|e| format!("cannot be waited for: {e}"))?;
+    if was_killed {
+        return Err(format!("was killed after notify.time_limit = {}", time::human(limit)));
+    }
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = Vec::new();
+    if let Some(mut errors) = errors {
+        let _ = errors.rewind().and_then(|()| errors.take(SAID).read_to_end(&mut said));
+    }
+    if let Some(tail) = tail {
+        let said = tail.last_line();
+        return Err(if said.is_empty() { format!("failed: {status}") } else { format!("failed: {status}: {said}") });
+    }
+    let said = text::excerpt(String::from_utf8_lossy(&said).trim(), 200);
+    Err(if said.is_empty() { format!("failed: {status}") } else { format!("failed: {said}") })
+}
+
+/// The end of a program's output. The output is read completely, because a program would block if nobody read it.
+struct Tail {
+    said: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Tail {
+    fn follow(thread: Waiting, mut stderr: ChildStderr) -> Self {
+        FOLLOWED.fetch_add(1, Ordering::Relaxed);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (ends, ended) = mpsc::channel();
+        let kept = Arc::clone(&said);
+        thread.run(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                match stderr.read(&mut bytes) {
+                    Ok(0) => break,
+                    Ok(n) => keep_the_end(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), &bytes[..n]),
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(_) => break,
+                }
+            }
+            FOLLOWED.fetch_sub(1, Ordering::Relaxed);
+            drop(ends);
+        });
+        Self { said, ended }
+    }
+
+    fn last_line(&self) -> String {
+        let _ = self.ended.recv_timeout(ERRORS_WITHIN);
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = String::from_utf8_lossy(&said);
+        said.lines().rev().find(|line| !line.trim().is_empty()).map_or_else(String::new, |line| text::excerpt(line.trim(), 200))
+    }
+}
+
+fn keep_the_end(said: &mut Vec<u8>, more: &[u8]) {
+    said.extend_from_slice(more);
+    let most = usize::try_from(SAID).unwrap_or(usize::MAX);
+    said.drain(..said.len().saturating_sub(most));
+}
+
+/// A file without a name.
+fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn has_ended_within(child: &mut Child, limit: Duration) -> bool {
+    if let Some(process) = ProcessHandle::open(child.id()) {
+        return process.wait_gone(limit);
+    }
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return true;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    false
+}

@@ -1,0 +1,270 @@
+//! The means to notify each kind of target: the program to run, and its input.
+//!
+//! - The operator's program: the event is its last argument and its standard input.
+//! - A notification on this desktop. A later message about the same round replaces the earlier one, if the desktop knows one of the two
+//!   hints that ask for that.
+//! - A request with the event as JSON. It is signed as <https://www.standardwebhooks.com> describes: it has the headers `webhook-id`,
+//!   `webhook-timestamp` and `webhook-signature`. The signature is `v1,` with the base64 of the HMAC-SHA256 over `ID.TIMESTAMP.BODY`.
+//! - A message to a topic of an ntfy server (<https://docs.ntfy.sh/publish/>). All messages of a round have one sequence id, so that a later
+//!   one replaces an earlier one on the phone (servers from version 2.16 on; older ones show both). Up to three buttons answer by a message
+//!   to the topic for replies.
+//!
+//! The last two are requests by `curl`, which knows the system's certificates and proxies. The whole request goes through curl's standard input, as its
+//! configuration, because other users could see a secret among the arguments.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::news::call::{Errors, ProgramCall};
+use crate::news::message::{Message, Urgency};
+use askbox_config::{Means, Target, topic};
+use askbox_mailbox::document;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::platform::means::{DESKTOP, Desktop};
+
+/// The program that notifies a target. `replies` are the texts that buttons answer with.
+pub(super) fn call(target: &Target, message: &Message, replies: &[String]) -> Result<ProgramCall> {
+    match target.means() {
+        Some(Means::Exec(command)) => exec_call(command, message),
+        Some(Means::Desktop) => Ok(desktop_call(message)),
+        Some(Means::Webhook(url)) => webhook_call(url, target, message),
+        Some(Means::Ntfy(url)) => ntfy_call(url, target, message, replies),
+        None => Err(Error::failed("the target says no way to be told", "add exec, desktop, webhook or ntfy to it")),
+    }
+}
+
+fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
+    let (program, args) = command.split_first().map_or((String::new(), Vec::new()), |(program, args)| (program.clone(), args.to_vec()));
+    let about = message.about.as_ref();
+    Ok(ProgramCall {
+        program: program.into(),
+        args: args.into_iter().chain([message.event.to_owned()]).map(Into::into).collect(),
+        env: vec![
+            ("ASKBOX_EVENT", message.event.to_owned()),
+            ("ASKBOX_NEWS_ID", message.id.to_string()),
+            ("ASKBOX_WORKFLOW_ID", about.map(|about| about.workflow_id.to_string()).unwrap_or_default()),
+            ("ASKBOX_QUESTION", about.map_or_else(|| message.title.clone(), |about| about.question.clone())),
+        ],
+        input: document::to_json(message)?,
+        errors: Errors::LastLine,
+    })
+}
+
+/// The program that shows it.
+pub(in crate::news) const NOTIFIER: &str = match DESKTOP {
+    Desktop::NotifySend => "notify-send",
+    Desktop::AppleScript => "osascript",
+};
+
+fn desktop_call(message: &Message) -> ProgramCall {
+    let args = match DESKTOP {
+        Desktop::NotifySend => notify_send(message),
+        Desktop::AppleScript => osascript(message),
+    };
+    ProgramCall {
+        program: NOTIFIER.into(),
+        args: args.into_iter().map(Into::into).collect(),
+        errors: Errors::OneLine,
+        ..ProgramCall::default()
+    }
+}
+
+fn notify_send(message: &Message) -> Vec<String> {
+    let urgency = match message.urgency {
+        Urgency::Low => "low",
+        Urgency::Normal => "normal",
+        Urgency::High => "critical",
+    };
+    // The text is markup, the title is not.
+    let text = message.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let card = message.card;
+    vec![
+        "--app-name=askbox".into(),
+        format!("--urgency={urgency}"),
+        format!("--hint=string:x-dunst-stack-tag:{card}"),
+        format!("--hint=string:x-canonical-private-synchronous:{card}"),
+        "--".into(),
+        message.title.clone(),
+        text,
+    ]
+}
+
+/// The arguments for `osascript`. The texts are arguments of the script, never a part of it.
+fn osascript(message: &Message) -> Vec<String> {
+    let script = ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
+    let script = script.into_iter().flat_map(|line| ["-e".to_owned(), line.to_owned()]);
+    script.chain([message.title.clone(), message.text.clone()]).collect()
+}
+
+fn webhook_call(url: &str, target: &Target, message: &Message) -> Result<ProgramCall> {
+    let body = String::from_utf8(document::to_json(message)?).map_err(|e| Error::failed(e.to_string(), "report this as a bug"))?;
+    let (id, at) = (message.id.to_string(), message.at.timestamp().to_string());
+    let mut headers = vec![("content-type", "application/json".to_owned()), ("webhook-id", id.clone()), ("webhook-timestamp", at.clone())];
+    if let Some(secret) = secret("secret_file", &target.secret_file)? {
+        headers.push(("webhook-signature", format!("v1,{}", sign(&secret, &format!("{id}.{at}.{body}"))?)));
+    }
+    Ok(curl_post(url, &headers, &body))
+}
+
+/// Signs a text. A secret that begins with `whsec_` is base64, as in the standard. Any other is used as it is.
+fn sign(secret: &str, text: &str) -> Result<String> {
+    let key = match secret.strip_prefix("whsec_") {
+        Some(encoded) => {
+            STANDARD.decode(encoded).map_err(|_| Error::invalid("secret_file", "is no base64 after whsec_", "write it anew"))?
+        }
+        None => secret.as_bytes().to_vec(),
+    };
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|e| Error::failed(e.to_string(), "write another secret"))?;
+    mac.update(text.as_bytes());
+    Ok(STANDARD.encode(mac.finalize().into_bytes()))
+}
+
+/// The longest label of a button, in characters.
+const LONGEST_LABEL: usize = 40;
+
+fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) -> Result<ProgramCall> {
+    let (server, topic) = topic(url).ok_or_else(|| Error::invalid("ntfy", "names no topic", "write SERVER/TOPIC"))?;
+    let (priority, tags) = match message.urgency {
+        Urgency::Low => (2, "white_check_mark"),
+        Urgency::Normal => (3, "question"),
+        Urgency::High => (4, "warning"),
+    };
+    let mut body = json!({
+        "topic": topic,
+        "title": message.title,
+        "message": message.text,
+        "priority": priority,
+        "tags": [tags],
+        "sequence_id": message.card.simple().to_string(),
+    });
+    if let Some(open) = &message.open {
+        body["click"] = open.as_str().into();
+    }
+    let labels = message.buttons.iter().map(|label| askbox_mailbox::text::excerpt(label, LONGEST_LABEL));
+    let buttons: Vec<Value> = labels
+        .zip(replies)
+        .map(|(label, reply)| {
+            json!({ "action": "http", "label": label, "url": target.ntfy_replies, "method": "POST", "body": reply, "clear": true })
+        })
+        .collect();
+    if !buttons.is_empty() {
+        body["actions"] = buttons.into();
+    }
+    Ok(curl_post(server, &ntfy_headers(target)?, &body.to_string()))
+}
+
+/// A request that follows the topic for replies, beginning after a message or at a time in seconds since 1970. It goes on until it is
+/// killed or the connection breaks.
+pub(in crate::news) fn follow_topic(target: &Target, since: &str) -> Result<ProgramCall> {
+    let url = format!("{}/json?since={since}", target.ntfy_replies.trim_end_matches('/'));
+    let mut input = curl_options(&url, &ntfy_headers(target)?);
+    // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead.
+    input.push_str("no-buffer\nspeed-limit = 1\nspeed-time = 120\n");
+    Ok(ProgramCall {
+        program: CURL.into(),
+        args: ["--disable", "--config", "-"].map(Into::into).into(),
+        input: input.into_bytes(),
+        errors: Errors::OneLine,
+        ..ProgramCall::default()
+    })
+}
+
+fn ntfy_headers(target: &Target) -> Result<Vec<(&'static str, String)>> {
+    let token = secret("token_file", &target.token_file)?;
+    Ok(token.map(|token| ("authorization", format!("Bearer {token}"))).into_iter().collect())
+}
+
+pub(in crate::news) const CURL: &str = "curl";
+
+/// How long a connection may take, in seconds. The whole call is limited by `notify.time_limit`.
+const CONNECT_SECONDS: u32 = 10;
+/// The longest secret or token, in bytes.
+const LONGEST_SECRET: u64 = 4096;
+
+/// Posts a body.
+fn curl_post(url: &str, headers: &[(&str, String)], body: &str) -> ProgramCall {
+    let mut input = curl_options(url, headers);
+    option_line(&mut input, "data-raw", body);
+    input.push_str("output = \"/dev/null\"\n");
+    ProgramCall {
+        program: CURL.into(),
+        // The first argument keeps curl from reading the user's own configuration.
+        args: ["--disable", "--config", "-"].map(Into::into).into(),
+        input: input.into_bytes(),
+        errors: Errors::OneLine,
+        ..ProgramCall::default()
+    }
+}
+
+/// The options of every request. Any reply but success is a failure. No redirect is allowed, so a redirect is a failure too.
+fn curl_options(url: &str, headers: &[(&str, String)]) -> String {
+    let mut input =
+        format!("silent\nshow-error\nfail\nlocation\nmax-redirs = 0\nproto = \"=http,https\"\nconnect-timeout = {CONNECT_SECONDS}\n");
+    option_line(&mut input, "url", url);
+    for (name, value) in headers {
+        option_line(&mut input, "header", &format!("{name}: {value}"));
+    }
+    input
+}
+
+/// One option of curl's configuration, with its value in quotes.
+fn option_line(input: &mut String, option: &str, value: &str) {
+    let mut quoted = String::new();
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c => quoted.push(c),
+        }
+    }
+    let _ = writeln!(input, "{option} = \"{quoted}\"");
+}
+
+/// The secret or token in a file of the operator's, which this key of the target's section names; `None` if no file is named.
+fn secret(key: &str, file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let text = std::fs::metadata(file).and_then(|m| match m.len() {
+        ..=LONGEST_SECRET => std::fs::read_to_string(file),
+        _ => Err(std::io::Error::other("it is too long for a secret")),
+    });
+    let text = text.map_err(|e| {
+        let hint = format!("{key} in the section of the target names that file: correct it, or write the file");
+        Error::failed(format!("the secret in {} cannot be read: {e}", file.display()), hint)
+    })?;
+    let text = text.trim().to_owned();
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err(Error::invalid("file", "holds no secret", "write the secret into it, on one line").in_file(file));
+    }
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_that_of_the_standards_own_example() {
+        // From the specification and the tests of its reference libraries.
+        let text = "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{\"test\": 2432232314}";
+        let signature = sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", text).unwrap();
+        assert_eq!(signature, "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_value_cannot_end_its_option_and_begin_another_one() {
+        let mut input = String::new();
+        option_line(&mut input, "data-raw", "{\"a\":\"x\\\"y\"}\noutput = \"/etc/passwd\"");
+        assert_eq!(input.lines().count(), 1, "{input}");
+        assert_eq!(input, "data-raw = \"{\\\"a\\\":\\\"x\\\\\\\"y\\\"}\\noutput = \\\"/etc/passwd\\\"\"\n");
+    }
+}

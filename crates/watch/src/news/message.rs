@@ -1,0 +1,210 @@
+//! The message to a target, as words and as JSON. It has the workflow, the project and the beginning of the question, and never its
+//! context or an answer's value.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::news::wanted::Facts;
+use askbox_config::Event;
+use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Time};
+
+/// The most characters of a question in a message.
+const LONGEST_QUESTION: usize = 120;
+const LONGEST_WHY: usize = 200;
+/// The most buttons of a notification.
+pub(super) const MOST_BUTTONS: usize = 3;
+
+/// A message about one round, or about several together. Programs and webhooks get its JSON.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Message {
+    pub schema_version: u32,
+    /// The id. It stays the same when the message is sent again.
+    pub id: Uuid,
+    pub event: &'static str,
+    pub at: Time,
+    pub target: String,
+    /// A heading and a line of text for people.
+    pub title: String,
+    pub text: String,
+    #[serde(flatten)]
+    pub about: Option<About>,
+    /// The number of events that a message about several rounds stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub several: Option<usize>,
+    /// The page that it opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
+    /// The id of the message that it replaces, if the target can do that.
+    #[serde(skip)]
+    pub card: Uuid,
+    #[serde(skip)]
+    pub urgency: Urgency,
+    /// The keys of the options that a button can choose.
+    #[serde(skip)]
+    pub buttons: Vec<String>,
+}
+
+/// The round that a message is about.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct About {
+    pub workflow_id: WorkflowId,
+    pub question_id: QuestionId,
+    pub project: String,
+    pub question: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Time>,
+    /// The reason why the question no longer waits: `answered`, `declined`, `asked back`, `withdrawn`, `expired` and so on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// How much attention a message asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    /// The message only changes an earlier one.
+    Low,
+    Normal,
+    High,
+}
+
+impl Message {
+    /// The message about one event of a round.
+    pub(super) fn of_round(target: &str, (id, card): (Uuid, Uuid), event: Event, facts: &Facts, open: &str) -> Self {
+        let about = About::of_event(event, facts);
+        let workflow = about.workflow_id.as_str();
+        let why = about.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let cost = about.cost_usd.filter(|usd| *usd > 0.0).map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
+        let attempt = about.attempt.unwrap_or_default();
+        let (title, urgency) = match event {
+            Event::Asked => {
+                (if why.is_empty() { format!("{workflow} asks") } else { format!("{workflow} asks again{why}") }, Urgency::Normal)
+            }
+            Event::Approval => {
+                (format!("{workflow} asks for a permission{}{why}", if why.is_empty() { "" } else { " again" }), Urgency::Normal)
+            }
+            Event::Reminder => (format!("{workflow} still waits"), Urgency::Normal),
+            Event::Expiring => {
+                let left = about.expires_at.and_then(|at| (at - time::now()).to_std().ok()).unwrap_or_default();
+                (format!("{workflow} expires in {}", time::human(left)), Urgency::High)
+            }
+            Event::Overdue => (format!("{workflow} is overdue{why}"), Urgency::High),
+            Event::Answered => {
+                let by = about.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+                let through = about.through.as_ref().map(|through| format!(" through {through}")).unwrap_or_default();
+                (format!("{workflow}: {}{by}{through}", about.outcome.unwrap_or("answered")), Urgency::Low)
+            }
+            Event::Delivered => (format!("{workflow}: delivered{cost}{why}"), if why.is_empty() { Urgency::Low } else { Urgency::Normal }),
+            Event::Failed => (format!("{workflow}: attempt {attempt} failed{why}"), Urgency::Low),
+            Event::Parked => (format!("{workflow} needs you: parked{why}"), Urgency::High),
+        };
+        let place = if about.project == "-" { String::new() } else { format!(" · {}", about.project) };
+        let text = format!("{}{place}", about.question);
+        let open =
+            (!open.is_empty()).then(|| open.replace("{workflow}", workflow).replace("{question_id}", &about.question_id.to_string()));
+        let buttons = if event.asks() { buttons(facts) } else { Vec::new() };
+        let (schema_version, at) = (askbox_mailbox::document::SCHEMA_VERSION, time::now());
+        let (event, target, title) = (event.word(), target.to_owned(), text::excerpt(&title, LONGEST_WHY));
+        Self { schema_version, id, event, at, target, title, text, about: Some(about), several: None, open, card, urgency, buttons }
+    }
+
+    /// The message about several events at once.
+    pub(super) fn of_several(target: &str, id: Uuid, events: &[Event], waiting: usize, open: &str) -> Self {
+        let count = |event: Event| events.iter().filter(|e| **e == event).count();
+        let ends = [Event::Delivered, Event::Failed, Event::Parked].map(|event| (count(event), event.word()));
+        let ends: Vec<String> = ends.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let wait = if waiting == 1 { "1 question waits".to_owned() } else { format!("{waiting} questions wait") };
+        let title = format!("{wait} for an answer");
+        let text = if ends.is_empty() { "ask-answer list".to_owned() } else { format!("{}; ask-answer list", ends.join(", ")) };
+        let open = (!open.is_empty()).then(|| open.split('{').next().unwrap_or_default().to_owned());
+        Self {
+            schema_version: askbox_mailbox::document::SCHEMA_VERSION,
+            id,
+            event: "several",
+            at: time::now(),
+            target: target.to_owned(),
+            title,
+            text,
+            about: None,
+            several: Some(events.len()),
+            open,
+            card: id,
+            urgency: Urgency::Normal,
+            buttons: Vec::new(),
+        }
+    }
+
+    /// A message in askbox's own words, such as the code of a test.
+    pub(super) fn plain(target: &str, event: &'static str, title: &str, text: &str) -> Self {
+        let id = Uuid::new_v4();
+        Self {
+            schema_version: askbox_mailbox::document::SCHEMA_VERSION,
+            id,
+            event,
+            at: time::now(),
+            target: target.to_owned(),
+            title: title.to_owned(),
+            text: text.to_owned(),
+            about: None,
+            several: None,
+            open: None,
+            card: id,
+            urgency: Urgency::Normal,
+            buttons: Vec::new(),
+        }
+    }
+}
+
+impl About {
+    fn of_event(event: Event, facts: &Facts) -> Self {
+        let question = &facts.question;
+        let answer = question.answer.as_ref().filter(|_| event == Event::Answered);
+        let closing = question.closed.as_ref().filter(|_| event == Event::Answered && answer.is_none());
+        let run = facts.run.as_ref().filter(|_| matches!(event, Event::Delivered | Event::Failed | Event::Parked));
+        let short = |text: &str| text::excerpt(text, 60);
+        Self {
+            workflow_id: facts.round.workflow.clone(),
+            question_id: facts.round.question,
+            project: question.project(),
+            question: text::excerpt(&question.title(), LONGEST_QUESTION),
+            expires_at: question.asked.expires_at.filter(|_| event.asks()),
+            outcome: answer.map(|answer| answer.word()).or(closing.map(|closing| closing.state.word())),
+            by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
+            through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
+            attempt: run.map(|run| run.attempt),
+            why: run
+                .and_then(|run| run.progress.why.clone())
+                .or_else(|| facts.why_it_waits(event))
+                .map(|why| text::excerpt(&why, LONGEST_WHY)),
+            cost_usd: run.and_then(|run| run.progress.cost_usd),
+        }
+    }
+}
+
+/// The options, if a button can answer: one choice among a few. A button never gives a permission, because the notification does not
+/// show everything that the person would permit.
+fn buttons(facts: &Facts) -> Vec<String> {
+    let question = &facts.question;
+    if question.asked.approval.is_some() || question.is_batch() {
+        return Vec::new();
+    }
+    let kinds: Vec<_> = question.parts().iter().map(|part| (part.kind(), part.options.0.clone())).collect();
+    let keys = match kinds.as_slice() {
+        [(Kind::YesNo, _)] => vec!["yes".to_owned(), "no".to_owned()],
+        [(Kind::Choice, options)] => options.iter().map(|choice| choice.key.clone()).collect(),
+        _ => Vec::new(),
+    };
+    if keys.len() <= MOST_BUTTONS { keys } else { Vec::new() }
+}

@@ -1,0 +1,95 @@
+//! `relaunch approve`: the tool calls that a person has allowed for workflows.
+
+use serde_json::{Value, json};
+
+use askbox_cli::program;
+use askbox_mailbox::documents::workflow::Grant;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::text;
+use askbox_mailbox::time;
+use askbox_mailbox::{Folder, Mailbox, workflows};
+use askbox_run::approval::grants;
+
+/// The number of characters of a hash that are shown.
+const DIGITS: usize = 12;
+
+/// `relaunch approve --list`. Without a mailbox, nothing is allowed.
+pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    let Some(mailbox) = mailbox else {
+        return program::print(if json { "[]\n" } else { "" }).map(|()| 0);
+    };
+    let ids = match only {
+        Some(id) => vec![id.clone()],
+        None => list::workflows(mailbox, Folder::Workflows)?,
+    };
+    let mut found = Vec::new();
+    for id in ids {
+        match grants::of_workflow(mailbox, &id) {
+            Ok(of_it) => found.extend(of_it.into_iter().map(|grant| (id.clone(), grant))),
+            Err(e) if only.is_none() => program::warn(&program::message(&e)),
+            Err(e) => return Err(e),
+        }
+    }
+    if json {
+        return program::print_json(&found.iter().map(|(id, grant)| as_json(id, grant)).collect::<Vec<_>>()).map(|()| 0);
+    }
+    for (id, grant) in &found {
+        program::print(&line(id, grant))?;
+    }
+    if found.is_empty() {
+        program::print("no call is allowed to a workflow beyond the one that was asked about\n")?;
+    }
+    Ok(0)
+}
+
+/// `relaunch approve --revoke`.
+pub fn revoke(mailbox: &Mailbox, id: &WorkflowId, call: Option<&str>, json: bool) -> Result<u8> {
+    if workflows::read(mailbox, id)?.is_none() {
+        return Err(Error::not_found(format!("there is no workflow {id} that has run"), "see: relaunch approve --list"));
+    }
+    let only = call.map(|beginning| the_one(mailbox, id, beginning)).transpose()?;
+    let revoked = grants::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &program::user())?;
+    if json {
+        return program::print_json(&revoked.iter().map(|grant| as_json(id, grant)).collect::<Vec<_>>()).map(|()| 0);
+    }
+    for grant in &revoked {
+        program::print(&format!("revoked    {}", line(id, grant)))?;
+    }
+    if revoked.is_empty() {
+        program::print(&format!("nothing was allowed to {id}\n"))?;
+    }
+    Ok(0)
+}
+
+/// The only call whose hash begins with `beginning`.
+fn the_one(mailbox: &Mailbox, id: &WorkflowId, beginning: &str) -> Result<Grant> {
+    let mut fitting = grants::of_workflow(mailbox, id)?.into_iter().filter(|grant| grant.sha256.to_string().starts_with(beginning));
+    match (fitting.next(), fitting.next()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => {
+            let shown = text::excerpt(beginning, 64);
+            Err(Error::not_found(
+                format!("no call that is allowed to {id} has the hash {shown}"),
+                format!("see: relaunch approve --list {id}"),
+            ))
+        }
+        (Some(_), Some(_)) => Err(Error::usage(format!("several calls that are allowed to {id} begin so"), "write more of the hash")),
+    }
+}
+
+fn line(id: &WorkflowId, grant: &Grant) -> String {
+    let (hash, age) = (grant.sha256.to_string(), time::human(time::since(grant.at)));
+    let hash = hash.get(..DIGITS).unwrap_or(&hash);
+    let (tool, shown, by) = (text::excerpt(&grant.tool, 60), text::excerpt(&grant.shown, 200), text::excerpt(&grant.by, 60));
+    format!("{id}  {hash}  {tool}  {shown}  (by {by}, {age} ago)\n")
+}
+
+fn as_json(id: &WorkflowId, grant: &Grant) -> Value {
+    let mut value = json!(grant);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("workflow_id".into(), json!(id));
+    }
+    value
+}

@@ -1,0 +1,93 @@
+//! Describes one event of a run, for people.
+
+use askbox_agent::events::{Event, EventKind};
+use askbox_cli::program;
+use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::untrusted::Untrusted;
+use askbox_run::view::activity::throttled_by;
+
+/// The format of an event's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// `12:03:44`, in the local time zone: for a person at a terminal.
+    Local,
+    /// RFC 3339, UTC: for output that is kept or read by programs.
+    Utc,
+}
+
+impl Clock {
+    /// The clock for standard output.
+    #[must_use]
+    pub fn of_output() -> Self {
+        if program::prints_to_terminal() { Self::Local } else { Self::Utc }
+    }
+
+    fn tell(self, at: Time) -> String {
+        match self {
+            Self::Local => time::local_clock(at),
+            Self::Utc => time::rfc3339(at),
+        }
+    }
+}
+
+/// The width of the column that says what happened.
+const WHAT: usize = 9;
+
+/// One event as a line such as `12:03:44  tool      Bash  {"command": …}`. Empty for events that only programs need.
+#[must_use]
+pub fn words(event: &Event, clock: Clock) -> String {
+    let at = clock.tell(event.at);
+    let next_line = format!("\n{:1$}", "", at.len() + 2 + WHAT + 1);
+    let cut = |said: &Untrusted| said.excerpt(300);
+    let name = |said: &Untrusted| said.excerpt(120);
+    let lines = |said: &Untrusted| said.printable().trim_end().replace('\n', &next_line);
+    let seconds = |ms: u64| format!("{}.{}s", ms / 1000, ms % 1000 / 100);
+    let (what, said) = match &event.kind {
+        EventKind::Started { session_id, model, resumed, .. } => {
+            let continued = if resumed.is_some() { " (continued)" } else { "" };
+            ("began", format!("session {} {}{continued}", name(session_id), name(model)))
+        }
+        EventKind::Text { text, .. } => ("says", lines(text)),
+        EventKind::Thinking { .. } => ("thinks", String::new()),
+        EventKind::ToolCall { name: tool, input, .. } => ("tool", format!("{}  {}", name(tool), text::excerpt(&input.to_string(), 300))),
+        EventKind::ToolResult { is_error, text, bytes, .. } => {
+            (if *is_error { "error" } else { "output" }, format!("{} ({bytes} bytes)", cut(text)))
+        }
+        EventKind::Throttled { status, retry, delay_ms, error, .. } => {
+            let reason = throttled_by(*status, error);
+            // The reason for the end of an attempt already contains the status.
+            let error = cut(error);
+            let said = match status {
+                Some(_) if !error.contains(&reason) => format!("{reason} {error}"),
+                Some(_) => error,
+                None => reason,
+            };
+            ("throttled", format!("{said}, retry {retry} in {}", seconds(*delay_ms)))
+        }
+        EventKind::Retrying { status, retry, delay_ms, error, .. } => {
+            ("retrying", format!("{status} {}, retry {retry} in {}", cut(error), seconds(*delay_ms)))
+        }
+        EventKind::Silent { seconds } => ("silent", format!("{seconds}s")),
+        EventKind::QuestionPosted { workflow_id, .. } => ("asks", format!("answer it: ask-answer {} ANSWER", cut(workflow_id))),
+        EventKind::Permission { tool, decision, rule, .. } => {
+            let rule = rule.as_ref().map(|rule| format!(" (permitted by: {})", cut(rule))).unwrap_or_default();
+            ("permission", format!("{} {}{rule}", cut(decision), cut(tool)))
+        }
+        EventKind::Interrupted { how, report, session_id, .. } => {
+            let report = report.as_ref().map(|report| format!("{next_line}{}", lines(report))).unwrap_or_default();
+            ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))
+        }
+        EventKind::Result { is_error, text, turns, cost_usd, .. } => {
+            let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
+            (
+                if *is_error { "failed" } else { "result" },
+                format!("{} ({turns} {}{cost})", lines(text), if *turns == 1 { "turn" } else { "turns" }),
+            )
+        }
+        EventKind::Parked { why } => ("parked", cut(why)),
+        EventKind::Note { text } => ("note", cut(text)),
+        EventKind::Generating { .. } | EventKind::Partial { .. } | EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
+    };
+    format!("{at}  {what:<WHAT$}{}{said}\n", if said.is_empty() { "" } else { " " })
+}

@@ -1,0 +1,112 @@
+//! `relaunch logs` and `relaunch events`: the events of a workflow's newest run, over all its attempts, as text or as JSON Lines. Every
+//! event is printed once. If an answer waits for its run, following begins with that run. Following ends with the run.
+
+use std::time::Duration;
+
+use crate::relaunch::event_words::{Clock, words};
+use crate::relaunch::hold_queue;
+use askbox_agent::events::Event;
+use askbox_cli::hangup::on_hangup;
+use askbox_cli::program;
+use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Folder, Mailbox, round};
+use askbox_run::attempt::record;
+use askbox_run::view::tail::{Next, RoundEvents};
+
+/// The maximum time between two looks for a run's record. No file event reports a new record.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// The format of printed events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum As {
+    /// In words.
+    Words,
+    /// As they are stored in `events.jsonl`.
+    Json,
+    /// As they are stored, with the text that is being generated.
+    JsonWithPartialText,
+}
+
+/// Prints the events with a `seq` greater than `since`. With `follow`, goes on until the run ends.
+pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, since: u64, how: As) -> Result<u8> {
+    // The program ends when the reader goes away, even while there is nothing to write.
+    let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
+    let round = if follow { to_follow(mailbox, workflow)? } else { newest(mailbox, workflow)? };
+    let mut events = RoundEvents::new(mailbox, round, follow);
+    if how == As::JsonWithPartialText {
+        events = events.with_partial_text();
+    }
+    let json = how != As::Words;
+    let clock = Clock::of_output();
+    loop {
+        // `goes_on` is checked before the events are read, so that the last look reads the last events.
+        let goes_on = follow && events.goes_on()?;
+        loop {
+            match events.read()? {
+                Next::Event(_, event) if event.seq <= since => {}
+                Next::Event(line, _) if json => program::print_json_text(&line)?,
+                Next::Event(_, event) => program::print(&words(&event, clock))?,
+                Next::Attempt(n) if !json => program::print(&format!("-- attempt {n}\n"))?,
+                Next::Attempt(_) => {}
+                Next::Nothing => break,
+            }
+        }
+        if !goes_on {
+            return Ok(0);
+        }
+        events.wait();
+    }
+}
+
+/// The round to follow. If an answer waits for its run, this waits until the run is on record.
+fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let running = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
+    let mut is_told = false;
+    loop {
+        let rounds = round::of_workflow(mailbox, workflow);
+        let in_folder = |folder| rounds.iter().rfind(|found| found.folder == folder).map(|found| &found.id);
+        match (in_folder(Folder::Running), in_folder(Folder::Answered)) {
+            (Some(claimed), _) if record::latest(mailbox, claimed)?.is_some() => return Ok(claimed.clone()),
+            (None, None) => return newest(mailbox, workflow),
+            _ if !std::mem::replace(&mut is_told, true) => tell_who_launches(mailbox, workflow)?,
+            _ => match &running {
+                Some(running) => running.wait(LOOK_EVERY),
+                None => std::thread::sleep(LOOK_EVERY),
+            },
+        }
+    }
+}
+
+/// Warns if nothing will launch the run that the command waits for.
+fn tell_who_launches(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
+    hold_queue::warn(mailbox);
+    if !presence::anybody(mailbox)? {
+        program::warn(&format!(
+            "{workflow} is answered, but no watcher is running to launch its agent: relaunch watch, or once: relaunch {workflow}"
+        ));
+    }
+    Ok(())
+}
+
+/// The workflow's newest round that has a run.
+fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+    let mut rounds = round::of_workflow(mailbox, workflow);
+    while let Some(found) = rounds.pop() {
+        if record::latest(mailbox, &found.id)?.is_some() {
+            return Ok(found.id);
+        }
+    }
+    Err(Error::not_found(format!("{workflow} has no run"), format!("see where it stands: relaunch status {workflow}")))
+}
+
+/// After a stopped run, the program ends once the reader has taken nothing for this long.
+pub(in crate::relaunch) const STUCK_READER_LIMIT: Duration = Duration::from_secs(5);
+
+/// Prints one event. An error means that the reader is gone.
+pub(in crate::relaunch) fn print_event(line: &str, event: &Event, json: bool, clock: Clock) -> Result<()> {
+    let written = if json { program::write_json(line) } else { program::write(&words(event, clock)) };
+    written.io("write to", "standard output")
+}

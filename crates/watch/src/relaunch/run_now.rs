@@ -1,0 +1,112 @@
+//! `relaunch ID`, `relaunch run` and `relaunch retry`: one run that this process supervises and whose events it prints.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::relaunch::{foreground, refusals};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Folder, Mailbox, pause};
+use askbox_run::attempt::record::Run;
+use askbox_run::money::day::DayBudget;
+use askbox_run::on_demand::{self, RunNow};
+use askbox_run::recovery;
+use askbox_run::task::{self, Task};
+
+/// `relaunch ID`: claims the answer and runs it, or continues a run that was stopped.
+pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
+    let config = context.config()?;
+    match on_demand::run_now(mailbox, &config, workflow)? {
+        RunNow::Supervise(attempt) => foreground::run(mailbox, config, attempt, json),
+        RunNow::Delivered => Ok(0),
+        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
+    }
+}
+
+/// `relaunch retry ID`.
+pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
+    if recovery::take_from_quarantine(mailbox, workflow)? {
+        return run_now(mailbox, context, workflow, json);
+    }
+    let config = context.config()?;
+    DayBudget::check(mailbox, &config)?;
+    let run = recovery::retry(mailbox, &config, workflow)?;
+    foreground::run(mailbox, config, (&run).into(), json)
+}
+
+/// `relaunch retry --all`: retries every parked round. If a watcher runs, it launches them as its limits allow. Otherwise each one runs in
+/// this process, one after the other. Returns 1 if one of them did not go on or did not end well.
+pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
+    let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).map(|round| round.workflow).collect();
+    parked.sort();
+    parked.dedup();
+    if parked.is_empty() {
+        return program::print(if json { "" } else { "nothing is parked\n" }).map(|()| 0);
+    }
+    let has_watcher = presence::anybody(mailbox)?;
+    let mut status = 0;
+    for workflow in parked {
+        let retried = match has_watcher {
+            true => {
+                context.loaded().and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow)).and_then(|run| said(&run, json))
+            }
+            false => retry(mailbox, context, &workflow, json),
+        };
+        status = status.max(retried.unwrap_or_else(|e| {
+            program::complain(&e);
+            1
+        }));
+    }
+    Ok(status)
+}
+
+fn said(run: &Run, json: bool) -> Result<u8> {
+    let (workflow, attempt) = (&run.workflow_id, run.attempt);
+    if json {
+        program::print_json(&json!({"workflow_id": workflow, "question_id": run.question_id, "attempt": attempt}))?;
+    } else {
+        program::print(&format!("{workflow}: the watcher launches attempt {attempt}\n"))?;
+    }
+    Ok(0)
+}
+
+/// `relaunch run FILE`, `relaunch run --prompt TEXT`.
+pub fn run_prompt(
+    mailbox: &Mailbox,
+    context: &Context,
+    file: Option<&Path>,
+    prompt: Option<String>,
+    workflow: Option<WorkflowId>,
+    json: bool,
+) -> Result<u8> {
+    pause::check(mailbox)?;
+    let config = context.config()?;
+    DayBudget::check(mailbox, &config)?;
+    let prompt = match (file, prompt) {
+        (None, Some(prompt)) => prompt,
+        (Some(file), None) => read_prompt(file)?,
+        _ => return Err(Error::usage("the agent has no prompt", "relaunch run FILE.md, or relaunch run --prompt TEXT")),
+    };
+    let task = Task {
+        cwd: std::env::current_dir().ok(),
+        parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
+        ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
+    };
+    let run = task::begin(mailbox, &config, task)?;
+    foreground::run(mailbox, config, (&run).into(), json)
+}
+
+fn read_prompt(file: &Path) -> Result<String> {
+    let bytes = program::read_input(file, task::MAX_PROMPT as u64)?;
+    String::from_utf8(bytes).map_err(|e| {
+        let problem = format!("is not valid UTF-8 (byte {})", e.utf8_error().valid_up_to());
+        Error::invalid("prompt", problem, "save it as UTF-8").in_file(file)
+    })
+}

@@ -1,0 +1,185 @@
+//! `relaunch spawn` and `relaunch resume`: an agent calls them in its Bash tool to start another agent and to get its result.
+//!
+//! Standard output holds exactly one of these: the other agent's final text, a signal on a line of its own, or one line that says
+//! how the other agent ended without a result.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::tree_driver::TreeDriver;
+use askbox_agent::chain_signals::{Signal, quoted};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::document;
+use askbox_mailbox::documents::awaited::{End, Ended, Join};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::text;
+use askbox_mailbox::time;
+use askbox_mailbox::who::asked_within;
+use askbox_mailbox::{Mailbox, pause};
+use askbox_run::chain::in_turn::{self, InTurn};
+use askbox_run::chain::progress::{self, Progress, Resumed};
+use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
+use askbox_run::log;
+use askbox_run::process::launch::BASH_TIMEOUT;
+use askbox_run::task::MAX_PROMPT;
+
+/// The longest default wait. Claude Code's Bash tool allows a command ten minutes at most.
+const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
+/// The default timeout of Claude Code's Bash tool.
+const DEFAULT_BASH_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The arguments of `relaunch spawn`.
+#[derive(Debug, Default)]
+pub struct Spawn {
+    /// The file with the instructions, or `-` for a prompt on standard input.
+    pub file: Option<PathBuf>,
+    /// The prompt itself.
+    pub prompt: Option<String>,
+    /// The name of a defined agent.
+    pub agent: Option<String>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// How long to wait, such as `2m`.
+    pub timeout: Option<String>,
+    /// Print the child's id and do not wait.
+    pub background: bool,
+    /// Wake the parent as soon as this child has ended, without waiting for its other children.
+    pub join_any: bool,
+    /// The child's id.
+    pub workflow: Option<WorkflowId>,
+}
+
+/// `relaunch spawn`.
+pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> Result<u8> {
+    let config = context.config()?;
+    let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
+    let request = SpawnRequest {
+        caller: caller(mailbox)?,
+        instructions: instructions(args.file, args.prompt)?,
+        agent: args.agent,
+        model: args.model,
+        join: if args.join_any { Join::Any } else { Join::All },
+        workflow: args.workflow,
+        folder: std::env::current_dir().ok(),
+    };
+    log::warnings_to_stderr(config.log.format);
+    let mut spawned = spawn::spawn(mailbox, &config, request)?;
+    if let Some(e) = spawned.start_failed.take() {
+        program::complain(&e);
+    }
+    if args.background {
+        program::print_value(spawned.child.as_str())?;
+        spawned.answered()?;
+        return Ok(0);
+    }
+    if pause::held(mailbox).is_some() {
+        // The child is launched once the queue goes on. The caller is woken when the child has ended.
+        print_signal(&Signal::PendStarted(spawned.child.clone()))?;
+        spawned.answered()?;
+        return Ok(0);
+    }
+    let _driven = TreeDriver::start(mailbox, &config, &spawned.child).inspect_err(program::complain).ok();
+    match spawned.wait(deadline)? {
+        Progress::Ended(ended) => {
+            spawned.tell(&ended, || print(&ended, json))?;
+            Ok(exit_status(&ended))
+        }
+        Progress::Asking | Progress::StillWorking => {
+            print_signal(&Signal::PendStarted(spawned.child.clone()))?;
+            // If this process is killed before the next line, a repeated call finds the same child and prints the same again.
+            spawned.answered()?;
+            Ok(0)
+        }
+    }
+}
+
+/// `relaunch resume ID`.
+pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    let config = context.config()?;
+    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
+    log::warnings_to_stderr(config.log.format);
+    match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow))? {
+        Resumed::Ended(ended) => {
+            // A parent that gets the result here does not have to be woken for it.
+            let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
+            in_turn::tell(wait, &ended, || print(&ended, json))?;
+            Ok(exit_status(&ended))
+        }
+        Resumed::WaitsAgain => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
+        Resumed::Ongoing => print_signal(&Signal::PendOngoing).map(|()| 0),
+    }
+}
+
+/// The run of askbox that called this program, if any. Only the workflow of that run can be woken.
+///
+/// # Errors
+/// [`Error::Failed`] if the environment names a run but does not prove it. The caller does not expect a child without a parent.
+fn caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
+    let said = said_caller()?;
+    let proven = proven_caller(mailbox)?;
+    match said {
+        Some(Caller { run, .. }) if proven.is_none() => Err(Error::failed(
+            format!("$ASKBOX_RUN says that this runs within {}, and $ASKBOX_NONCE does not prove it", text::excerpt(&run, 200)),
+            "start it in the agent's own shell; outside of a run: unset ASKBOX_RUN ASKBOX_WORKFLOW_ID",
+        )),
+        _ => Ok(proven),
+    }
+}
+
+/// The run that the environment names, if the environment proves it.
+pub(super) fn proven_caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
+    let (Some(caller), Some(run)) = (said_caller()?, program::this_run()) else { return Ok(None) };
+    Ok(asked_within::session(mailbox, &run)?.map(|_| caller))
+}
+
+fn said_caller() -> Result<Option<Caller>> {
+    let Some(workflow) = program::workflow_from_env("ASKBOX_WORKFLOW_ID")? else { return Ok(None) };
+    let run = program::env("ASKBOX_RUN").filter(|run| run.starts_with(&format!("{workflow}/")));
+    Ok(run.map(|run| Caller { workflow, run }))
+}
+
+fn instructions(file: Option<PathBuf>, prompt: Option<String>) -> Result<Instructions> {
+    match (file, prompt) {
+        (None, Some(prompt)) => Ok(Instructions::Prompt(prompt)),
+        (Some(file), None) if file == Path::new("-") => program::read_stdin_text(MAX_PROMPT as u64).map(Instructions::Prompt),
+        (Some(file), None) => Ok(Instructions::File(file)),
+        _ => Err(Error::usage("the child has no instructions", "relaunch spawn FILE.md, or relaunch spawn --prompt TEXT")),
+    }
+}
+
+/// How long to wait: `--timeout`, else nine tenths of the time that the Bash tool around this call gives it, else `otherwise`.
+pub(super) fn wait_limit(given: Option<&str>, otherwise: Duration) -> Result<Duration> {
+    if let Some(given) = given {
+        return time::parse_duration(given, "timeout").map_err(|e| program::of_flag("--timeout", e));
+    }
+    let configured = program::env(BASH_TIMEOUT).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+    let bash = configured.or_else(|| program::env("CLAUDECODE").map(|_| DEFAULT_BASH_TIMEOUT));
+    Ok(bash.map_or(otherwise, |limit| (limit / 10 * 9).min(MAX_WAIT)))
+}
+
+fn print_signal(signal: &Signal) -> Result<()> {
+    program::print(&format!("{signal}\n"))
+}
+
+/// Prints how a workflow ended. A closed pipe is an error here, because the reader was not told.
+pub(super) fn print(ended: &Ended, json: bool) -> Result<()> {
+    let written = if json {
+        program::write_json(&String::from_utf8_lossy(&document::to_json(ended)?))
+    } else if ended.end == End::Finished {
+        program::write_exactly(&format!("{}\n", quoted(&ended.text)))
+    } else if ended.cut {
+        let had = if ended.text.trim().is_empty() { " nothing".into() } else { format!("\n{}", quoted(&ended.text)) };
+        let (end, id) = (ended.end.word(), &ended.workflow_id);
+        program::write_exactly(&format!("{end} ({id}): cut off at its limit of turns, not finished. What it had written:{had}\n"))
+    } else {
+        program::write(&format!("{} ({}): {}\n", ended.end.word(), ended.workflow_id, text::one_line(&ended.text)))
+    };
+    written.map_err(|e| {
+        Error::failed(format!("cannot write to standard output: {e}"), format!("print it again: relaunch resume {}", ended.workflow_id))
+    })
+}
+
+pub(super) fn exit_status(ended: &Ended) -> u8 {
+    u8::from(ended.end != End::Finished)
+}

@@ -1,0 +1,283 @@
+//! `relaunch status`: a table, or JSON Lines. With `-f` it is kept up to date, `--all` shows every workflow that the mailbox knows, the
+//! newest first, one line each, and `--summary` shows numbers. The queue's state is the reason why answered workflows wait.
+
+use std::collections::HashMap;
+
+use crate::relaunch::hold_queue;
+use crate::report::summary::{self, Queue, QueueState};
+use askbox_cli::program::{self, Context};
+use askbox_cli::terminal::live_view::{self, Picture};
+use askbox_cli::terminal::{columns, fitted, screen};
+use askbox_config as config;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::{known_workflows, list};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Mailbox, text};
+use askbox_run::view::activity::Refused;
+use askbox_run::view::status::{self, Standing, Status, View};
+
+/// Prints one workflow, or all workflows that are not over.
+pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    let found = look(mailbox, context, workflow)?;
+    if !json {
+        hold_queue::warn(mailbox);
+    }
+    if json {
+        found.iter().try_for_each(program::print_json)?;
+    } else {
+        program::print(&words(&found, context, workflow.is_some()))?;
+    }
+    Ok(0)
+}
+
+/// The workflows to show.
+fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
+    let mut found = match workflow {
+        Some(workflow) => vec![status::of_workflow(mailbox, workflow)?],
+        None => status::open(mailbox)?,
+    };
+    explain(mailbox, context, found.iter_mut())?;
+    Ok(found)
+}
+
+/// The workflows in words: one with its details if `one`, otherwise a table.
+fn words(found: &[Status], context: &Context, one: bool) -> String {
+    match found {
+        [status] if one => fitted::paragraphs(&details(status, context), value_of_details),
+        [] => "nothing is open\n".into(),
+        all => fitted::rows(&table(all)),
+    }
+}
+
+/// The time since the round entered its state.
+fn age(status: &Status) -> String {
+    status.since.map(|t| time::human(time::since(t))).unwrap_or_default()
+}
+
+fn table(all: &[Status]) -> String {
+    let width = all.iter().map(|s| s.workflow_id.as_str().len()).max().unwrap_or(0).clamp(8, 44);
+    let mut out = format!("{:<width$}  {:<11}  {:>8}  {}\n", "WORKFLOW", "STATE", "AGE", "QUESTION");
+    for status in all {
+        let why = status.why.as_ref().map(|w| format!("  ({})", text::excerpt(w, 60))).unwrap_or_default();
+        out.push_str(&format!(
+            "{:<width$}  {:<11}  {:>8}  {}{why}\n",
+            status.workflow_id,
+            status.state.word(),
+            age(status),
+            text::excerpt(&status.question, 60)
+        ));
+        if let Some(live) = &status.live {
+            out.push_str(&format!("{:<width$}  {}", "", live.words));
+            out.push_str(&if live.turns > 0 { format!(", {}", took(live)) } else { String::new() });
+            out.push_str(&if live.last_words.is_empty() { "\n".into() } else { format!(": {}\n", text::excerpt(&live.last_words, 80)) });
+        }
+    }
+    out
+}
+
+/// A run's turns, tokens and cost: `3 turns, 12.3k tokens, $0.0450`.
+pub fn took(live: &View) -> String {
+    let tokens = live.tokens;
+    let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
+    let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };
+    let turns = if live.turns == 1 { "turn" } else { "turns" };
+    format!("{} {turns}, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
+}
+
+/// Names a tool call that was refused, and the line of the configuration that would permit it.
+fn refused_in_words(refused: &Refused, context: &Context) -> String {
+    let calls =
+        if refused.calls == 1 { "1 call that nobody had permitted" } else { &format!("{} calls that nobody had permitted", refused.calls) };
+    if refused.rules.is_empty() {
+        return calls.to_owned();
+    }
+    let Ok((name, runner)) = context.loaded().and_then(|loaded| loaded.config.runner(None)) else { return calls.to_owned() };
+    let asked = refused.rules.iter().map(|rule| rule.excerpt(80));
+    let rules: Vec<_> = runner.allowed_tools.iter().cloned().chain(asked).map(|rule| format!("{rule:?}")).collect();
+    let file = config::location().map(|path| path.display().to_string()).unwrap_or_default();
+    let permit = format!("{calls}; to permit them, in {file}:\n[runner.{name}]\nallowed_tools = [{}]", rules.join(", "));
+    let ask: Vec<_> = refused.rules.iter().map(|rule| format!("{:?}", rule.excerpt(80))).collect();
+    format!("{permit}\nor, to be asked about each of them:\n[approvals]\nask = [{}]", ask.join(", "))
+}
+
+/// The position in a line of details where the value begins. `None` for the lines of a configuration, which stay as they are: people copy
+/// them.
+fn value_of_details(line: &str) -> Option<usize> {
+    (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11)
+}
+
+fn details(status: &Status, context: &Context) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|v| !v.is_empty()) {
+            out.push_str(&format!("{name:<10} {}\n", text::printable(&value).replace('\n', "\n           ")));
+        }
+    };
+    line("workflow", Some(status.workflow_id.to_string()));
+    line("state", Some(format!("{} {}", status.state.word(), status.since.map(|_| format!("for {}", age(status))).unwrap_or_default())));
+    line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
+    line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
+    line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
+    line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(|refusals| refused_in_words(refusals, context)));
+    line("round", status.question_id.map(|q| q.to_string()));
+    line("question", Some(status.question.clone()));
+    line("asked by", status.asked_by.clone());
+    line("attempt", status.attempt.map(|a| a.to_string()));
+    line("session", status.session_id.map(|s| s.to_string()));
+    line("retry at", status.retry_at.map(fitted::moment));
+    line("why", status.why.clone());
+    line("to do", status.todo.clone());
+    line("cost", status.cost_usd.map(|c| format!("${c:.4}")));
+    line("result", status.result.clone());
+    out
+}
+
+struct Table<'a> {
+    mailbox: &'a Mailbox,
+    context: &'a Context,
+    workflow: Option<&'a WorkflowId>,
+}
+
+impl Picture for Table<'_> {
+    type Row = Status;
+
+    fn for_programs(&self) -> String {
+        match self.workflow {
+            Some(id) => format!("relaunch status -f {id} --json, or relaunch events -f {id}"),
+            None => "relaunch status -f --json".to_owned(),
+        }
+    }
+
+    fn look(&self) -> Result<Vec<Status>> {
+        // The operator may have changed the configuration since the last look.
+        self.context.reload();
+        look(self.mailbox, self.context, self.workflow)
+    }
+
+    fn gone(&self, workflow: &WorkflowId) -> Result<Status> {
+        status::of_workflow(self.mailbox, workflow)
+    }
+
+    fn words(&self, found: &[Status], _: Option<usize>) -> String {
+        words(found, self.context, self.workflow.is_some())
+    }
+
+    fn status(row: &Status) -> &Status {
+        row
+    }
+
+    fn is_same(one: &Status, other: &Status) -> bool {
+        live_view::is_same(one, other)
+    }
+}
+
+/// Shows one workflow, or all workflows that are not over, until Ctrl-C.
+pub fn follow(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
+    live_view::follow(mailbox, &Table { mailbox, context, workflow }, json)
+}
+
+/// The width of the id column. A longer id moves the rest of its line to the right.
+const ID_WIDTH: usize = 24;
+
+/// Prints each workflow as soon as it is read, because there may be a million of them. Only the workflows that are not over are in memory
+/// together.
+pub fn show_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+    let mut open: HashMap<WorkflowId, Status> =
+        look(mailbox, context, None)?.into_iter().map(|status| (status.workflow_id.clone(), status)).collect();
+    let (columns, mut is_first) = (screen::columns(), true);
+    for workflow in known_workflows::newest_first(mailbox) {
+        let workflow = workflow?;
+        let status = open.remove(&workflow).unwrap_or_else(|| {
+            let rounds: Vec<RoundId> = list::rounds_of(mailbox, &workflow).collect();
+            status::of_closed(mailbox, &workflow, &rounds)
+        });
+        if json {
+            program::print_json(&status)?;
+            continue;
+        }
+        if std::mem::take(&mut is_first) {
+            program::print(&short_line(["WORKFLOW", "STATE", "AGE", "QUESTION"], columns))?;
+        }
+        let why = status.why.as_ref().map_or_else(String::new, |why| format!("  ({})", text::one_line(why)));
+        let question = text::one_line(&status.question) + &why;
+        program::print(&short_line([status.workflow_id.as_str(), status.state.word(), &age(&status), &question], columns))?;
+    }
+    if is_first && !json {
+        program::print("there is no workflow\n")?;
+    }
+    Ok(0)
+}
+
+/// One line of the list, cut to the terminal's width on a terminal.
+fn short_line([id, state, age, question]: [&str; 4], columns: Option<usize>) -> String {
+    let line = format!("{id:<ID_WIDTH$}  {state:<11}  {age:>8}  {question}");
+    columns.map_or_else(|| line.trim_end().to_owned(), |columns| columns::cut(line.trim_end(), columns)) + "\n"
+}
+
+/// Prints the summary in numbers.
+pub fn show_summary(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+    let summary = summary::sum_up(mailbox, &context.loaded()?.config)?;
+    if json {
+        program::print_json(&summary)?;
+        return Ok(0);
+    }
+    let mut out = String::new();
+    let rounds: Vec<String> = summary.rounds.iter().filter(|(_, n)| **n > 0).map(|(state, n)| format!("{n} {state}")).collect();
+    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<10} {value}\n"));
+    line("rounds", if rounds.is_empty() { "none is open".into() } else { rounds.join(", ") });
+    if let Some(at) = summary.oldest_pending_at {
+        line("oldest", format!("waits for {}", time::human(time::since(at))));
+    }
+    line("queue", in_words(&summary.queue, fitted::moment));
+    let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
+    line("today", format!("${:.4}{limit}", summary.spent_today_usd));
+    line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
+    program::print(&out)?;
+    Ok(0)
+}
+
+fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
+    let until = queue.until.map(|at| format!(" until {}", moment(at))).unwrap_or_default();
+    let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+    format!("{}{until}{why}", queue.state.word())
+}
+
+/// If nothing is launched, adds the reason to every workflow that waits for a launch: the configuration cannot be read, or the queue is
+/// paused.
+pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+    let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state)).collect();
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let loaded = match context.loaded() {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            waiting.iter_mut().for_each(|status| without_configuration(status, &error));
+            return Ok(());
+        }
+    };
+    waiting.retain(|status| matches!(status.state, Standing::Answered | Standing::Queued));
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let queue = summary::queue(mailbox, &loaded.config)?;
+    if queue.state != QueueState::Open {
+        for status in waiting {
+            status.retry_at = queue.until;
+            status.why = Some(format!("the queue is {}", in_words(&queue, time::rfc3339)));
+        }
+    }
+    Ok(())
+}
+
+fn waits_for_launch(state: Standing) -> bool {
+    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
+}
+
+/// Every supervisor reads the configuration, and ends if it cannot be read.
+fn without_configuration(status: &mut Status, error: &Error) {
+    let broken = format!("no agent is launched, because the configuration cannot be read: {error}");
+    status.why = Some(status.why.iter().cloned().chain([broken]).collect::<Vec<_>>().join("; "));
+    status.todo = Some(format!("{}; to see whether all is well then: askbox doctor", error.hint()));
+}

@@ -1,0 +1,54 @@
+//! `relaunch prompt ID`: claims the answer and prints the resume prompt, for a main agent that starts its own subagent. `relaunch done ID`:
+//! for a main agent that has already given the answer to a process of its own.
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::relaunch::refusals;
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_run::claim::{self, ClaimAttempt};
+use askbox_run::prompt::message;
+
+/// `relaunch done ID`: the caller has passed the answer to a process of its own. Closes the round as delivered, and launches nothing.
+pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let policy = context.loaded()?.config.answers.policy();
+    let claim = match claim::for_main_agent(mailbox, workflow, &policy)? {
+        ClaimAttempt::Claimed(claim) => claim,
+        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+    };
+    let question_id = claim.run.question_id;
+    claim.delivered(mailbox, "relaunch done")?;
+    if json {
+        program::print_json(&json!({"state": "delivered", "workflow_id": workflow, "question_id": question_id}))?;
+    } else {
+        program::print(&format!("{workflow}: its answer counts as delivered; no agent is started\n"))?;
+    }
+    Ok(0)
+}
+
+#[derive(Serialize)]
+struct Prompt<'a> {
+    workflow_id: &'a WorkflowId,
+    question_id: QuestionId,
+    prompt: &'a str,
+}
+
+/// Prints the prompt. The round is delivered once it is printed.
+pub fn print_prompt(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+    let config = context.config()?;
+    let claim = match claim::for_main_agent(mailbox, workflow, &config.answers.policy())? {
+        ClaimAttempt::Claimed(claim) => claim,
+        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+    };
+    let text = message::first_message(mailbox, &config, &claim.document.typed, &claim.run)?;
+    if json {
+        program::print_json(&Prompt { workflow_id: workflow, question_id: claim.run.question_id, prompt: &text })?;
+    } else {
+        program::print_value(text.trim_end())?;
+    }
+    claim.delivered(mailbox, "relaunch prompt")?;
+    Ok(0)
+}

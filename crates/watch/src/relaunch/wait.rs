@@ -1,0 +1,82 @@
+//! `relaunch wait`: waits for the end of a workflow, and launches nothing.
+
+use std::time::{Duration, Instant};
+
+use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, wait_limit};
+use askbox_config::LogFormat;
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Folder, Mailbox, round};
+use askbox_run::attempt::record;
+use askbox_run::chain::in_turn::{self, InTurn};
+use askbox_run::chain::outcome::{self, OwnState};
+use askbox_run::chain::progress;
+use askbox_run::log;
+use askbox_run::view::status;
+
+/// The longest default wait, outside an agent's Bash tool.
+const MAX_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Waits until the workflow has ended, and prints how it ended.
+///
+/// # Errors
+/// [`Error::Waiting`] if the time is over first, [`Error::NotFound`] if nothing is known about the workflow.
+pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
+    if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
+        return Err(status::unknown(mailbox, workflow));
+    }
+    log::warnings_to_stderr(LogFormat::default());
+    let mut told = None;
+    let mut tell = |asks: bool| -> Result<()> {
+        let now = what_it_waits_for(mailbox, workflow, asks)?;
+        if told.as_ref() != Some(&now) {
+            if let Some(now) = &now {
+                tracing::warn!("{now}");
+            }
+            told = Some(now);
+        }
+        Ok(())
+    };
+    let Some(ended) = progress::wait_for_end(mailbox, workflow, deadline, &mut tell)? else {
+        let state = status::of_workflow(mailbox, workflow)?.state;
+        let message = format!("the time is over, and {workflow} has not ended: it is {}", state.word());
+        let hint = match what_it_waits_for(mailbox, workflow, outcome::tree_state(mailbox, workflow)? == outcome::TreeState::Asking)? {
+            Some(why) => why,
+            None => format!("wait again: relaunch wait {workflow}"),
+        };
+        return Err(Error::Waiting { message, hint });
+    };
+    // A parent that gets the result here does not have to be woken for it.
+    let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
+    in_turn::tell(wait, &ended, || print(&ended, json))?;
+    Ok(exit_status(&ended))
+}
+
+/// Says what somebody must do before the workflow can end, if that is known.
+fn what_it_waits_for(mailbox: &Mailbox, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
+    if asks {
+        return Ok(Some(format!(
+            "{workflow}, or a workflow below it, waits for an answer, a person or an event; see for which: askbox tree {workflow}"
+        )));
+    }
+    if presence::anybody(mailbox)? || has_live_run(mailbox)? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "no watcher runs, so nothing launches what {workflow} needs: start `relaunch watch`, or run relaunch resume {workflow}"
+    )))
+}
+
+/// True if a process supervises any run of the mailbox.
+fn has_live_run(mailbox: &Mailbox) -> Result<bool> {
+    for round in list::round_names(mailbox, Folder::Running) {
+        if Lock::is_held(&record::lock_path(mailbox, &round))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,131 @@
+//! The one check before all routing. It checks the host, then the session, and for a form its origin and its token. Headers that another
+//! server adds about a request's way (`X-Forwarded-…`, `Forwarded`) are never read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Form;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, FromRequest, Request, State};
+use axum::http::header::{self, HeaderMap};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::gate::{Host, Posted, SignedIn, cookie};
+use crate::listen::Caller;
+use crate::reply::{self, plain};
+use crate::site::Site;
+
+/// The maximum time that a browser may take to send a form.
+const FORM_WITHIN: Duration = Duration::from_secs(30);
+
+/// Lets a request pass, or refuses it. Every reply gets the headers that protect it.
+pub async fn check(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = match admit(&site, request).await {
+        Ok(request) => next.run(request).await,
+        Err(refused) => *refused,
+    };
+    reply::protect(response.headers_mut());
+    response
+}
+
+async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Response>> {
+    let refuse = |status, title: &str, words: &str| Err(Box::new(reply::problem_page(status, title, words)));
+    let (mut parts, body) = request.into_parts();
+    let Some(host) = host(site, &parts) else {
+        return refuse(
+            StatusCode::MISDIRECTED_REQUEST,
+            "Not under this name",
+            "The page is not to be had under this name. Names beside localhost are listed in web.hosts of the configuration.",
+        );
+    };
+    let is_form = match parts.method {
+        Method::GET | Method::HEAD => false,
+        Method::POST => true,
+        _ => return refuse(StatusCode::METHOD_NOT_ALLOWED, "Not allowed", "The page is read, or a form is sent; nothing else."),
+    };
+    let signed_in = match is_open_to_all(parts.uri.path()) {
+        true => None,
+        false => match signed_in(site, &host, &parts.headers).await {
+            Some(signed_in) => Some(signed_in),
+            None => return Err(Box::new(reply::not_signed_in(&parts))),
+        },
+    };
+    if signed_in.is_some()
+        && let Some(ConnectInfo(caller)) = parts.extensions.get::<ConnectInfo<Caller>>()
+    {
+        // This comes before the form is read, because the form may be long.
+        caller.is_signed_in();
+    }
+    // Reject a header that is not text. Reject a repeated header too: a server in front may have checked the other copy.
+    let header = |name: &str| {
+        let mut values = parts.headers.get_all(name).iter();
+        let (first, second) = (values.next(), values.next());
+        first.map(|value| value.to_str().ok().filter(|_| second.is_none()).unwrap_or("?"))
+    };
+    if is_form && !site.hosts.is_ours(&host, header("origin"), header("sec-fetch-site")) {
+        let words = "The form does not come from this page, or the browser does not say so. Nothing was sent. If a server with TLS stands in \
+                     front: web.tls_in_front in the configuration says so.";
+        return refuse(StatusCode::FORBIDDEN, "Refused", words);
+    }
+    if is_form {
+        let fields = fields(&parts, body, signed_in.as_ref()).await?;
+        parts.extensions.insert(fields);
+    }
+    if let Some(signed_in) = signed_in {
+        if parts.uri.path() != "/events" && !parts.headers.contains_key("askbox-hidden") {
+            site.onlooker.is_there();
+        }
+        parts.extensions.insert(signed_in);
+    }
+    parts.extensions.insert(host);
+    Ok(Request::from_parts(parts, Body::empty()))
+}
+
+/// The page's name in the request, if there is exactly one and it is known.
+fn host(site: &Site, parts: &Parts) -> Option<Host> {
+    let mut names = parts.headers.get_all(header::HOST).iter();
+    let (Some(name), None, None) = (names.next(), names.next(), parts.uri.authority()) else { return None };
+    site.hosts.known(name.to_str().ok()?)
+}
+
+/// True for the paths that a browser needs before it is signed in.
+fn is_open_to_all(path: &str) -> bool {
+    path.starts_with("/in/") || path.starts_with("/static/")
+}
+
+async fn signed_in(site: &Arc<Site>, host: &Host, headers: &HeaderMap) -> Option<SignedIn> {
+    let cookie = cookie(host, headers)?;
+    let looked = cookie.clone();
+    let device = site.off_thread(move |site| site.devices.of_cookie(&looked)).await;
+    match device {
+        Ok(device) => device.map(|device| SignedIn { device: device.name, form_token: cookie.form_token(), cookie }),
+        Err(e) => {
+            tracing::warn!("nobody can be signed in: {e}");
+            None
+        }
+    }
+}
+
+/// Reads the form. A form from a signed-in device must carry the token of its session.
+async fn fields(parts: &Parts, body: Body, signed_in: Option<&SignedIn>) -> Result<Posted, Box<Response>> {
+    let read = Form::<Vec<(String, String)>>::from_request(Request::from_parts(parts.clone(), body), &());
+    let fields = match tokio::time::timeout(FORM_WITHIN, read).await {
+        Ok(Ok(Form(fields))) => Posted(fields),
+        Ok(Err(e)) => {
+            let words = format!("The form cannot be read: {}. Nothing was sent. An answer may be 2 MB long.", e.body_text());
+            return Err(Box::new(reply::problem_page(e.status(), "Cannot be read", &words)));
+        }
+        Err(_) => return Err(Box::new(plain(StatusCode::REQUEST_TIMEOUT, "the form took too long"))),
+    };
+    if let Some(signed_in) = signed_in
+        && !signed_in.sent(&fields)
+    {
+        let words = "The form is not one of this session: perhaps you signed in again meanwhile. Nothing was sent. Go back, load the page again, \
+                     and send it from there.";
+        return Err(Box::new(reply::problem_page(StatusCode::FORBIDDEN, "Refused", words)));
+    }
+    Ok(fields)
+}

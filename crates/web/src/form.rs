@@ -1,0 +1,378 @@
+//! Turns a filled-in form into an answer. If a form is incomplete, it comes back with everything that was filled in, and says what is
+//! missing.
+//!
+//! | field | content |
+//! |---|---|
+//! | `aN` | part N: the index of a chosen option, `words`, `yes` or `no`. Repeated if several options may be chosen |
+//! | `wN` | part N: the person's own words, or the number |
+//! | `mN` | part N: the meaning of its words, which is the index of an option, or `own`. It counts only if `told` names these words |
+//! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
+//! | `act` | `send`, `decline` or `back` |
+//! | `told` | the warnings given before a decision, by their ids: see [`person`](askbox_cli::person) |
+
+use serde_json::Map;
+
+use crate::gate::Posted;
+use askbox_cli::person::{self, Act, AtStake, Decision, PressAgain, Texts, about};
+use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::checks::match_option::{self, Meaning};
+use askbox_mailbox::documents::fields::options::Choice;
+use askbox_mailbox::{AnswerValue, Question};
+
+/// All words in a form whose question is no longer known.
+pub fn words(posted: &Posted) -> String {
+    let is_written = |name: &str| ["note", "why", "back"].contains(&name) || name.starts_with('w');
+    let words = posted.0.iter().filter(|(name, words)| is_written(name) && !words.trim().is_empty());
+    words.map(|(_, words)| words.trim().replace("\r\n", "\n")).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A filled-in form.
+#[derive(Debug, Default)]
+pub struct Filled {
+    /// The parts of the question.
+    pub parts: Vec<FilledPart>,
+    /// The note beside the answer.
+    pub note: String,
+    /// The reason for declining.
+    pub why: String,
+    /// The question to the agent.
+    pub back: String,
+    /// The warnings that the person was given before, or is given now.
+    pub told: PressAgain,
+    /// The texts that the pressed button would leave out. The person is warned about them now.
+    pub left_out: Option<AtStake>,
+    /// The pressed button.
+    pub act: String,
+}
+
+/// One filled-in part.
+#[derive(Debug, Default)]
+pub struct FilledPart {
+    /// The chosen options.
+    pub chosen: Vec<String>,
+    /// The written words.
+    pub words: String,
+    /// The meaning of the words, if the person was asked: the index of an option, or `own`.
+    pub meant: Option<String>,
+    /// The reason why the part is not answered yet.
+    pub open: Option<Open>,
+}
+
+/// The reason why a part has no value yet.
+#[derive(Debug, PartialEq)]
+pub enum Open {
+    /// A sentence for the person.
+    Because(&'static str),
+    /// The words may mean an option.
+    NearMiss(AtStake),
+}
+
+/// The result of a form.
+#[derive(Debug, PartialEq)]
+pub enum Done {
+    /// The person decided.
+    Decided(Decision),
+    /// The form is incomplete. `Filled` says why, or this sentence does.
+    LeftOpen(Option<&'static str>),
+}
+
+impl Filled {
+    /// Reads a form for this question.
+    #[must_use]
+    pub fn read(question: &Question, posted: &Posted) -> Self {
+        let (about, text) = (about(question), |name: &str| posted.get(name).unwrap_or_default().replace("\r\n", "\n"));
+        let told = PressAgain::of_form(&text("told"));
+        let part = |(n, part): (usize, &Part)| {
+            let words = text(&format!("w{n}"));
+            let is_about_these = near_miss(part, &words).is_some_and(|near| told.was_told(about, &near));
+            FilledPart {
+                chosen: posted.all(&format!("a{n}")).map(str::to_owned).collect(),
+                meant: posted.get(&format!("m{n}")).filter(|_| is_about_these).map(str::to_owned),
+                words,
+                open: None,
+            }
+        };
+        let parts = question.parts().iter().enumerate().map(part).collect();
+        let (note, why, back, act) = (text("note"), text("why"), text("back"), text("act"));
+        Self { parts, note, why, back, told, left_out: None, act }
+    }
+
+    /// Marks the person as having been asked about the words of each part, because a form that is filled in again contains the meanings
+    /// that were chosen earlier.
+    pub fn was_told_of_meanings(&mut self, question: &Question) {
+        for (part, filled) in question.parts().iter().zip(&self.parts).filter(|(_, filled)| filled.meant.is_some()) {
+            if let Some(near) = near_miss(part, &filled.words) {
+                self.told.tell(about(question), &near);
+            }
+        }
+    }
+
+    fn left_out(&self, question: &Question) -> Option<AtStake> {
+        let words = self.parts.iter().map(|part| part.words.as_str()).collect();
+        let texts = Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back };
+        let act = Act::named(&self.act)?;
+        let texts = person::texts_left_out(&texts, question, act);
+        (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
+    }
+
+    /// The person's decision, according to the pressed button.
+    pub fn decide(&mut self, question: &Question) -> Done {
+        let (about, done) = (about(question), self.pressed(question));
+        let parts = question.parts();
+        let near = parts.iter().zip(&self.parts).filter_map(|(part, filled)| near_miss(part, &filled.words));
+        let at_stake: Vec<_> = near.chain(self.left_out(question)).collect();
+        let mut told = std::mem::take(&mut self.told);
+        for thing in told.untold(about, &at_stake) {
+            match thing {
+                AtStake::LeftOut { .. } if matches!(done, Done::Decided(_)) => self.left_out = Some(thing.clone()),
+                near if self.parts.iter().any(|part| matches!(&part.open, Some(Open::NearMiss(open)) if open == near)) => {}
+                // If something is missing, the person is told that first.
+                _ => continue,
+            }
+            told.tell(about, thing);
+        }
+        self.told = told;
+        if self.left_out.is_some() { Done::LeftOpen(None) } else { done }
+    }
+
+    fn pressed(&mut self, question: &Question) -> Done {
+        match self.act.as_str() {
+            "decline" if self.why.trim().is_empty() => Done::Decided(Decision::Decline(self.note.clone())),
+            "decline" => Done::Decided(Decision::Decline(self.why.clone())),
+            "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
+            "back" => Done::Decided(Decision::AskBack(self.back.clone())),
+            "send" => self.answer(question),
+            _ => Done::LeftOpen(Some("Press one of the buttons.")),
+        }
+    }
+
+    fn answer(&mut self, question: &Question) -> Done {
+        let parts = question.parts();
+        let mut values = Vec::new();
+        for (part, filled) in parts.iter().zip(&mut self.parts) {
+            match filled.value(part) {
+                Ok(value) => values.push(value),
+                Err(open) => filled.open = Some(open),
+            }
+        }
+        if values.len() < parts.len() {
+            return Done::LeftOpen(None);
+        }
+        let value = if question.is_batch() {
+            let keyed = parts.iter().enumerate().zip(values).map(|((n, part), value)| (part.key(n), value.to_json()));
+            AnswerValue::Batch(keyed.collect::<Map<_, _>>())
+        } else {
+            values.remove(0)
+        };
+        Done::Decided(Decision::Answer(value, self.note.clone()))
+    }
+
+    /// Everything that was written, for a person whose answer came too late.
+    #[must_use]
+    pub fn written(&self) -> String {
+        let words = self.parts.iter().map(|part| &part.words).chain([&self.note, &self.why, &self.back]);
+        words.map(|words| words.trim()).filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The chosen options, in words.
+    #[must_use]
+    pub fn chosen(&self, question: &Question) -> String {
+        let parts = question.parts();
+        let of = |(part, filled): (&Part, &FilledPart)| {
+            let key = |chosen: &String| match chosen.as_str() {
+                "words" => None,
+                place => Some(option(part, place).map_or_else(|| place.to_owned(), |choice| choice.key.clone())),
+            };
+            filled.chosen.iter().filter_map(key).collect::<Vec<_>>().join(", ")
+        };
+        parts.iter().zip(&self.parts).map(of).filter(|chosen| !chosen.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl FilledPart {
+    /// True if this was chosen.
+    #[must_use]
+    pub fn has(&self, chosen: &str) -> bool {
+        self.chosen.iter().any(|c| c == chosen)
+    }
+
+    fn value(&self, part: &Part) -> Result<AnswerValue, Open> {
+        let is_written = !self.words.trim().is_empty();
+        let text = |text: &str| Ok(AnswerValue::Text(text.to_owned()));
+        let keys: Vec<String> = self.chosen.iter().filter_map(|place| option(part, place)).map(|choice| choice.key.clone()).collect();
+        match part.kind() {
+            Kind::YesNo => match self.chosen.as_slice() {
+                [answer] if answer == "yes" || answer == "no" => text(answer),
+                _ => Err(Open::Because("Choose yes or no.")),
+            },
+            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => Err(Open::Because("Write a number.")),
+            Kind::Number => text(self.words.trim()),
+            Kind::Text if is_written => text(&self.words),
+            Kind::Text => Err(Open::Because("Write your answer first.")),
+            Kind::MultiChoice => {
+                let mut keys = keys;
+                if is_written {
+                    let own = self.own_words(part)?;
+                    if !keys.contains(&own) {
+                        keys.push(own);
+                    }
+                }
+                if keys.is_empty() { Err(Open::Because("Choose at least one.")) } else { Ok(AnswerValue::List(keys)) }
+            }
+            Kind::Choice => match (keys.as_slice(), is_written) {
+                ([key], false) => text(key),
+                // In a hurry, the person may have meant either of them.
+                ([_], true) => Err(Open::Because(
+                    "An option is chosen, and words of your own are written as well. Choose one of both; words beside an option are a note.",
+                )),
+                ([], true) => self.own_words(part).map(AnswerValue::Text),
+                ([], false) if self.has("words") => Err(Open::Because("Write your own words first.")),
+                _ => Err(Open::Because("Choose one.")),
+            },
+        }
+    }
+
+    /// The person's own words, unless they may mean an option.
+    fn own_words(&self, part: &Part) -> Result<String, Open> {
+        // If the words spell out an option of a single choice, they mean that option. If several may be chosen, it may be one that the
+        // person left out.
+        if let Meaning::Option(choice) = match_option::meaning(&part.options, &self.words) {
+            return Ok(choice.key.clone());
+        }
+        match (near_miss(part, &self.words), self.meant.as_deref()) {
+            (None, _) | (Some(_), Some("own")) => Ok(self.words.clone()),
+            (Some(near), meant) => meant.and_then(|place| option(part, place)).map(|choice| choice.key.clone()).ok_or(Open::NearMiss(near)),
+        }
+    }
+}
+
+fn option<'a>(part: &'a Part, place: &str) -> Option<&'a Choice> {
+    part.options.0.get(place.parse::<usize>().ok()?)
+}
+
+/// The options that the person's own words may mean.
+fn near_miss(part: &Part, words: &str) -> Option<AtStake> {
+    let takes_options = matches!(part.kind(), Kind::Choice | Kind::MultiChoice) && !words.trim().is_empty();
+    match match_option::meaning(&part.options, words) {
+        Meaning::NearMiss(near) if takes_options => {
+            let near = near.into_iter().cloned().collect();
+            Some(AtStake::NearMiss { asked: part.question.clone(), words: words.trim().to_owned(), near })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pressed(question: &str, fields: &[(&str, &str)]) -> (Done, Filled) {
+        let question: Question = serde_json::from_str(question).unwrap();
+        let posted = Posted(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
+        let mut filled = Filled::read(&question, &posted);
+        if filled.act.is_empty() {
+            "send".clone_into(&mut filled.act);
+        }
+        (filled.decide(&question), filled)
+    }
+
+    fn decide(question: &str, fields: &[(&str, &str)]) -> (Done, Vec<Option<Open>>) {
+        let (done, filled) = pressed(question, fields);
+        (done, filled.parts.into_iter().map(|part| part.open).collect())
+    }
+
+    fn answered(question: &str, fields: &[(&str, &str)]) -> String {
+        match decide(question, fields) {
+            (Done::Decided(Decision::Answer(value, _)), _) => value.to_json().to_string(),
+            (done, open) => format!("{done:?} {open:?}"),
+        }
+    }
+
+    const SHIP: &str = r#"{"workflow_id":"w","question":"Ship?","options":{"merge":"Into one","keep":"Keep both"}}"#;
+
+    #[test]
+    fn a_form_means_its_choice_and_an_empty_one_decides_nothing() {
+        assert_eq!(answered(SHIP, &[("a0", "1")]), r#""keep""#);
+        assert_eq!(answered(SHIP, &[("a0", "words"), ("w0", "neither,\r\nsadly")]), r#""neither,\nsadly""#);
+        assert_eq!(answered(SHIP, &[("w0", "neither of them")]), r#""neither of them""#);
+        for fields in [&[][..], &[("a0", "2")], &[("a0", "words"), ("w0", " ")], &[("a0", "0"), ("a0", "1")], &[("a0", "0"), ("w0", "x y")]]
+        {
+            assert!(
+                matches!(decide(SHIP, fields), (Done::LeftOpen(None), open) if matches!(open[0], Some(Open::Because(_)))),
+                "{fields:?}"
+            );
+        }
+        assert_eq!(answered(r#"{"workflow_id":"w","question":"?","type":"yes_no"}"#, &[("a0", "no")]), r#""no""#);
+        assert_eq!(answered(r#"{"workflow_id":"w","question":"?","type":"number"}"#, &[("w0", " 4.5 ")]), r#""4.5""#);
+        assert_eq!(answered(r#"{"workflow_id":"w","question":"?"}"#, &[("w0", "two\nlines")]), r#""two\nlines""#);
+        let several = r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a","b","c"]}"#;
+        assert_eq!(answered(several, &[("a0", "2"), ("a0", "0"), ("w0", "and fuzz it")]), r#"["c","a","and fuzz it"]"#);
+    }
+
+    #[test]
+    fn words_near_an_option_are_asked_back_once_for_these_words() {
+        let near = |fields: &[(&str, &str)]| decide(SHIP, fields).1.remove(0);
+        let is_near = |open: Option<Open>| matches!(open, Some(Open::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "merge");
+        assert!(is_near(near(&[("w0", "mrege")])));
+        let told = |words| pressed(SHIP, &[("w0", words), ("act", "send")]).1.told.to_form();
+        let (these, others) = (told("mrege"), told("merg"));
+        for told in ["", others.as_str()] {
+            assert!(is_near(near(&[("w0", "mrege"), ("m0", "own"), ("told", told)])), "{told}");
+        }
+        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "own"), ("told", &these)]), r#""mrege""#);
+        assert_eq!(answered(SHIP, &[("w0", "mrege"), ("m0", "0"), ("told", &these)]), r#""merge""#);
+        assert!(is_near(near(&[("w0", "mrege"), ("told", &these)])), "the button alone chooses no meaning");
+        assert_eq!(answered(SHIP, &[("w0", " MERGE ")]), r#""merge""#);
+    }
+
+    #[test]
+    fn every_part_of_a_batch_is_answered_or_comes_back() {
+        let batch = r#"{"workflow_id":"w","questions":[{"id":"db","question":"Which?","options":["pg","sqlite"]},{"question":"How many?","type":"number"}]}"#;
+        assert_eq!(answered(batch, &[("a0", "0"), ("w1", "3")]), r#"{"db":"pg","q2":"3"}"#);
+        let (done, open) = decide(batch, &[("a0", "0")]);
+        assert!(done == Done::LeftOpen(None) && open[0].is_none() && open[1].is_some());
+    }
+
+    #[test]
+    fn a_text_that_the_button_does_not_send_is_asked_about_once() {
+        let press = |fields: &[(&str, &str)]| {
+            let (done, filled) = pressed(SHIP, fields);
+            let left_out = filled.left_out.map(|left| left.told("this button again")).unwrap_or_default();
+            (done, left_out, filled.told.to_form())
+        };
+        let all = [("a0", "words"), ("w0", "neither"), ("note", "a note"), ("why", "a reason"), ("back", "which?")];
+        for (act, asked) in [
+            ("send", &["your question to the agent (\"which?\")", "why you decline", "this button again sends your answer without it"][..]),
+            ("decline", &["your own words", "the note", "your question to the agent", "this button again declines without it"]),
+            ("back", &["your own words", "the note", "why you decline", "this button again asks the agent back without it"]),
+        ] {
+            let fields = [&all[..], &[("act", act)]].concat();
+            let (done, left_out, told) = press(&fields);
+            assert!(done == Done::LeftOpen(None) && asked.iter().all(|words| left_out.contains(words)), "{act}: {left_out}");
+            // The same button goes on. For another text, or with another button, the person is asked again.
+            assert!(matches!(press(&[&fields[..], &[("told", &told)]].concat()).0, Done::Decided(_)), "{act}");
+            let other = match act {
+                "send" => ("why", "another reason"),
+                _ => ("w0", "none of them"),
+            };
+            assert_eq!(press(&[&[other, ("told", &told)], &fields[..]].concat()).0, Done::LeftOpen(None), "{act}");
+            let button = if act == "send" { "back" } else { "send" };
+            assert_eq!(press(&[&all[..], &[("act", button), ("told", &told)]].concat()).0, Done::LeftOpen(None), "{act}");
+        }
+        // Without another reason, the note is the reason, as in the inbox.
+        let declined = press(&[("a0", "0"), ("note", "a note"), ("act", "decline")]).0;
+        assert_eq!(declined, Done::Decided(Decision::Decline("a note".into())));
+        // The person is first told what is missing. The earlier warning then still holds.
+        let (_, _, told) = press(&[("a0", "0"), ("why", "a reason"), ("act", "send")]);
+        let (done, left_out, still) = press(&[("why", "a reason"), ("act", "send"), ("told", &told)]);
+        assert_eq!((done, left_out.as_str(), still), (Done::LeftOpen(None), "", told));
+    }
+
+    #[test]
+    fn a_question_back_needs_words_and_a_refusal_does_not() {
+        assert_eq!(decide(SHIP, &[("act", "back"), ("back", "Why?")]).0, Done::Decided(Decision::AskBack("Why?".into())));
+        assert!(matches!(decide(SHIP, &[("act", "back"), ("back", " ")]).0, Done::LeftOpen(Some(_))));
+        assert_eq!(decide(SHIP, &[("act", "decline"), ("a0", "0")]).0, Done::Decided(Decision::Decline(String::new())));
+        assert!(matches!(decide(SHIP, &[("act", "x"), ("a0", "0")]).0, Done::LeftOpen(Some(_))));
+    }
+}

@@ -1,0 +1,143 @@
+//! A signed-in device: its cookie, its secrets and their hashes, and the forms that it sends, each with its token.
+
+use std::time::Duration;
+
+use axum::http::header::{self, HeaderMap};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use crate::gate::hosts::Host;
+use askbox_mailbox::text::hex;
+
+/// The device that sent a request.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// The device's name.
+    pub device: String,
+    /// The token that the device's forms carry.
+    pub form_token: String,
+    /// The secret in the device's cookie.
+    pub cookie: Secret,
+}
+
+impl SignedIn {
+    /// True if a form carries the token of this session.
+    #[must_use]
+    pub fn sent(&self, posted: &Posted) -> bool {
+        posted.get("form").is_some_and(|token| is_same(token, &self.form_token))
+    }
+}
+
+/// The fields of a form that has passed the check.
+#[derive(Debug, Clone, Default)]
+pub struct Posted(pub Vec<(String, String)>);
+
+impl Posted {
+    /// The first field with this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All fields with this name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The name of the cookie. Behind TLS it begins with `__Host-`, so that browsers accept the cookie only with all of its safe settings.
+fn cookie_name(host: &Host) -> &'static str {
+    if host.is_behind_tls { "__Host-askbox" } else { "askbox" }
+}
+
+/// The secret in a request's cookie.
+#[must_use]
+pub fn cookie(host: &Host, headers: &HeaderMap) -> Option<Secret> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
+    let mut ours = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == cookie_name(host));
+    ours.find_map(|(_, value)| Secret::parse(value))
+}
+
+/// The cookie that signs a device in for this long. Without a secret, it signs the device out.
+#[must_use]
+pub fn set_cookie(host: &Host, secret: Option<&Secret>, lasts: Duration) -> String {
+    let (value, age) = secret.map_or(("", 0), |secret| (secret.expose(), lasts.as_secs()));
+    let secure = if host.is_behind_tls { "; Secure" } else { "" };
+    format!("{}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}", cookie_name(host))
+}
+
+/// A secret that a link or a cookie carries. Only its hash is ever stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// The length of a secret, in characters.
+    const LENGTH: usize = 43;
+
+    /// Creates a secret with 244 random bits.
+    #[must_use]
+    pub fn generate() -> Self {
+        let bytes = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes).concat();
+        Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// The secret that a browser sent, if it has the right form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_one = text.len() == Self::LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        is_one.then(|| Self(text.to_owned()))
+    }
+
+    /// The secret itself, to hand out to its owner.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Its SHA-256, in hexadecimal digits.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        hex(&Sha256::digest(self.0.as_bytes()))
+    }
+
+    /// The token of this session's forms. Another site can make a browser send the cookie, but it cannot know this token.
+    #[must_use]
+    pub fn form_token(&self) -> String {
+        // HMAC takes a key of any length, so this never fails.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()) else { return String::new() };
+        mac.update(b"a form of the page");
+        hex(&mac.finalize().into_bytes())
+    }
+}
+
+/// True if two texts are the same. The time that this takes does not depend on where they differ.
+#[must_use]
+pub fn is_same(one: &str, other: &str) -> bool {
+    !one.is_empty() && bool::from(one.as_bytes().ct_eq(other.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_differ_and_only_their_form_is_read_back() {
+        let (one, other) = (Secret::generate(), Secret::generate());
+        assert!(one != other && one.hash() != other.hash() && one.form_token() != other.form_token());
+        assert_eq!(Secret::parse(one.expose()), Some(one.clone()));
+        for bad in ["", "x", &"x".repeat(44), &"é".repeat(22), &format!("{} ", &one.expose()[1..])] {
+            assert_eq!(Secret::parse(bad), None, "{bad}");
+        }
+        assert!(is_same("a", "a") && !is_same("a", "b") && !is_same("", "") && !is_same("a", "ab"));
+    }
+}

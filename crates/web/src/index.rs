@@ -1,0 +1,255 @@
+//! The waiting questions. There may be ten thousand of them, so a file is read again only if it has changed. A hint names the file. From
+//! time to time, the whole folder is compared with the known files.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use askbox_cli::ask_answer::filter::{self, Looked};
+use askbox_cli::program;
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::listing::list::{self, Rank};
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question, round, text};
+
+/// One waiting question. Its texts are shortened.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The workflow, or `HOST:WORKFLOW` on another machine.
+    pub id: String,
+    /// Its position among the waiting questions.
+    pub rank: Rank,
+    /// The state of its machine, if that is another one.
+    pub elsewhere: Option<Arc<OtherMachine>>,
+    /// The person who has sent an answer that its machine has not decided about yet.
+    pub sent_by: Option<String>,
+    /// The round, or `None` for a file that cannot be read.
+    pub question: Option<QuestionId>,
+    /// The question in one line.
+    pub title: String,
+    /// The asker.
+    pub asked_by: String,
+    /// The project, or empty if it is not known.
+    pub project: String,
+    /// The time when it was asked.
+    pub asked_at: Option<Time>,
+    /// The time when it expires.
+    pub expires_at: Option<Time>,
+    /// Its priority.
+    pub priority: i32,
+    /// The number of questions in it.
+    pub parts: usize,
+    /// True if the question asks to allow a tool call.
+    pub is_approval: bool,
+    /// True if the question replies to one that the person asked back.
+    pub is_reply: bool,
+    /// True if the question waits for an event, not for a person.
+    pub is_event: bool,
+}
+
+/// The state of another machine.
+#[derive(Debug, Clone)]
+pub struct OtherMachine {
+    /// Its name.
+    pub host: HostName,
+    /// True if the machine is not reached, so that its questions may have changed.
+    pub is_away: bool,
+    /// The time of its last report.
+    pub as_of: Option<Time>,
+}
+
+impl Row {
+    /// The row of a question.
+    #[must_use]
+    pub fn from_question(id: String, question: &Question, round: Option<QuestionId>) -> Self {
+        let project = question.project();
+        Self {
+            question: round,
+            rank: Rank::of_question(Some(question)),
+            asked_by: fitted(text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 40)),
+            project: if project == "-" { String::new() } else { fitted(project) },
+            asked_at: question.asked_at(),
+            expires_at: question.asked.expires_at,
+            priority: question.asked.priority.unwrap_or(0),
+            parts: question.asked.questions.len().max(1),
+            is_approval: question.asked.approval.is_some(),
+            is_reply: question.asked.in_reply_to.is_some(),
+            is_event: question.asked.until.is_some(),
+            ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
+        }
+    }
+
+    /// The row of a file that cannot be read.
+    #[must_use]
+    pub fn unreadable(id: String, title: String) -> Self {
+        Self {
+            id,
+            rank: Rank::of_question(None),
+            elsewhere: None,
+            sent_by: None,
+            question: None,
+            title,
+            asked_by: String::new(),
+            project: String::new(),
+            asked_at: None,
+            expires_at: None,
+            priority: 0,
+            parts: 1,
+            is_approval: false,
+            is_reply: false,
+            is_event: false,
+        }
+    }
+
+    /// True if the question has all the words of a filter.
+    #[must_use]
+    pub fn fits(&self, filter: &str) -> bool {
+        let Self { asked_by, project, title, priority, .. } = self;
+        filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority }, filter)
+    }
+}
+
+/// The properties of a file that show if it has changed.
+type Stamp = (u64, u64, i64, i64);
+
+/// The position of a question among the waiting ones.
+type Place = (Rank, WorkflowId);
+
+/// The questions that wait.
+#[derive(Debug)]
+pub struct Index {
+    stale: Mutex<Stale>,
+    known: Mutex<KnownFiles>,
+}
+
+/// The parts that may have changed since the last look.
+#[derive(Debug, Default)]
+struct Stale {
+    anything: bool,
+    workflows: HashSet<WorkflowId>,
+}
+
+#[derive(Debug, Default)]
+struct KnownFiles {
+    files: HashMap<WorkflowId, KnownFile>,
+    ranked: BTreeMap<Place, Arc<Row>>,
+    rows: Arc<Vec<Arc<Row>>>,
+}
+
+#[derive(Debug)]
+struct KnownFile {
+    stamp: Stamp,
+    rank: Rank,
+}
+
+/// The maximum number of files that are checked one by one. If more have changed, the whole folder is compared.
+const MAX_NAMED: usize = 500;
+
+impl Index {
+    /// An index that knows nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { stale: Mutex::new(Stale { anything: true, workflows: HashSet::new() }), known: Mutex::default() }
+    }
+
+    /// Notes that anything may have changed.
+    pub fn outdate(&self) {
+        locked(&self.stale).anything = true;
+    }
+
+    /// Notes that the question of this workflow may have changed.
+    pub fn outdate_one(&self, workflow: &WorkflowId) {
+        let mut stale = locked(&self.stale);
+        if stale.workflows.len() < MAX_NAMED {
+            stale.workflows.insert(workflow.clone());
+        } else {
+            stale.anything = true;
+        }
+    }
+
+    /// The waiting questions, the urgent ones first.
+    pub fn rows(&self, mailbox: &Mailbox) -> Result<Arc<Vec<Arc<Row>>>> {
+        // Taken before the files are checked, so that later changes count as stale again.
+        let Stale { anything, mut workflows } = std::mem::take(&mut *locked(&self.stale));
+        if anything {
+            match self.changed(mailbox) {
+                Ok(changed) => workflows.extend(changed),
+                Err(e) => {
+                    self.outdate();
+                    return Err(e);
+                }
+            }
+        }
+        let mut known = locked(&self.known);
+        if !workflows.is_empty() {
+            workflows.iter().for_each(|workflow| known.look_at(mailbox, workflow));
+            known.rows = Arc::new(known.ranked.values().cloned().collect());
+        }
+        Ok(Arc::clone(&known.rows))
+    }
+
+    /// The workflows whose file has changed since the last look. Holds no lock while it checks the files, so that nobody has to wait.
+    fn changed(&self, mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
+        mailbox.check_in_place()?;
+        let mut before: HashMap<_, _> = locked(&self.known).files.iter().map(|(id, known)| (id.clone(), known.stamp)).collect();
+        let mut changed = Vec::new();
+        for workflow in list::workflows(mailbox, Folder::Pending)? {
+            if before.remove(&workflow) != stamp(mailbox, &workflow) {
+                changed.push(workflow);
+            }
+        }
+        changed.extend(before.into_keys());
+        Ok(changed)
+    }
+}
+
+impl KnownFiles {
+    fn look_at(&mut self, mailbox: &Mailbox, workflow: &WorkflowId) {
+        let now = stamp(mailbox, workflow);
+        if self.files.get(workflow).map(|known| known.stamp) == now {
+            return;
+        }
+        if let Some(gone) = self.files.remove(workflow) {
+            self.ranked.remove(&(gone.rank, workflow.clone()));
+        }
+        if let Some(stamp) = now
+            && let Some(row) = read(mailbox, workflow)
+        {
+            let rank = row.rank;
+            self.ranked.insert((rank, workflow.clone()), Arc::new(row));
+            self.files.insert(workflow.clone(), KnownFile { stamp, rank });
+        }
+    }
+}
+
+/// Frees unused memory of a text, because there may be ten thousand of them.
+fn fitted(mut words: String) -> String {
+    words.shrink_to_fit();
+    words
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn stamp(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Stamp> {
+    let meta = disk::metadata(mailbox.document(Folder::Pending, workflow)).ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+}
+
+/// Reads one question. `None` if it is gone.
+fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Row> {
+    let document = match read_question::pending(mailbox, workflow) {
+        Ok(document) => document,
+        Err(e) if e.is_missing_file() => return None,
+        Err(e) => {
+            let title = text::excerpt(&format!("unreadable: {}", program::message(&e)), 200);
+            return Some(Row::unreadable(workflow.to_string(), title));
+        }
+    };
+    let question = &document.typed;
+    let round = round::of_pending(mailbox, question).ok().map(|round| round.question);
+    Some(Row::from_question(workflow.to_string(), question, round))
+}

@@ -1,0 +1,245 @@
+//! The questions of other machines, and the answers that this page has offered to them. No request waits for a machine. The page calls an
+//! offer an answer only after its machine has accepted it.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::changes::Changes;
+use crate::index::{OtherMachine, Row};
+use askbox_cli::person::Decision;
+use askbox_config::Config;
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::documents::checks::check_answer::{self, Given};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Answer, text, thread};
+use askbox_peers::collection::no_peer;
+use askbox_peers::known::HostView;
+use askbox_peers::machines::{self, answer, offer_state};
+use askbox_peers::{Peers, Progress, RemoteQuestion};
+
+/// The time during which reports of machines are gathered before pages are told.
+const GATHERED: Duration = Duration::from_millis(150);
+/// The maximum number of offers that are remembered.
+const REMEMBERED: usize = 500;
+
+type Rows = Arc<Vec<Arc<Row>>>;
+
+/// The other machines, their questions and the offers to them.
+#[derive(Debug)]
+pub struct OtherMachines {
+    peers: Arc<Peers>,
+    offered: Arc<Mutex<VecDeque<Offered>>>,
+    /// The rows, with the revision of the machines' state behind them.
+    rows: Mutex<Option<(u64, Rows)>>,
+}
+
+/// An answer that was offered from this page.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// The id of the offer.
+    pub id: Uuid,
+    /// The machine.
+    pub host: HostName,
+    /// The round on that machine.
+    pub round: RoundId,
+    /// The question in one line.
+    pub title: String,
+    /// The answer.
+    pub answer: Answer,
+    /// The options that were chosen. Shown to the person if the answer was not accepted.
+    pub chosen: String,
+    /// The texts that were written. Shown to the person if the answer was not accepted.
+    pub written: String,
+}
+
+impl Offered {
+    /// The answer in words.
+    pub fn said(&self) -> String {
+        match &self.answer.value {
+            Some(value) => text::printable(&value.to_text()),
+            None => self.answer.word().to_owned(),
+        }
+    }
+}
+
+impl OtherMachines {
+    /// Connects to the machines of the configuration. Pages are told about their changes.
+    ///
+    /// # Errors
+    /// If the system refuses a thread or a descriptor.
+    pub fn start(config: &Config, changes: Changes) -> Result<Self> {
+        let (wake, woken) = sync_channel(1);
+        let peers = Arc::new(Peers::of_configuration(config, move || {
+            // If the channel is full, a message that says the same is already waiting.
+            let _ = wake.try_send(());
+        })?);
+        let offered = Arc::<Mutex<VecDeque<Offered>>>::default();
+        if !peers.is_empty() {
+            let (peers, offered) = (Arc::downgrade(&peers), Arc::clone(&offered));
+            thread::start(move || {
+                let mut told = 0;
+                while woken.recv().is_ok() {
+                    std::thread::sleep(GATHERED);
+                    let Some(peers) = peers.upgrade() else { return };
+                    // A machine reports every few seconds that it is there. That alone does not change a page.
+                    let now = fingerprint(&peers, &locked(&offered));
+                    if now != told {
+                        changes.tell_all();
+                        told = now;
+                    }
+                }
+            })?;
+        }
+        Ok(Self { peers, offered, rows: Mutex::default() })
+    }
+
+    /// True if there are no other machines.
+    pub fn is_nobody(&self) -> bool {
+        self.peers.is_empty()
+    }
+
+    /// The waiting questions of other machines.
+    pub fn rows(&self) -> Rows {
+        if self.peers.is_empty() {
+            return Arc::default();
+        }
+        let mut rows = locked(&self.rows);
+        let now = self.peers.revision();
+        // The last known state is shown even before any machine has reported.
+        if let Some((_, known)) = rows.as_ref().filter(|(of, _)| *of == now) {
+            return Arc::clone(known);
+        }
+        let views = self.peers.view();
+        let all = views.iter().flat_map(|view| {
+            let there = Arc::new(OtherMachine { host: view.host.clone(), is_away: view.is_stale(), as_of: view.as_of });
+            view.questions.iter().map(move |question| Arc::new(row(&there, view, question)))
+        });
+        let all = Arc::new(all.collect());
+        *rows = Some((now, Arc::clone(&all)));
+        all
+    }
+
+    /// Notes about machines that are not reached, or that have more questions than are kept here.
+    pub fn notes(&self) -> Vec<String> {
+        let ways = self.peers.ways().into_iter().filter_map(|view| machines::silence(&view.name, &view.way.reach));
+        let hosts = self.peers.view().into_iter().flat_map(|view| {
+            let more = (view.left_out > 0).then(|| format!("{} has {} more questions than are shown here", view.host, view.left_out));
+            [machines::staleness(&view), machines::no_mailbox(&view), more].into_iter().flatten()
+        });
+        ways.chain(hosts).collect()
+    }
+
+    /// The machine with this name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](askbox_mailbox::error::Error::NotFound) if no peer leads to it.
+    pub fn machine(&self, host: &HostName) -> Result<HostView> {
+        self.peers.view().into_iter().find(|view| view.host == *host).ok_or_else(|| no_peer(host))
+    }
+
+    /// The waiting question of a workflow on a machine, if it is known.
+    pub fn question(&self, host: &HostName, round: &RoundId) -> Option<Arc<RemoteQuestion>> {
+        self.peers.question(host, &round.workflow)
+    }
+
+    /// How a round on another machine ended, in that machine's words, if it has reported that.
+    pub fn fate(&self, host: &HostName, round: &RoundId) -> Option<String> {
+        self.peers.fate(host, &round.workflow, round.question).map(|fate| fate.said.excerpt(300))
+    }
+
+    /// The last answer that this page has offered for a round, and its progress.
+    pub fn offered(&self, host: &HostName, round: &RoundId) -> Option<(Offered, Progress)> {
+        let last = locked(&self.offered).iter().rev().find(|offered| offered.host == *host && offered.round == *round).cloned()?;
+        let progress = self.peers.progress(last.id).unwrap_or(Progress::UnderWay);
+        Some((last, progress))
+    }
+
+    /// The answers that this page has offered, the newest first, and their progress.
+    pub fn all_offered(&self) -> Vec<(Offered, Progress)> {
+        let all: Vec<_> = locked(&self.offered).iter().rev().cloned().collect();
+        let progress = |id| self.peers.progress(id).unwrap_or(Progress::UnderWay);
+        all.into_iter().map(|offered| (offered.clone(), progress(offered.id))).collect()
+    }
+
+    /// Offers the decision of a device about a question of another machine. The filled-in form is kept until that machine has decided.
+    ///
+    /// # Errors
+    /// [`Error::Failed`](askbox_mailbox::error::Error::Failed) if the machine takes no offers now; [`Error::Invalid`](askbox_mailbox::error::Error::Invalid)
+    /// if the value does not fit.
+    pub fn offer(&self, question: &RemoteQuestion, decision: Decision, person: &Caller, draft: (String, String)) -> Result<()> {
+        let host = &question.host;
+        let view = self.machine(host)?;
+        machines::may_take_offers(&view)?;
+        let (round, asked) = (answer::as_round(question)?, answer::asked(question)?);
+        let typed = &round.document.typed;
+        person.may_decide(typed)?;
+        // The person has already been asked about words that are close to an option.
+        let given = check_answer::check(typed, decision.given_by(person), Given::InOwnWords)?;
+        let same =
+            |offered: &Offered| offered.answer.value == given.value && offered.answer.note == given.note && offered.answer.by == given.by;
+        if let Some((offered, progress)) = self.offered(host, &round.id)
+            && same(&offered)
+            && progress.is_open()
+        {
+            // A browser that got no reply sends its form once more.
+            return Ok(());
+        }
+        let offer = asked.offer(person, given.clone(), true)?;
+        let title = text::excerpt(&typed.title(), 300);
+        let (chosen, written) = draft;
+        {
+            let mut all = locked(&self.offered);
+            all.push_back(Offered {
+                id: offer.offer_id,
+                host: host.clone(),
+                round: round.id.clone(),
+                title,
+                answer: given,
+                chosen,
+                written,
+            });
+            if all.len() > REMEMBERED {
+                all.pop_front();
+            }
+        }
+        self.peers.offer(host, offer)
+    }
+}
+
+fn row(there: &Arc<OtherMachine>, view: &HostView, question: &RemoteQuestion) -> Row {
+    let id = question.address().to_string();
+    let row = match &question.asked {
+        Ok(asked) => Row::from_question(id, &asked.document.typed, Some(asked.question)),
+        Err(why) => Row::unreadable(id, format!("unreadable: {}", why.excerpt(200))),
+    };
+    let sent_by = row.question.and_then(|round| offer_state::first_sender(view, round));
+    Row { elsewhere: Some(Arc::clone(there)), sent_by, ..row }
+}
+
+/// A hash that changes when a page has something new to show.
+fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for view in peers.view() {
+        (view.host.as_str(), format!("{:?} {:?}", view.reach, view.no_mailbox), view.left_out).hash(&mut hasher);
+        view.undecided.iter().for_each(|sent| sent.offer.hash(&mut hasher));
+        for question in &view.questions {
+            question.workflow.as_str().hash(&mut hasher);
+            question.asked.as_ref().ok().map(|asked| (asked.question.to_string(), asked.hash)).hash(&mut hasher);
+        }
+    }
+    for offered in offered {
+        format!("{:?}", peers.progress(offered.id)).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,128 @@
+//! The context of a question as HTML. Raw HTML stays text, and an image becomes a link to it. A link can only lead to a web page or a mail
+//! address.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+use askbox_mailbox::text;
+
+/// Markdown as HTML that cannot run or load anything.
+pub fn to_html(markdown: &str) -> String {
+    let clean = text::printable(markdown);
+    let mut page = Page::default();
+    let events = Parser::new_ext(&clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS);
+    let events = events.map(|event| page.harmless(event));
+    let mut out = String::with_capacity(clean.len() + clean.len() / 4);
+    html::push_html(&mut out, events);
+    out
+}
+
+#[derive(Default)]
+struct Page {
+    /// For each enclosing link, true if it is really made a link.
+    links: Vec<bool>,
+}
+
+impl Page {
+    fn harmless<'a>(&mut self, event: Event<'a>) -> Event<'a> {
+        match event {
+            Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+            // An image would tell its server when and where it was looked at, so it becomes a link with the image's text.
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                let leads = leads_somewhere(&dest_url);
+                self.links.push(leads);
+                if leads {
+                    let url = escaped(&dest_url);
+                    let open = format!("<a href=\"{url}\" title=\"{url}\" rel=\"noopener noreferrer\" target=\"_blank\">");
+                    Event::InlineHtml(open.into())
+                } else {
+                    Event::Text("".into())
+                }
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => match self.links.pop() {
+                Some(true) => Event::InlineHtml("</a>".into()),
+                _ => Event::Text("".into()),
+            },
+            // The page already has headings of the first and the second level.
+            Event::Start(Tag::Heading { level, id, classes, attrs }) => Event::Start(Tag::Heading {
+                level: lower(level),
+                id: id.filter(|_| false),
+                classes: classes[..0].to_vec(),
+                attrs: attrs[..0].to_vec(),
+            }),
+            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
+            other => other,
+        }
+    }
+}
+
+fn lower(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 | HeadingLevel::H2 => HeadingLevel::H3,
+        HeadingLevel::H3 => HeadingLevel::H4,
+        _ => HeadingLevel::H5,
+    }
+}
+
+fn leads_somewhere(url: &str) -> bool {
+    let url = url.to_ascii_lowercase();
+    ["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme))
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_html() {
+        let html = to_html(
+            "# Plan\n\nThey *overlap*; see [docs](https://x.y/?a=1&b=2).\n\n- one\n- two\n\n```sh\nrm -rf <x>\n```\n\n| a |\n|---|\n| 1 |\n",
+        );
+        for wanted in
+            ["<h3>Plan</h3>", "<em>overlap</em>", "href=\"https://x.y/?a=1&amp;b=2\"", "<li>one</li>", "rm -rf &lt;x&gt;", "<td>1</td>"]
+        {
+            assert!(html.contains(wanted), "no {wanted} in {html}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_it_runs_loads_or_leads_astray() {
+        let hostile = "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\nhello <b onclick=x>b</b> ![eye](https://spy.example/p.png) \
+                       [a](javascript:alert(1)) [b](JaVaScRiPt:x) [c](data:text/html,x) [d](\"onmouseover=x) [e](/q/w/q) <javascript:x> \
+                       [f](https://x/\"onfocus=\"x) \u{202e}\n\n# h {#main .x onclick=x}\n\n[g]: javascript:x\n[g]\n";
+        let html = to_html(hostile);
+        for bad in [
+            "<script",
+            "<img",
+            "<b ",
+            "href=\"javascript",
+            "href=\"JaVa",
+            "href=\"data",
+            "href=\"/q",
+            "\"onfocus",
+            "id=\"main\"",
+            "\u{202e}",
+        ] {
+            assert!(!html.contains(bad), "{bad} in {html}");
+        }
+        assert!(html.contains("&lt;script&gt;") && html.contains(">eye</a>"), "nothing is hidden: {html}");
+        // Every remaining tag is one of ours.
+        let tags = html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap_or_default().trim_start_matches('/'));
+        let known = ["p", "a", "h3", "h4", "h5", "em", "strong", "ul", "ol", "li", "code", "pre", "table", "br"];
+        tags.for_each(|tag| assert!(known.contains(&tag), "{tag} in {html}"));
+    }
+}

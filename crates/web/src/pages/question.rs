@@ -1,0 +1,220 @@
+//! The page of one question, with its form or its answer.
+
+use askama::Template;
+use axum::extract::{Extension, Path, Query};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::form::{Done, Filled};
+use crate::gate::Posted;
+use crate::pages::outcome::Outcome;
+use crate::pages::question_form::QuestionForm;
+use crate::pages::{Frame, question_form, remote_question};
+use crate::reply;
+use crate::send::{self, CHANNEL};
+use crate::site::Visit;
+use askbox_cli::ask_answer::answering;
+use askbox_cli::person::Decision;
+use askbox_cli::program;
+use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::round::Round;
+use askbox_mailbox::transitions::undo;
+use askbox_mailbox::{Folder, Mailbox, read_question, round};
+
+#[derive(Template)]
+#[template(path = "outcome.html")]
+struct OutcomePage {
+    frame: Frame,
+    outcome: Outcome,
+    /// The next waiting question.
+    next: Option<(String, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "lost.html")]
+struct LostPage {
+    frame: Frame,
+    heading: &'static str,
+    why: String,
+    /// The answer that counts instead.
+    outcome: Option<Outcome>,
+    /// The options that the person chose and the texts that they wrote.
+    chosen: String,
+    written: String,
+    workflow: String,
+}
+
+/// `/q/WORKFLOW`: leads to the workflow's newest question.
+pub async fn newest(visit: Visit, Path(address): Path<String>) -> Response {
+    let make = move |visit: &Visit| {
+        let Address { host, workflow } = address.parse()?;
+        if let Some(host) = host {
+            return remote_question::newest(visit, &host, &workflow);
+        }
+        let found = answering::question(&visit.site.mailbox, &workflow)?;
+        Ok(reply::go_to(&format!("/q/{workflow}/{}", found.id.question)))
+    };
+    visit.page(make).await
+}
+
+/// `GET /q/WORKFLOW/QUESTION`
+pub async fn show(visit: Visit, Path(id): Path<Names>, Query(wanted): Query<Wanted>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return remote_question::show(visit, &host, &id, wanted.again.is_some());
+        }
+        let found = find(&visit.site.mailbox, &id)?;
+        match found.folder {
+            Folder::Pending => {
+                let taken_back = visit.site.taken_back.filled(&id, &found.document.typed, &visit.signed_in.device);
+                page(visit, &found, &taken_back, None)
+            }
+            _ => outcome(visit, &found),
+        }
+    };
+    visit.page(make).await
+}
+
+/// The round in an address: `WORKFLOW/QUESTION`, or `HOST:WORKFLOW/QUESTION` for a round of another machine.
+#[derive(Debug, Deserialize)]
+pub struct Names {
+    workflow: String,
+    question: String,
+}
+
+impl Names {
+    fn round(&self) -> Result<(Option<HostName>, RoundId)> {
+        let Address { host, workflow } = self.workflow.parse()?;
+        Ok((host, RoundId { workflow, question: self.question.parse()? }))
+    }
+}
+
+/// The query of a question's page.
+#[derive(Debug, Default, Deserialize)]
+pub struct Wanted {
+    /// Set if the person wants to give another answer, although one was offered.
+    again: Option<String>,
+}
+
+/// The round, in whatever folder it is.
+fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
+    if let Ok(document) = read_question::pending(mailbox, &id.workflow)
+        && round::of_pending(mailbox, &document.typed)? == *id
+    {
+        return Ok(Round { folder: Folder::Pending, id: id.clone(), document });
+    }
+    let found = round::of_workflow(mailbox, &id.workflow).into_iter().find(|found| found.id == *id);
+    found.ok_or_else(|| Error::not_found(format!("{} has no question {}", id.workflow, id.question), "it may have been removed: askbox gc"))
+}
+
+fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) -> Result<Response> {
+    let only_signed = visit.site.context.only_signed_answers_count();
+    question_form::form_page(visit, QuestionForm::new(Some(&visit.site.mailbox), found, filled, only_signed)?, problem)
+}
+
+fn outcome(visit: &Visit, found: &Round) -> Result<Response> {
+    let next = question_form::next_question(visit, None)?;
+    let page = OutcomePage { frame: Frame::new(visit, ""), outcome: Outcome::read(&visit.site.mailbox, found)?, next };
+    Ok(reply::html(StatusCode::OK, &page))
+}
+
+/// `POST /q/WORKFLOW/QUESTION`
+pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id): Path<Names>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return remote_question::decide(visit, &host, &id, &posted);
+        }
+        let found = find(&visit.site.mailbox, &id)?;
+        let mut filled = Filled::read(&found.document.typed, &posted);
+        let shown = question_form::shown(&posted)?;
+        let decision = match filled.decide(&found.document.typed) {
+            Done::Decided(decision) => decision,
+            Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
+            Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
+        };
+        let person = visit.site.caller(&visit.signed_in.device, CHANNEL);
+        let sent = person.and_then(|person| send::send_decision(&visit.site.mailbox, &person, &id, shown, decision.clone()));
+        // Whatever the result, the inbox must show it at once.
+        visit.site.index.outdate_one(&id.workflow);
+        match sent {
+            Ok(_) => Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
+            // The value does not fit the question, so the question stays open.
+            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) if found.folder == Folder::Pending => {
+                page(visit, &found, &filled, Some(program::message(&e)))
+            }
+            Err(e) => lost(visit, &id, &filled, Some(&decision), Some(&e)),
+        }
+    };
+    visit.page(make).await
+}
+
+/// The page after a decision that was not accepted: somebody else was first, or another question is asked now. If the accepted answer is
+/// this same one, because a browser sent the form twice, leads to its outcome.
+fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision>, error: Option<&Error>) -> Result<Response> {
+    let found = find(&visit.site.mailbox, id);
+    if let (Ok(found), Some(decision)) = (&found, decision)
+        && is_this(found, visit, decision)
+    {
+        return Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question)));
+    }
+    // Nothing was decided: the system failed, or another process holds the lock.
+    if let (Ok(found), Some(error)) = (&found, error)
+        && found.folder == Folder::Pending
+        && !matches!(error, Error::Conflict { .. })
+    {
+        return page(visit, found, filled, Some(format!("Not sent: {}", program::message(error))));
+    }
+    let chosen = found.as_ref().map(|found| filled.chosen(&found.document.typed)).unwrap_or_default();
+    let is_open = found.as_ref().is_ok_and(|found| found.folder == Folder::Pending);
+    let over = found.ok().filter(|_| !is_open);
+    let heading = match &over {
+        _ if is_open => "The question has changed",
+        Some(found) if found.document.typed.answer.is_some() => "Your answer was not the first",
+        _ => "The question is over",
+    };
+    let page = LostPage {
+        frame: Frame::new(visit, ""),
+        heading,
+        why: error.map_or_else(|| "The question is over".into(), program::message),
+        outcome: over.map(|found| Outcome::read(&visit.site.mailbox, &found)).transpose()?,
+        chosen,
+        written: filled.written(),
+        workflow: id.workflow.to_string(),
+    };
+    Ok(reply::html(StatusCode::CONFLICT, &page))
+}
+
+/// True if the answer that counts is this decision of this device.
+fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
+    let Some(answer) = found.document.typed.answer.as_ref().filter(|a| a.by == visit.signed_in.device && a.channel == CHANNEL) else {
+        return false;
+    };
+    match decision {
+        Decision::Answer(value, _) => answer.value.as_ref() == Some(value),
+        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back,
+        Decision::AskBack(question) => answer.counter_question() == Some(question),
+    }
+}
+
+/// `POST /q/WORKFLOW/QUESTION/undo`
+pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
+    let make = move |visit: &Visit| {
+        let (host, id) = id.round()?;
+        if let Some(host) = host {
+            return Err(Error::usage(format!("an answer is taken back on the machine that has the question: {host}"), "do it there"));
+        }
+        let answer = find(&visit.site.mailbox, &id).ok().and_then(|found| found.document.typed.answer);
+        undo::undo(&visit.site.mailbox, &id.workflow, Some(id.question), &visit.signed_in.device)?;
+        if let Some(answer) = answer {
+            visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
+        }
+        visit.site.index.outdate_one(&id.workflow);
+        Ok(reply::go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
+    };
+    visit.page(make).await
+}

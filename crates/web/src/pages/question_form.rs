@@ -1,0 +1,304 @@
+//! The page for answering a question of this or another machine, with the question in its form.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::form::{Filled, FilledPart, Open};
+use crate::gate::Posted;
+use crate::index::Row;
+use crate::pages::{Frame, markdown};
+use crate::reply;
+use crate::site::Visit;
+use askbox_cli::ask_answer::question_text::{self, Earlier};
+use askbox_cli::person::{AtStake, LeftOut};
+use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::fields::shown_hash::Shown;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::{Mailbox, Question, text, time};
+
+/// A question in the form for its page.
+#[derive(Debug)]
+pub struct QuestionForm {
+    /// The workflow, or `HOST:WORKFLOW` on another machine.
+    pub workflow: String,
+    /// The machine, if it is another one.
+    pub host: Option<String>,
+    /// A note to read before an answer is sent to another machine.
+    pub before: Option<String>,
+    pub question_id: String,
+    /// The hash of everything on the page that matters for a decision.
+    pub shown: Shown,
+    /// The first line of the question, and its other lines.
+    pub title: String,
+    pub rest: String,
+    pub is_batch: bool,
+    /// The tool whose call a person may allow.
+    pub approves: Option<String>,
+    pub asked_by: String,
+    pub project: String,
+    pub folder: String,
+    pub ago: String,
+    pub priority: i32,
+    /// True if the question's time is over.
+    pub is_overdue: bool,
+    /// When the question expires, and what happens then.
+    pub expiry: Option<String>,
+    /// The event that answers the question.
+    pub event: Option<String>,
+    /// The run that asked the question.
+    pub within: Option<String>,
+    pub earlier: Vec<Earlier>,
+    /// The context as HTML.
+    pub context: Option<String>,
+    /// A line about an answer that was taken back.
+    pub taken_back: Option<String>,
+    pub parts: Vec<PartForm>,
+    pub note: String,
+    pub why: String,
+    pub back: String,
+    /// The texts that the pressed button would leave out, and a sentence on what pressing it again does.
+    pub left_out: Vec<LeftOut>,
+    pub goes_on: String,
+    /// The ids of the warnings that the person was given, for the form.
+    pub told: String,
+}
+
+/// One part of a question.
+#[derive(Debug)]
+pub struct PartForm {
+    pub n: usize,
+    /// The part's text, if there are several parts.
+    pub text: String,
+    pub header: String,
+    /// The kind of answer that is wanted.
+    pub kind: Cow<'static, str>,
+    pub is_yes_no: bool,
+    pub is_number: bool,
+    pub is_several: bool,
+    pub options: Vec<OptionForm>,
+    /// True if the person may write their own words.
+    pub takes_words: bool,
+    pub words: String,
+    pub chosen: Chosen,
+    /// A sentence that says what is missing.
+    pub open: Option<Cow<'static, str>>,
+    /// True if the person is asked about the meaning of the words, or has said it.
+    pub asks_what_is_meant: bool,
+    /// The options that the words may mean, and the meaning that the person chose.
+    pub perhaps: Vec<OptionForm>,
+    pub meant: Option<String>,
+}
+
+/// The choices other than options.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    pub yes: bool,
+    pub no: bool,
+    pub words: bool,
+}
+
+/// One option.
+#[derive(Debug, Clone)]
+pub struct OptionForm {
+    pub place: usize,
+    pub key: String,
+    pub description: String,
+    pub preview: String,
+    pub is_chosen: bool,
+}
+
+impl QuestionForm {
+    /// The question of a round, with the values of a form. `mailbox` is `None` for a question of another machine.
+    pub fn new(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled, only_signed: bool) -> Result<Self> {
+        let question = &round.document.typed;
+        // A tool call is shown with its invisible characters made visible.
+        let show = |words: &str| if question.asked.approval.is_some() { text::visible(words) } else { text::printable(words) };
+        let (title, rest) = head(question);
+        let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
+        let expiry = question.asked.expires_at.map(|at| {
+            let (moment, then) = (time::local(at), question_text::then_on_expiry(question, only_signed));
+            match (at - time::now()).to_std() {
+                Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
+                Err(_) => format!("overdue since {moment}; {then}"),
+            }
+        });
+        let taken_back = question.taken_back.as_ref().map(|back| {
+            format!("{}; taken back by {} {}", text::excerpt(&back.answer, 200), text::excerpt(&back.by, 60), time::ago(Some(back.at)))
+        });
+        let project = question.project();
+        let blank = FilledPart::default();
+        let parts = question.parts();
+        Ok(Self {
+            workflow: question.workflow_id.to_string(),
+            host: None,
+            before: None,
+            question_id: round.id.question.to_string(),
+            shown: Shown::of_question(question)?,
+            title: show(&title),
+            rest: show(&rest),
+            is_batch: question.is_batch(),
+            approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
+            project: if project == "-" { String::new() } else { project },
+            folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
+            ago: time::ago(question.asked_at()),
+            priority: question.asked.priority.unwrap_or(0),
+            is_overdue: question_text::is_overdue(question, time::now()),
+            expiry,
+            event: until,
+            within: question.parent.as_ref().map(|parent| match mailbox {
+                Some(mailbox) => question_text::within(mailbox, round, parent),
+                None => format!("says it was asked within {parent}"),
+            }),
+            earlier: mailbox
+                .map_or_else(Vec::new, |mailbox| question_text::earlier(mailbox, question))
+                .into_iter()
+                .map(printable)
+                .collect(),
+            context: question.asked.context.as_deref().map(markdown::to_html),
+            taken_back,
+            parts: parts
+                .iter()
+                .enumerate()
+                .map(|(n, part)| PartForm::new(n, part, question, filled.parts.get(n).unwrap_or(&blank)))
+                .collect(),
+            note: filled.note.clone(),
+            why: filled.why.clone(),
+            back: filled.back.clone(),
+            left_out: match &filled.left_out {
+                Some(AtStake::LeftOut { texts, .. }) => texts.clone(),
+                _ => Vec::new(),
+            },
+            goes_on: filled.left_out.as_ref().map_or_else(String::new, |left| left.told_of_a_list(&again(&filled.act, question))),
+            told: filled.told.to_form(),
+        })
+    }
+
+    /// True if something is missing, or the person must be asked about something.
+    pub fn is_open(&self) -> bool {
+        !self.left_out.is_empty() || self.parts.iter().any(|part| part.open.is_some())
+    }
+}
+
+/// The words that name the pressed button, for pressing it once more.
+fn again(act: &str, question: &Question) -> String {
+    let label = match (act, question.asked.approval.is_some()) {
+        ("back", _) => "Ask back",
+        ("decline", false) => "Decline to answer",
+        ("decline", true) => "Deny the call",
+        (_, false) => "Send the answer",
+        (_, true) => "Allow",
+    };
+    format!("\"{label}\" again")
+}
+
+/// The first line of the question, and the rest. For a batch without its own text, the first line is the number of its questions.
+fn head(question: &Question) -> (String, String) {
+    let text = if question.is_batch() && question.question.is_empty() {
+        format!("{} questions", question.asked.questions.len())
+    } else {
+        question.question.trim().to_owned()
+    };
+    let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    (title.to_owned(), rest.trim_end().to_owned())
+}
+
+fn printable(earlier: Earlier) -> Earlier {
+    let back = |(by, words): (String, String)| (by, text::printable(&words));
+    Earlier { asked: text::printable(&earlier.asked), asked_back: earlier.asked_back.map(back) }
+}
+
+impl PartForm {
+    fn new(n: usize, part: &Part, question: &Question, filled: &FilledPart) -> Self {
+        let kind = part.kind();
+        let option = |(place, choice): (usize, &askbox_mailbox::documents::fields::options::Choice)| OptionForm {
+            place,
+            key: text::visible(&choice.key),
+            description: text::printable(&choice.description),
+            preview: choice.preview.as_deref().map(text::printable).unwrap_or_default(),
+            is_chosen: filled.has(&place.to_string()),
+        };
+        let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();
+        let asks = match &filled.open {
+            Some(Open::NearMiss(thing @ AtStake::NearMiss { near, .. })) => Some((thing.told(""), near)),
+            _ => None,
+        };
+        let near = part.options.0.iter().enumerate().filter(|(_, choice)| asks.as_ref().is_some_and(|(_, near)| near.contains(choice)));
+        // The meaning that the person chose is shown again with the words.
+        let meant = filled.meant.clone().filter(|_| filled.open.is_none());
+        let said = meant.as_deref().and_then(|place| place.parse::<usize>().ok());
+        let perhaps = near.map(|(place, _)| place).chain(said).filter_map(|place| options.get(place)).cloned().collect();
+        let open = match (&filled.open, &asks) {
+            (Some(Open::Because(why)), _) => Some(Cow::Borrowed(*why)),
+            (_, Some((asked, near))) if near.is_empty() => {
+                Some(Cow::Owned(format!("{asked} Choose it above; or say below that these are your own words.")))
+            }
+            (_, Some((asked, _))) => Some(Cow::Owned(asked.clone())),
+            (_, None) => None,
+        };
+        let asks_what_is_meant = meant.is_some() || asks.is_some();
+        let has_options = matches!(kind, Kind::Choice | Kind::MultiChoice);
+        Self {
+            n,
+            text: if question.is_batch() { text::printable(&part.question) } else { String::new() },
+            header: part.header.as_deref().map(text::one_line).unwrap_or_default(),
+            kind: question_text::kind(part),
+            is_yes_no: kind == Kind::YesNo,
+            is_number: kind == Kind::Number,
+            is_several: kind == Kind::MultiChoice,
+            takes_words: kind == Kind::Text || has_options && part.free_text != Some(false),
+            options: if has_options { options } else { Vec::new() },
+            words: filled.words.clone(),
+            chosen: Chosen { yes: filled.has("yes"), no: filled.has("no"), words: filled.has("words") },
+            open,
+            asks_what_is_meant,
+            perhaps,
+            meant,
+        }
+    }
+
+    /// True if the person chose this meaning of the words: the index of an option, or `own`.
+    pub fn is_meant(&self, what: &str) -> bool {
+        self.meant.as_deref() == Some(what)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "question.html")]
+struct QuestionPage {
+    frame: Frame,
+    asked: QuestionForm,
+    /// The problem with the form, if there is one.
+    problem: Option<String>,
+}
+
+/// The page with its form. `problem` says what is missing or wrong in the form.
+pub fn form_page(visit: &Visit, asked: QuestionForm, problem: Option<String>) -> Result<Response> {
+    let status = if problem.is_some() || asked.is_open() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let frame = Frame::new(visit, "");
+    // An answer on another machine is launched there, so a watcher that is missing here does not matter.
+    let frame = Frame { no_watcher: frame.no_watcher && asked.host.is_none(), ..frame };
+    Ok(reply::html(status, &QuestionPage { frame, asked, problem }))
+}
+
+/// The hash of the question that was shown, from the form.
+pub fn shown(posted: &Posted) -> Result<Shown> {
+    let shown = posted.get("shown").and_then(|shown| shown.parse().ok());
+    shown.ok_or_else(|| Error::usage("the form does not say which question was shown", "load the page again"))
+}
+
+/// The next waiting question except this one: its address and its title.
+pub fn next_question(visit: &Visit, but: Option<&str>) -> Result<Option<(String, String)>> {
+    let rows = visit.site.rows()?;
+    let is_next = |row: &&Arc<Row>| {
+        let is_away = row.elsewhere.as_ref().is_some_and(|there| there.is_away);
+        !row.is_event && !is_away && row.question.is_some() && but != Some(row.id.as_str())
+    };
+    let next = rows.iter().find(is_next);
+    Ok(next.and_then(|row| Some((format!("/q/{}/{}", row.id, row.question?), row.title.clone()))))
+}

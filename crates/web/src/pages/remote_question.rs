@@ -1,0 +1,205 @@
+//! A question of another machine, and the state of the answer that this page has offered: sent, accepted by its machine, or not accepted.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::form::{self, Done, Filled};
+use crate::gate::Posted;
+use crate::other_machines::Offered;
+use crate::pages::question_form::QuestionForm;
+use crate::pages::{Frame, question_form};
+use crate::reply;
+use crate::send::CHANNEL;
+use crate::site::Visit;
+use askbox_cli::person::Decision;
+use askbox_cli::program;
+use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::text;
+use askbox_peers::known::HostView;
+use askbox_peers::machines::offer_state::{OfferState, Stands};
+use askbox_peers::machines::{self, answer, offer_state};
+use askbox_peers::{Progress, RemoteQuestion};
+
+#[derive(Template)]
+#[template(path = "sent.html")]
+struct SentPage {
+    frame: Frame,
+    host: String,
+    id: String,
+    question: String,
+    title: String,
+    told: Drawn,
+    /// The answer in words.
+    answer: String,
+    note: String,
+    /// The options that the person chose and the texts that they wrote, if the answer does not count.
+    chosen: String,
+    written: String,
+    /// True if the question still waits.
+    still_waits: bool,
+    next: Option<(String, String)>,
+}
+
+/// The state of an offer, in the form for the page.
+struct Drawn {
+    /// `sent`, `accepted`, `refused`, `unsent`, `unknown` or `over`.
+    state: &'static str,
+    /// The CSS class of the step *sent*.
+    sent: &'static str,
+    /// The step after *sent*: its words and its CSS class.
+    step: (String, &'static str),
+    why: String,
+    todo: String,
+    goes_on: bool,
+}
+
+impl Drawn {
+    fn new(host: &HostName, progress: &Progress) -> Self {
+        let OfferState { stands, step, why, todo } = OfferState::new(host, progress);
+        let (state, class) = match stands {
+            Stands::Sent => ("sent", "now"),
+            Stands::Accepted => ("accepted", "done"),
+            Stands::Refused => ("refused", "failed"),
+            Stands::NotSent => ("unsent", "failed"),
+            Stands::Unconfirmed => ("unknown", "failed"),
+        };
+        let sent = if stands == Stands::NotSent { "failed" } else { "done" };
+        Self { state, sent, step: (step, class), why, todo, goes_on: matches!(stands, Stands::Sent | Stands::Unconfirmed) }
+    }
+
+    /// The same state while the machine is not reached: an offer on its way has not arrived yet.
+    fn while_away(self, view: &HostView, progress: &Progress) -> Self {
+        match machines::while_away(view) {
+            Some(away) if *progress == Progress::UnderWay => Self { sent: "now", step: (self.step.0, ""), why: away, ..self },
+            Some(away) if *progress == Progress::Sent => Self { why: away, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// The newest question of `HOST:WORKFLOW`.
+pub fn newest(visit: &Visit, host: &HostName, workflow: &WorkflowId) -> Result<Response> {
+    let view = visit.site.elsewhere.machine(host)?;
+    let found = view.questions.iter().find(|question| question.workflow == *workflow).and_then(|question| question.round());
+    match found {
+        Some(round) => Ok(reply::go_to(&format!("/q/{host}:{workflow}/{}", round.question))),
+        None => {
+            Err(Error::not_found(format!("{workflow} waits for no answer on {host}, as far as is known here"), "see how it ended, there"))
+        }
+    }
+}
+
+/// `GET /q/HOST:WORKFLOW/QUESTION`
+pub fn show(visit: &Visit, host: &HostName, id: &RoundId, again: bool) -> Result<Response> {
+    let elsewhere = &visit.site.elsewhere;
+    let question = waiting(visit, host, id);
+    if let Some((offered, progress)) = elsewhere.offered(host, id)
+        && (!again || question.is_none())
+    {
+        let told = match elsewhere.machine(host) {
+            Ok(view) => Drawn::new(host, &progress).while_away(&view, &progress),
+            Err(_) => Drawn::new(host, &progress),
+        };
+        return sent(visit, host, id, Some(&offered), told, question.is_some(), &offered.written);
+    }
+    if let Some(question) = question {
+        return page(visit, &question, &Filled::default(), None);
+    }
+    over(visit, host, id, "")
+}
+
+/// The page for a question that no longer waits, as far as is known here, with the text that was written for it.
+fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<Response> {
+    let view = visit.site.elsewhere.machine(host)?;
+    let why = match visit.site.elsewhere.fate(host, id) {
+        Some(fate) => format!("{host}: {fate}"),
+        None => machines::staleness(&view).unwrap_or_else(|| format!("{host} does not have this question any more, or asks another one")),
+    };
+    let told = Drawn { state: "over", sent: "", step: (String::new(), ""), why, todo: String::new(), goes_on: false };
+    sent(visit, host, id, None, told, false, written)
+}
+
+/// The question of this round, if it waits on that machine as far as is known here.
+fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Arc<RemoteQuestion>> {
+    visit.site.elsewhere.question(host, id).filter(|question| question.round().as_ref() == Some(id))
+}
+
+fn page(visit: &Visit, question: &RemoteQuestion, filled: &Filled, problem: Option<String>) -> Result<Response> {
+    let asked = QuestionForm::new(None, &answer::as_round(question)?, filled, visit.site.context.only_signed_answers_count())?;
+    let view = visit.site.elsewhere.machine(&question.host)?;
+    let before = question.round().and_then(|round| offer_state::notes_beforehand(&view, round.question));
+    question_form::form_page(
+        visit,
+        QuestionForm { workflow: question.address().to_string(), host: Some(question.host.to_string()), before, ..asked },
+        problem,
+    )
+}
+
+/// `POST /q/HOST:WORKFLOW/QUESTION`
+pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> Result<Response> {
+    let shown = question_form::shown(posted)?;
+    let there = format!("/q/{host}:{}/{}", id.workflow, id.question);
+    let Some(question) = waiting(visit, host, id) else {
+        // The question may be over because this same form was sent twice.
+        if visit.site.elsewhere.offered(host, id).is_some() {
+            return Ok(reply::go_to(&format!("{there}#outcome")));
+        }
+        return over(visit, host, id, &form::words(posted));
+    };
+    let round = answer::as_round(&question)?;
+    let typed = &round.document.typed;
+    let mut filled = Filled::read(typed, posted);
+    if !shown.is_of(typed) {
+        return page(
+            visit,
+            &question,
+            &filled,
+            Some("The question has changed while you read it. Nothing was sent: look at it again.".into()),
+        );
+    }
+    let decision = match filled.decide(typed) {
+        Done::Decided(decision) => decision,
+        Done::LeftOpen(problem) => return page(visit, &question, &filled, problem.map(str::to_owned)),
+    };
+    let draft = (filled.chosen(typed), filled.written());
+    match offer(visit, &question, decision, draft) {
+        Ok(()) => Ok(reply::go_to(&format!("{there}#outcome"))),
+        Err(e) => page(visit, &question, &filled, Some(format!("Nothing was sent: {}", program::message(&e)))),
+    }
+}
+
+fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
+    let person = visit.site.caller(&visit.signed_in.device, &answer::channel(CHANNEL))?;
+    visit.site.elsewhere.offer(question, decision, &person, draft)
+}
+
+fn sent(
+    visit: &Visit,
+    host: &HostName,
+    id: &RoundId,
+    offered: Option<&Offered>,
+    told: Drawn,
+    still_waits: bool,
+    written: &str,
+) -> Result<Response> {
+    let address = Address { host: Some(host.clone()), workflow: id.workflow.clone() }.to_string();
+    let counts = matches!(told.state, "sent" | "accepted");
+    let page = SentPage {
+        frame: Frame { no_watcher: false, ..Frame::new(visit, "") },
+        host: host.to_string(),
+        title: offered.map_or_else(|| "This question is over".into(), |offered| offered.title.clone()),
+        answer: offered.map(Offered::said).unwrap_or_default(),
+        note: offered.and_then(|offered| offered.answer.note.as_deref()).map(text::printable).unwrap_or_default(),
+        chosen: offered.filter(|_| !counts).map(|offered| offered.chosen.clone()).unwrap_or_default(),
+        written: if counts { String::new() } else { written.to_owned() },
+        next: question_form::next_question(visit, Some(&address))?,
+        still_waits: still_waits && !counts,
+        id: address,
+        question: id.question.to_string(),
+        told,
+    };
+    Ok(reply::html(StatusCode::OK, &page))
+}

@@ -1,0 +1,147 @@
+//! The parts of replies: pages, redirects, pages for errors, and the style, script and icons that all pages share.
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use uuid::Uuid;
+
+use askbox_cli::program;
+use askbox_mailbox::error::Error;
+
+/// A page.
+pub fn html(status: StatusCode, page: &impl Template) -> Response {
+    match page.render() {
+        Ok(html) => (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
+        Err(e) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("the page cannot be made: {e}")),
+    }
+}
+
+/// A reply of plain text, without a page.
+pub fn plain(status: StatusCode, words: &str) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{words}\n")).into_response()
+}
+
+/// Redirects to another page after a form.
+pub fn go_to(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, path.to_owned())]).into_response()
+}
+
+/// The content security policy: a page may use only its own script, style and forms.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; \
+                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The headers of every reply.
+pub fn protecting() -> [(HeaderName, &'static str); 9] {
+    [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+        (HeaderName::from_static("x-robots-tag"), "noindex"),
+    ]
+}
+
+/// Adds these headers to a reply. Headers that are already set stay: the browser may cache files that are the same for everybody.
+pub fn protect(headers: &mut HeaderMap) {
+    for (name, value) in protecting() {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct Problem<'a> {
+    title: &'a str,
+    words: &'a str,
+    version: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "missing.html")]
+struct Missing {
+    /// The page that was requested, if the browser came from another site. The browser has then not sent its cookie.
+    again: Option<String>,
+    version: &'static str,
+}
+
+/// A page with an error in words.
+pub fn problem_page(status: StatusCode, title: &str, words: &str) -> Response {
+    html(status, &Problem { title, words, version: files_version() })
+}
+
+/// The page for a browser without a valid session.
+pub fn not_signed_in(parts: &Parts) -> Response {
+    let comes_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site");
+    let again = comes_from_elsewhere.then(|| parts.uri.path().to_owned());
+    html(StatusCode::UNAUTHORIZED, &Missing { again, version: files_version() })
+}
+
+/// The page for an error.
+pub fn error_page(error: &Error) -> Response {
+    let (status, title) = match error {
+        Error::NotFound { .. } => (StatusCode::NOT_FOUND, "Not there"),
+        Error::Conflict { .. } => (StatusCode::CONFLICT, "Too late"),
+        Error::Invalid { .. } | Error::Usage { .. } | Error::Newer { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "Cannot be used"),
+        Error::Held { .. } | Error::Waiting { .. } => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
+        Error::Io { .. } | Error::Failed { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "Failed"),
+    };
+    let mut words = program::message(error);
+    if let Some(first) = words.get(..1) {
+        words = format!("{}{}.", first.to_uppercase(), &words[1..]);
+    }
+    problem_page(status, title, &words)
+}
+
+const STYLE: &str = include_str!("static/style.css");
+const SCRIPT: &str = include_str!("static/page.js");
+const ICON: &str = include_str!("static/icon.svg");
+const MANIFEST: &str = include_str!("static/manifest.json");
+const ICON_180: &[u8] = include_bytes!("static/icon-180.png");
+const ICON_512: &[u8] = include_bytes!("static/icon-512.png");
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let all = [STYLE, SCRIPT, ICON, MANIFEST].concat();
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, all.as_bytes()).simple().to_string().split_off(24)
+});
+
+/// A word that changes with the files. It is part of their addresses.
+pub fn files_version() -> &'static str {
+    &VERSION
+}
+
+/// `/static/FILE`
+pub async fn static_file(Path(file): Path<String>) -> Response {
+    let (kind, bytes) = match file.as_str() {
+        "style.css" => ("text/css; charset=utf-8", STYLE.as_bytes()),
+        "page.js" => ("text/javascript; charset=utf-8", SCRIPT.as_bytes()),
+        "icon.svg" => ("image/svg+xml", ICON.as_bytes()),
+        "icon-180.png" => ("image/png", ICON_180),
+        "icon-512.png" => ("image/png", ICON_512),
+        "manifest.json" => ("application/manifest+json", MANIFEST.as_bytes()),
+        _ => return plain(StatusCode::NOT_FOUND, "there is no such file"),
+    };
+    // The address of a file changes with its content, so a browser may keep the file for a year.
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")], bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_of_the_page_is_small_and_fetches_nothing() {
+        assert!(SCRIPT.len() <= 8 << 10, "{} bytes", SCRIPT.len());
+        for text in [SCRIPT, STYLE, MANIFEST] {
+            assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("eval"), "{text}");
+        }
+    }
+}

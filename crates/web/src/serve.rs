@@ -1,0 +1,133 @@
+//! Starts the page, and ends it. Also names the address of each page.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+
+use crate::changes::Changes;
+use crate::gate::{Devices, Hosts};
+use crate::index::Index;
+use crate::listen::{Caller, Connections};
+use crate::onlooker::Onlooker;
+use crate::other_machines::OtherMachines;
+use crate::pages::{done, events, inbox, question, run, sign_in, tree};
+use crate::site::Site;
+use crate::taken_back::TakenBack;
+use crate::{check, reply};
+use askbox_cli::args::askbox_args::Web;
+use askbox_cli::program::{self, Context};
+use askbox_config::Listen;
+use askbox_mailbox::error::{Error, Result};
+
+/// The number of threads that read and write the mailbox for pages.
+const WORKERS: usize = 4;
+/// The time for finishing an answer that is being written when the page is told to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Serves the page until SIGINT or SIGTERM.
+pub fn run(args: &Web, context: &Context) -> Result<u8> {
+    let all = context.config()?;
+    let config = all.web.clone();
+    let listen = match args.listen.as_deref() {
+        Some(given) => config.listen(Some(given)).map_err(|e| program::of_flag("--listen", e))?,
+        None => config.listen(None)?,
+    };
+    let mailbox = args.common.open_to_answer(context)?.for_a_service();
+    let devices = Devices::beside_the_configuration(config.session.0)?;
+    // If the file cannot be read, fail now instead of refusing every browser later.
+    let is_first = devices.all()?.is_empty();
+    let index = Arc::new(Index::new());
+    let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
+    let elsewhere = OtherMachines::start(&all, changes.clone())?;
+    let onlooker = Onlooker::start(mailbox.clone())?;
+    // The questions are read before the first page is requested.
+    index.rows(&mailbox)?;
+    let hosts = Hosts::new(&config);
+    let site = Arc::new(Site {
+        context: context.clone(),
+        mailbox,
+        hosts,
+        devices,
+        index,
+        elsewhere,
+        changes,
+        onlooker,
+        taken_back: TakenBack::default(),
+        session_lasts: config.session.0,
+    });
+
+    let failed = |e: std::io::Error| Error::failed(format!("cannot start: {e}"), "check the limits on processes and files: ulimit -a");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(WORKERS).build().map_err(failed)?;
+    let ended = runtime.block_on(async {
+        let connections = Connections::open(&listen)?;
+        let ended = ended_by_signal()?;
+        let place = connections.place();
+        // The check runs before all routing, for every request.
+        let checked = middleware::from_fn_with_state(Arc::clone(&site), check::check);
+        let app = Router::new().fallback_service(router(site)).layer(checked).into_make_service_with_connect_info::<Caller>();
+        program::say(&format!("the page is at {place}; a device signs in with: askbox web link\n"));
+        if is_first && program::prints_to_terminal() {
+            program::say("no device is signed in yet\n");
+        }
+        tokio::select! {
+            served = axum::serve(connections, app) => served.map_err(failed),
+            () = ended => Ok(()),
+        }
+    });
+    // An answer that is being written is finished first.
+    runtime.shutdown_timeout(ENDS_WITHIN);
+    ended.map(|()| 0)
+}
+
+/// Resolves when the process is told to end.
+fn ended_by_signal() -> Result<impl Future<Output = ()>> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let failed = |e: std::io::Error| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u");
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    let (told, ended) = tokio::sync::oneshot::channel();
+    askbox_mailbox::thread::start(move || {
+        if signals.forever().next().is_some() {
+            let _ = told.send(());
+        }
+    })?;
+    Ok(async move {
+        // If the thread is gone, the page can only be ended with a stronger signal.
+        if ended.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+/// True if something listens there. Only used for a hint.
+#[must_use]
+pub fn is_served(listen: &Listen) -> bool {
+    match listen {
+        Listen::Tcp(address) => TcpStream::connect_timeout(address, Duration::from_secs(1)).is_ok(),
+        Listen::Unix(path) => std::os::unix::net::UnixStream::connect(path).is_ok(),
+    }
+}
+
+/// The router for all pages.
+fn router(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/", get(inbox::show))
+        .route("/q/{workflow}", get(question::newest))
+        .route("/q/{workflow}/{question}", get(question::show).post(question::decide))
+        .route("/q/{workflow}/{question}/undo", post(question::undo))
+        .route("/done", get(done::show))
+        .route("/tree", get(tree::show))
+        .route("/tree/{workflow}", get(tree::show_one))
+        .route("/run/{workflow}", get(run::show))
+        .route("/events", get(events::stream))
+        .route("/here", get(inbox::count))
+        .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))
+        .route("/out", post(sign_in::sign_out))
+        .route("/static/{file}", get(reply::static_file))
+        .fallback(async || reply::problem_page(StatusCode::NOT_FOUND, "Not there", "There is no such page."))
+        .with_state(site)
+}

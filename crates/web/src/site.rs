@@ -1,0 +1,117 @@
+//! The data for all pages, and the device that requests a page.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+
+use crate::changes::Changes;
+use crate::gate::{Devices, Hosts, SignedIn};
+use crate::index::{Index, Row};
+use crate::onlooker::Onlooker;
+use crate::other_machines::OtherMachines;
+use crate::reply::{self, plain};
+use crate::taken_back::TakenBack;
+use askbox_cli::program::Context;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::documents::fields::through::Through;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::who::caller::Caller;
+
+/// The data for all pages.
+#[derive(Debug)]
+pub struct Site {
+    /// The facts that the program has found out.
+    pub context: Context,
+    /// The mailbox.
+    pub mailbox: Mailbox,
+    /// The names under which the page may be requested.
+    pub hosts: Hosts,
+    /// The signed-in devices.
+    pub devices: Devices,
+    /// The waiting questions of this machine.
+    pub index: Arc<Index>,
+    /// The questions of other machines.
+    pub elsewhere: OtherMachines,
+    /// The answers that were taken back on this page.
+    pub taken_back: TakenBack,
+    /// The open pages that are told about changes.
+    pub changes: Changes,
+    /// Announces that a person is there.
+    pub onlooker: Onlooker,
+    /// How long a device stays signed in.
+    pub session_lasts: Duration,
+}
+
+impl Site {
+    /// The waiting questions of this and of other machines, the urgent ones first.
+    pub fn rows(&self) -> Result<Arc<Vec<Arc<Row>>>> {
+        let (here, there) = (self.index.rows(&self.mailbox)?, self.elsewhere.rows());
+        if there.is_empty() {
+            return Ok(here);
+        }
+        let mut all: Vec<_> = here.iter().chain(there.iter()).cloned().collect();
+        all.sort_by(|one, other| (one.rank, &one.id).cmp(&(other.rank, &other.id)));
+        Ok(Arc::new(all))
+    }
+
+    /// The number of questions that wait for a person, on this and on other machines.
+    pub fn waiting(&self) -> Result<usize> {
+        let for_a_person = |rows: &[Arc<Row>]| rows.iter().filter(|row| !row.is_event).count();
+        Ok(for_a_person(&self.index.rows(&self.mailbox)?) + for_a_person(&self.elsewhere.rows()))
+    }
+
+    /// The person at this device, who answers through `channel`. The configuration is read again, because the operator may have changed how
+    /// answers are signed.
+    ///
+    /// # Errors
+    /// If the answer would not count.
+    pub fn caller(&self, device: &str, channel: &str) -> Result<Caller> {
+        self.context.reload();
+        self.context.caller_through(device, channel, Through::Web)
+    }
+
+    /// Reads or writes files on another thread than the one that talks to browsers.
+    pub async fn off_thread<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self) -> Result<T> + Send + 'static) -> Result<T> {
+        let site = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&site)).await;
+        done.unwrap_or_else(|e| Err(Error::failed(format!("a worker ended early: {e}"), "load the page again")))
+    }
+
+    /// Makes a page on another thread. An error also becomes a page.
+    pub async fn page(self: &Arc<Self>, make: impl FnOnce(&Self) -> Result<Response> + Send + 'static) -> Response {
+        self.off_thread(make).await.unwrap_or_else(|e| reply::error_page(&e))
+    }
+}
+
+/// A request for a page from a signed-in device.
+#[derive(Debug, Clone)]
+pub struct Visit {
+    /// The data for the page.
+    pub site: Arc<Site>,
+    /// The device that requests the page.
+    pub signed_in: SignedIn,
+}
+
+impl Visit {
+    /// Makes a page on another thread. An error also becomes a page.
+    pub async fn page(self, make: impl FnOnce(&Self) -> Result<Response> + Send + 'static) -> Response {
+        let site = Arc::clone(&self.site);
+        site.page(move |_| make(&self)).await
+    }
+}
+
+impl FromRequestParts<Arc<Site>> for Visit {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Arc<Site>) -> std::result::Result<Self, Response> {
+        match parts.extensions.get::<SignedIn>() {
+            Some(signed_in) => Ok(Self { site: Arc::clone(site), signed_in: signed_in.clone() }),
+            // This cannot happen: the check before all routing refuses a browser that is not signed in.
+            None => Err(plain(StatusCode::UNAUTHORIZED, "not signed in")),
+        }
+    }
+}

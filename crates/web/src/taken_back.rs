@@ -1,0 +1,138 @@
+//! Answers that were given and taken back on this page. Their question's form is shown again with the earlier answer filled in. Only the
+//! last few are kept, in memory, and each is shown only to its own device.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::form::{Filled, FilledPart};
+use crate::send::CHANNEL;
+use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Answer, AnswerValue, Question};
+
+/// The maximum number of answers that are kept. Each may be as large as a form.
+const KEPT: usize = 16;
+
+/// The answers that were taken back.
+#[derive(Debug, Default)]
+pub struct TakenBack(Mutex<VecDeque<(RoundId, Answer)>>);
+
+impl TakenBack {
+    /// Keeps an answer that was taken back, if this device gave it on the page.
+    pub fn keep(&self, round: &RoundId, answer: Answer, device: &str) {
+        if answer.by != device || answer.channel != CHANNEL {
+            return;
+        }
+        let mut kept = self.kept();
+        kept.retain(|(of, _)| of != round);
+        kept.push_back((round.clone(), answer));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+    }
+
+    /// The form for this device. It contains the answer that this device took back, if there is one.
+    pub fn filled(&self, round: &RoundId, question: &Question, device: &str) -> Filled {
+        let kept = self.kept();
+        let answer = kept.iter().find(|(of, answer)| of == round && answer.by == device).map(|(_, answer)| answer);
+        answer.map_or_else(Filled::default, |answer| filled(question, answer))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(RoundId, Answer)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The form filled in with this answer.
+fn filled(question: &Question, answer: &Answer) -> Filled {
+    let note = answer.note.clone().unwrap_or_default();
+    let parts = question.parts();
+    let mut filled = match &answer.value {
+        None if answer.asks_back => Filled { back: note, ..Filled::default() },
+        None => Filled { why: note, ..Filled::default() },
+        Some(AnswerValue::Batch(map)) => {
+            let value = |(n, part): (usize, &Part)| map.get(&part.key(n)).and_then(|value| AnswerValue::from_json(value.clone()).ok());
+            let filled = |(n, part)| value((n, part)).map(|value| of_part(part, &value)).unwrap_or_default();
+            Filled { parts: parts.iter().enumerate().map(filled).collect(), note, ..Filled::default() }
+        }
+        Some(value) => Filled { parts: parts.first().map(|part| of_part(part, value)).into_iter().collect(), note, ..Filled::default() },
+    };
+    filled.was_told_of_meanings(question);
+    filled
+}
+
+fn of_part(part: &Part, value: &AnswerValue) -> FilledPart {
+    let texts = match value {
+        AnswerValue::List(texts) => texts.clone(),
+        other => vec![other.to_text()],
+    };
+    let place = |text: &String| part.options.0.iter().position(|choice| choice.key == *text);
+    let mut filled = FilledPart::default();
+    match part.kind() {
+        Kind::YesNo => filled.chosen = texts,
+        Kind::Number | Kind::Text => filled.words = texts.join("\n"),
+        Kind::Choice | Kind::MultiChoice => {
+            let own: Vec<_> = texts.iter().filter(|text| place(text).is_none()).map(String::as_str).collect();
+            filled.words = own.join("\n");
+            filled.chosen = texts.iter().filter_map(place).map(|place| place.to_string()).collect();
+            if !own.is_empty() && part.kind() == Kind::Choice {
+                filled.chosen.push("words".into());
+            }
+            // The person already said that these words do not mean an option.
+            filled.meant = (!own.is_empty()).then(|| "own".into());
+        }
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::form::Done;
+    use askbox_cli::person::Decision;
+
+    /// Sends the form that is filled in again, and returns the answer in it.
+    fn again(question: &str, value: serde_json::Value) -> String {
+        let question: Question = serde_json::from_str(question).unwrap();
+        let answer = Answer { note: Some("a note".into()), ..Answer::value(AnswerValue::from_json(value).unwrap(), "ann", CHANNEL) };
+        let mut filled = filled(&question, &answer);
+        filled.act = "send".into();
+        match filled.decide(&question) {
+            Done::Decided(Decision::Answer(value, note)) => format!("{} {note}", value.to_json()),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_form_that_is_filled_in_again_says_what_was_answered() {
+        const SHIP: &str = r#"{"workflow_id":"w","question":"Ship?","options":["merge","keep"]}"#;
+        const SEVERAL: &str = r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a","b","c"]}"#;
+        const BATCH: &str = r#"{"workflow_id":"w","questions":[{"id":"db","question":"Which?","options":["pg","sqlite"]},{"question":"How many?","type":"number"}]}"#;
+        for (question, value) in [
+            (SHIP, r#""keep""#),
+            (SHIP, r#""mrege""#),
+            (SEVERAL, r#"["a","c"]"#),
+            (SEVERAL, r#"["a","two\nlines"]"#),
+            (BATCH, r#"{"db":"sqlite","q2":"3"}"#),
+            (r#"{"workflow_id":"w","question":"?","type":"yes_no"}"#, r#""no""#),
+            (r#"{"workflow_id":"w","question":"?","type":"number"}"#, r#""4.5""#),
+            (r#"{"workflow_id":"w","question":"?"}"#, r#""two\nlines""#),
+        ] {
+            assert_eq!(again(question, serde_json::from_str(value).unwrap()), format!("{value} a note"), "{question}");
+        }
+    }
+
+    #[test]
+    fn what_a_device_took_back_is_shown_to_no_other_one() {
+        let (kept, round) = (TakenBack::default(), format!("w.{}", uuid::Uuid::nil()));
+        let round = RoundId::from_file_name(&format!("{round}.json")).unwrap();
+        let question: Question = serde_json::from_str(r#"{"workflow_id":"w","question":"?"}"#).unwrap();
+        let given = |by: &str, channel: &str| Answer::declined(Some("no".into()), by, channel);
+        kept.keep(&round, given("ann", "ask-answer"), "ann");
+        kept.keep(&round, given("bob", CHANNEL), "ann");
+        assert_eq!(kept.filled(&round, &question, "ann").why, "");
+        kept.keep(&round, given("ann", CHANNEL), "ann");
+        assert_eq!(kept.filled(&round, &question, "ann").why, "no");
+        assert_eq!(kept.filled(&round, &question, "bob").why, "");
+    }
+}

@@ -1,0 +1,83 @@
+//! The two runs of the demo's agent. The demo starts the first one itself, and the watcher launches the second one.
+
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::commands::demo::agent;
+use crate::commands::demo::narration::event;
+use crate::commands::demo::stage::{Stage, succeeded};
+use askbox_agent::claude::{self, Invocation};
+use askbox_agent::events::Event;
+use askbox_agent::stream::lines::BoundedLines;
+use askbox_agent::stream::{Interpreter, StreamItem};
+use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::{RoundId, SessionId};
+use askbox_mailbox::{Mailbox, time};
+use askbox_run::attempt::record;
+use askbox_run::view::status::{self, Standing};
+
+/// The maximum time that the relaunched agent may take.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// The first run, started as a user would start it.
+pub(super) fn first_run(stage: &Stage) -> Result<()> {
+    let session = SessionId::generate();
+    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args([agent::WORD]);
+    let mut child =
+        stage.command(&call.program).args(&call.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().io("launch", &call.program)?;
+    if let Some(mut input) = child.stdin.take() {
+        let message = claude::user_message(&SessionId::generate().to_string(), agent::TASK);
+        input.write_all(message.as_bytes()).io("write to", "the agent")?;
+    }
+    let mut interpreter = Interpreter::new();
+    let mut lines = BoundedLines::new(child.stdout.take().map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read>, |o| Box::new(o)));
+    let mut failed = true;
+    while let Some(line) = lines.next_line().io("read", "the agent's output")? {
+        for item in interpreter.feed(&line) {
+            match item {
+                StreamItem::Event(kind) => event(&Event { seq: 1, at: time::now(), kind })?,
+                StreamItem::TurnEnded(turn) => failed = turn.is_error,
+                _ => {}
+            }
+        }
+    }
+    succeeded(child.wait().io("wait for", &call.program)?, "the demo's agent")?;
+    if failed { Err(Error::failed("a command of the demo's agent failed", "see its output above")) } else { Ok(()) }
+}
+
+/// Shows the events of the relaunched agent until its round is over.
+pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    let folder = record::folder(mailbox, round, 1);
+    let folder_watch = FolderWatch::new(&folder)?;
+    let deadline = Instant::now() + TIME_LIMIT;
+    let mut seen = 0;
+    loop {
+        // The status is read before the events, so that none of the last events is missed.
+        let status = status::of_workflow(mailbox, &round.workflow)?;
+        let log = folder.join("events.jsonl");
+        let events = match std::fs::read_to_string(&log) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.io("read", &log)?,
+        };
+        let whole = events.rfind('\n').map_or(0, |at| at + 1);
+        for line in events[seen..whole].lines() {
+            let read = serde_json::from_str(line)
+                .map_err(|e| Error::failed(format!("a line of events.jsonl is not an event: {e}"), "report this"))?;
+            event(&read)?;
+        }
+        seen = whole;
+        match status.state {
+            Standing::Delivered => return Ok(()),
+            Standing::Answered | Standing::Running | Standing::Orphaned if Instant::now() < deadline => {
+                folder_watch.wait(Duration::from_millis(100));
+            }
+            state => {
+                let why = status.why.unwrap_or_else(|| "it took too long".into());
+                let problem = format!("the relaunched agent is {}: {why}", state.word());
+                return Err(Error::failed(problem, format!("see its output in {}", folder.display())));
+            }
+        }
+    }
+}

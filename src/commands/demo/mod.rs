@@ -1,0 +1,18 @@
+//! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent is a script.
+//!
+//! - `story`: the steps
+//! - `stage`: the temporary folder and its environment
+//! - `agent`: the scripted agent: its words and commands, and the protocol that it speaks
+//! - `agent_runs`, `watcher_process`: the processes of the demo
+//! - `narration`: the parts that the person sees, and the person's answer
+
+#![allow(clippy::disallowed_methods, reason = "the demo writes a temporary folder of its own, outside of any mailbox")]
+
+pub mod agent;
+mod agent_runs;
+mod narration;
+mod stage;
+mod story;
+mod watcher_process;
+
+pub use story::run;

@@ -1,0 +1,169 @@
+//! The demo from beginning to end, in five steps.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::commands::demo::agent;
+use crate::commands::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
+use crate::commands::demo::narration::{Reply, ask, command, file, heading, print, wants_to_go_on, what_next};
+use crate::commands::demo::stage::{Stage, succeeded};
+use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
+use askbox_cli::args::askbox_args::Demo;
+use askbox_cli::program;
+use askbox_inbox::{self as inbox, RoundAt};
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Mailbox, read_question, round, text};
+use askbox_run::attempt::record;
+
+/// The agent's pause between two steps if a person watches, in milliseconds.
+const PACE: u64 = 500;
+
+/// The point that the demo reached.
+enum End {
+    Reached,
+    Left,
+    /// The person left with Ctrl-C.
+    Interrupted,
+}
+
+/// Runs the demo.
+pub fn run(args: &Demo) -> Result<u8> {
+    let has_person = program::is_interactive() && !args.auto;
+    let stage = Stage::new(if has_person { PACE } else { 0 }, agent::GUIDE)?;
+    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person));
+    let_signal_end();
+    let root = stage.root().display();
+    match &done {
+        Ok(_) if args.keep => {
+            print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
+        }
+        Ok(End::Reached) => remove(stage.root())?,
+        Ok(End::Left | End::Interrupted) => {
+            remove(stage.root())?;
+            print("The demo has ended early, and its files are removed.\n")?;
+        }
+        // The terminal was closed: reading from it fails before the signal arrives. Nobody is there to look at the files, so they are
+        // removed.
+        Err(_) if has_person && !program::is_interactive() => {
+            Rest::new(&stage).remove();
+            return Ok(128 + 1); // as SIGHUP ends it
+        }
+        // After a failure, the files show what happened.
+        Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),
+    }
+    done.map(|end| if matches!(end, End::Interrupted) { 130 } else { 0 })
+}
+
+fn remove(root: &Path) -> Result<()> {
+    std::fs::remove_dir_all(root).io("remove", root)
+}
+
+fn show(stage: &Stage, has_person: bool) -> Result<End> {
+    let goes_on = || if has_person { wants_to_go_on() } else { Ok(true) };
+    let workflow: WorkflowId = agent::WORKFLOW.parse()?;
+    print(&format!(
+        "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
+         The programs are the real ones, from {}.\n\
+         Only the agent is a script instead of a model.\n\
+         The mailbox of this demo is {}.\n",
+        stage.programs.display(),
+        stage.mailbox().display()
+    ))?;
+
+    heading(1, "An agent works and needs a decision, but no person is there to ask.")?;
+    command(&format!("claude -p '{}'", agent::TASK))?;
+    first_run(stage)?;
+    print("\n   The agent has ended. It has left two files:\n\n")?;
+    let mailbox = Mailbox::open(stage.mailbox())?;
+    let round = round::round_of(&mailbox, &read_question::pending(&mailbox, &workflow)?.typed)?;
+    for folder in [Folder::Pending, Folder::Checkpoints] {
+        file(&mailbox.document(folder, &workflow))?;
+    }
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
+
+    heading(2, "A watcher waits. The file system wakes it, so waiting costs nothing.")?;
+    command("relaunch watch &")?;
+    let watcher = Watcher::start(stage)?;
+    watcher.until(|line| line.contains("  watching  "), Duration::from_secs(20))?;
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
+
+    heading(3, "Minutes or days later, you answer.")?;
+    run_program(stage, "ask-answer", &["list"])?;
+    run_program(stage, "ask-answer", &["show", agent::WORKFLOW])?;
+    let reply = if has_person { ask(&mailbox, &workflow)? } else { Reply::Answer(agent::AUTO.to_owned()) };
+    if !has_person {
+        print("   (the demo answers automatically)\n")?;
+    }
+    match &reply {
+        Reply::Answer(answer) if is_option(&mailbox, &workflow, answer)? => {
+            run_program(stage, "ask-answer", &["--", agent::WORKFLOW, answer])?
+        }
+        // `--text`: the person has already confirmed that these words are not a misspelt option.
+        Reply::Answer(answer) => run_program(stage, "ask-answer", &["--text", "--", agent::WORKFLOW, answer])?,
+        Reply::Decline => run_program(stage, "ask-answer", &["decline", agent::WORKFLOW])?,
+        Reply::Leave | Reply::Interrupt => {
+            // The question is gone, so the words that were typed for it are forgotten too.
+            inbox::forget(&RoundAt::here(round));
+            return Ok(if matches!(reply, Reply::Leave) { End::Left } else { End::Interrupted });
+        }
+    }
+
+    heading(4, "The watcher relaunches the agent once: a new process, with the checkpoint and the answer.")?;
+    watcher.until(|line| line.contains("  launched  "), TIME_LIMIT)?;
+    command(&format!("relaunch logs -f {}", agent::WORKFLOW))?;
+    follow_second_run(&mailbox, &round)?;
+    watcher.end();
+    if !goes_on()? {
+        return Ok(End::Left);
+    }
+
+    heading(5, "What remains")?;
+    print("   The agent's work:\n\n")?;
+    file(&stage.work().join("guide.md"))?;
+    print("\n   The question, now closed; the folder is its state:\n\n")?;
+    command(&format!("ls {}", Folder::ALL[..5].iter().map(|f| f.name()).collect::<Vec<_>>().join(" ")))?;
+    for folder in &Folder::ALL[..5] {
+        for name in list::names(&mailbox, *folder)? {
+            print(&format!("   {}/{name}\n", folder.name()))?;
+        }
+    }
+    print("\n   The files of its run:\n\n")?;
+    listing(&mailbox, &round)?;
+    print("\n   The audit log, which says who did what and when:\n\n")?;
+    command("cat audit.jsonl")?;
+    let audit = std::fs::read_to_string(mailbox.audit()).io("read", mailbox.audit())?;
+    audit.lines().try_for_each(|line| print(&format!("   {line}\n")))?;
+    what_next()?;
+    Ok(End::Reached)
+}
+
+fn is_option(mailbox: &Mailbox, workflow: &WorkflowId, answer: &str) -> Result<bool> {
+    Ok(read_question::pending(mailbox, workflow)?.typed.asked.options.get(answer).is_some())
+}
+
+fn run_program(stage: &Stage, name: &str, args: &[&str]) -> Result<()> {
+    let words: Vec<String> = args.iter().filter(|a| **a != "--").map(|a| text::shell_quote(a)).collect();
+    command(&format!("{name} {}", words.join(" ")))?;
+    let output = Command::output(stage.program(name).args(args).stdin(Stdio::null()).stderr(Stdio::inherit())).io("run", name)?;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        print(&format!("   {line}\n"))?;
+    }
+    succeeded(output.status, name)
+}
+
+fn listing(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    let folder = record::folder(mailbox, round, 1);
+    let shown = folder.strip_prefix(mailbox.root()).unwrap_or(&folder);
+    command(&format!("ls {}", shown.display()))?;
+    let entries = std::fs::read_dir(&folder).io("read", &folder)?;
+    let mut names: Vec<_> = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    print(&format!("   {}\n", names.join("  ")))
+}

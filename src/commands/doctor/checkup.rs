@@ -1,0 +1,173 @@
+//! The objects of the doctor's checks, and the problems found so far.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::commands::doctor::progress::Progress;
+use askbox_cli::program;
+use askbox_config::Config;
+use askbox_mailbox::checkpoints::store;
+use askbox_mailbox::disk::{self, Entry, LockHolder};
+use askbox_mailbox::documents::checkpoint;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::text;
+use askbox_mailbox::{Mailbox, pause, quarantine};
+
+/// How long the doctor waits, once, before it says that a watcher hangs.
+pub(super) const MOMENT: Duration = Duration::from_secs(1);
+/// The time that a running watcher is given for work that it does immediately.
+pub(super) const AT_ONCE: Duration = Duration::from_secs(10);
+/// An answer counts as forgotten if the session that asked has not taken it after this time.
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+/// A watcher counts as hanging if it has left work alone for this time, even if its lock is held.
+pub(super) const HANGS: Duration = Duration::from_secs(60);
+
+/// A temporary file counts as left over after this time. A younger one may still be in use.
+pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// The maximum number of problems that are kept. Further ones are only counted.
+pub(super) const MOST_FINDINGS: usize = 10_000;
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The kind of problem, as a word for programs, such as `parked`.
+    pub kind: &'static str,
+    /// The workflow, path or key of the configuration that has the problem.
+    pub subject: String,
+    /// The problem in words.
+    pub problem: String,
+    /// The command that solves it.
+    pub mend: String,
+}
+
+/// The objects of the checks, and the problems found so far.
+pub(super) struct Checkup {
+    pub root: PathBuf,
+    /// The mailbox, or `None` if it cannot be opened.
+    pub mailbox: Option<Mailbox>,
+    pub config: Config,
+    /// True if a watcher runs on the mailbox.
+    pub watcher: bool,
+    /// An unanswered question is stale once it is this old.
+    pub stale: Duration,
+    /// ` --mailbox DIR` for suggested commands. Empty for the default mailbox.
+    pub flag: String,
+    pub findings: Vec<Finding>,
+    /// The number of problems beyond [`MOST_FINDINGS`].
+    pub more: u64,
+    pub progress: Progress,
+    /// The time that the doctor gives a watcher before it says that the watcher hangs. It is given only once: `None` afterwards.
+    pub moment: Option<Duration>,
+}
+
+impl Checkup {
+    /// Adds a problem.
+    pub fn report(&mut self, kind: &'static str, subject: impl Into<String>, problem: impl Into<String>, mend: impl Into<String>) {
+        if self.findings.len() >= MOST_FINDINGS {
+            self.more += 1;
+            return;
+        }
+        self.findings.push(Finding {
+            kind,
+            subject: text::one_line(&subject.into()),
+            problem: text::one_line(&problem.into()),
+            mend: text::one_line(&mend.into()),
+        });
+    }
+
+    /// Runs checks that read a folder in the order of the disk, and sorts the problems that they find.
+    pub fn sorted(&mut self, checks: impl FnOnce(&mut Self)) {
+        let begin = self.findings.len();
+        checks(self);
+        self.findings[begin..].sort_by(|one, other| one.subject.cmp(&other.subject));
+    }
+
+    /// Adds the document at `path`, which cannot be read, unless it may still be half written.
+    pub fn report_unreadable(&mut self, path: &Path, error: &Error) {
+        if matches!(error, Error::Newer { .. }) {
+            self.report("newer", self.shown(path), problem(error), "askbox --version".to_owned());
+        } else if is_about_content(path, error) && age(path) >= quarantine::GRACE {
+            self.report("unreadable", self.shown(path), problem(error), edit(path));
+        }
+    }
+
+    /// A command of one of the programs, with the flag that selects this mailbox.
+    pub fn command(&self, words: &str) -> String {
+        format!("{words}{}", self.flag)
+    }
+
+    /// A command that may launch an agent. If a person has paused the queue, `relaunch go` stands before it, because the command alone
+    /// would be refused.
+    pub fn launching(&self, words: &str) -> String {
+        let is_held = self.mailbox.as_ref().is_some_and(|mailbox| pause::held(mailbox).is_some());
+        let go = if is_held { format!("{} && ", self.command("relaunch go")) } else { String::new() };
+        go + &self.command(words)
+    }
+
+    /// The path for people: relative to the mailbox if it lies in the mailbox.
+    pub fn shown(&self, path: &Path) -> String {
+        text::file_name(path.strip_prefix(&self.root).unwrap_or(path))
+    }
+}
+
+/// Describes the watcher that holds this lock and hangs, and how to end it. Also returns the command that lets it go on, or that ends it.
+pub(super) fn hanging(mailbox: &Mailbox, lock: &str) -> (String, Option<String>) {
+    let wake =
+        |holder: &LockHolder| if holder.is_stopped { format!("kill -CONT {}", holder.pid) } else { format!("kill -9 {}", holder.pid) };
+    match disk::lock_holder(&mailbox.lock_file(lock)) {
+        Some(holder) if holder.is_stopped => (
+            format!("{holder}; `{}` lets it go on, or `kill -9 {}` ends it, and runs go on", wake(&holder), holder.pid),
+            Some(wake(&holder)),
+        ),
+        Some(holder) => (
+            format!("{holder} hangs, or its log says why; `{}` ends it: start another one then, runs go on", wake(&holder)),
+            Some(wake(&holder)),
+        ),
+        None => ("it hangs, or its log says why: end it and start another one, runs go on".to_owned(), None),
+    }
+}
+
+/// True if the error is about the document's content. Links, owners and modes are checked elsewhere, and a file that is gone is not
+/// a problem.
+pub(super) fn is_about_content(path: &Path, error: &Error) -> bool {
+    !error.is_missing_file() && disk::is_regular(path)
+}
+
+/// The path as a shell word.
+pub(super) fn word(path: &Path) -> String {
+    text::path_word(path)
+}
+
+/// The command that opens an editor on a file.
+pub(super) fn edit(path: &Path) -> String {
+    format!("${{EDITOR:-vi}} {}", word(path))
+}
+
+/// The entries of a folder, in the order of the disk and one at a time, because there may be millions. Empty if the folder cannot be read.
+pub(super) fn entries(folder: &Path) -> impl Iterator<Item = Entry> + use<> {
+    disk::entries(folder).into_iter().flatten().flatten()
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The time since a file was changed.
+pub(super) fn age(path: &Path) -> Duration {
+    disk::metadata(path).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
+}
+
+/// An error as the text of a problem.
+pub(super) fn problem(error: &Error) -> String {
+    format!("{}; {}", program::message(error), error.hint())
+}
+
+/// The reason why a checkpoint cannot be resumed from, or `None` if it can.
+pub(super) fn checkpoint_problem(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Option<Error> {
+    store::read_named(mailbox, path, workflow).and_then(|d| checkpoint::check(&d.typed).map_err(|e| e.in_file(path))).err()
+}

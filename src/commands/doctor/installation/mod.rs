@@ -1,0 +1,19 @@
+//! Checks of everything outside the mailbox.
+//!
+//! | file | checks |
+//! |---|---|
+//! | `setup` | programs, configuration, folders |
+//! | `agent_version` | the version of `claude` |
+//! | `page` | the devices that may answer on the web page |
+//! | `targets` | the places where people are notified, and when that last worked |
+//! | `peers` | other machines whose questions are seen from here |
+//! | `sync` | the process that copies the questions into a database |
+
+pub(super) mod agent_version;
+#[cfg(feature = "web")]
+pub(super) mod page;
+pub(super) mod peers;
+pub(super) mod setup;
+#[cfg(feature = "sync")]
+pub(super) mod sync;
+pub(super) mod targets;

@@ -1,0 +1,125 @@
+//! The places where people are notified: whether each can be reached, and when that last worked.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::commands::doctor::checkup::{Checkup, HANGS, edit, hanging, word};
+use askbox_config::{self as config, COMMAND, Means, Target};
+use askbox_mailbox::{Mailbox, text, time};
+use askbox_run::process::programs;
+use askbox_watch::news::arrivals::{self, Arrival, Kind};
+use askbox_watch::news::{self, waiting};
+
+/// One target and its history.
+#[derive(Debug, Serialize)]
+pub(in crate::commands::doctor) struct KnownTarget {
+    target: String,
+    /// `exec`, `desktop`, `webhook` or `ntfy`.
+    by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_sent: Option<Arrival>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_confirmed: Option<Arrival>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_failed: Option<Arrival>,
+}
+
+/// The state of every target.
+pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Vec<KnownTarget> {
+    let targets = config::targets(&checkup.config.notify, &checkup.config.target);
+    let last = |target: &str, kind| checkup.mailbox.as_ref().and_then(|mailbox: &Mailbox| arrivals::last(mailbox, target, kind));
+    let known = targets.iter().filter_map(|(name, target)| {
+        Some(KnownTarget {
+            by: match target.means()? {
+                Means::Exec(_) => "exec",
+                Means::Desktop => "desktop",
+                Means::Webhook(_) => "webhook",
+                Means::Ntfy(_) => "ntfy",
+            },
+            last_sent: last(name, Kind::Sent),
+            last_confirmed: last(name, Kind::Confirmed),
+            last_failed: last(name, Kind::Failed),
+            target: name.clone(),
+        })
+    });
+    known.collect()
+}
+
+impl KnownTarget {
+    /// One line about the target, for people.
+    pub(in crate::commands::doctor) fn words(&self) -> String {
+        let ago = |what: &str, arrival: &Option<Arrival>| match arrival {
+            Some(arrival) => format!("last {what} {} ago", time::human(time::since(arrival.at))),
+            None => format!("never {what}"),
+        };
+        let failed = self.last_failed.as_ref().map(|_| format!(", {}", ago("failed", &self.last_failed))).unwrap_or_default();
+        let (sent, confirmed) = (ago("told", &self.last_sent), ago("confirmed", &self.last_confirmed));
+        format!("Target {} ({}): {sent}, {confirmed}{failed}.\n", self.target, self.by)
+    }
+
+    /// The target's last failure, if nothing was sent successfully after it.
+    fn failing(&self) -> Option<&Arrival> {
+        self.last_failed.as_ref().filter(|failed| self.last_sent.as_ref().is_none_or(|sent| sent.at <= failed.at))
+    }
+}
+
+/// Reports targets that cannot be notified.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let place = config::location().unwrap_or_default();
+    for (name, target) in checkup.config.target.clone() {
+        if target.means().is_none() {
+            let said = "says no way to be told: it has none of exec, desktop, webhook and ntfy";
+            checkup.report("no_notifier", format!("target.{name}"), said, edit(&place));
+        }
+    }
+    for (name, target) in config::targets(&checkup.config.notify, &checkup.config.target) {
+        let key =
+            if name == COMMAND && !checkup.config.notify.command.is_empty() { "notify.command".into() } else { format!("target.{name}") };
+        if let Some(program) = news::program(&target)
+            && let Err(error) = programs::find(program)
+        {
+            let mend = programs::not_executable(program).map_or_else(|| edit(&place), |file| format!("chmod +x {}", word(&file)));
+            checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
+        }
+        for (file_key, file) in files(&target) {
+            if std::fs::metadata(file).is_err() {
+                let said = format!("the file {} cannot be read", text::file_name(file));
+                checkup.report("no_secret", format!("{key}.{file_key}"), said, edit(&place));
+            }
+        }
+    }
+    for known in known(checkup) {
+        if let Some(failed) = known.failing() {
+            let why = failed.problem.as_deref().map(|why| text::excerpt(why, 200)).unwrap_or_default();
+            let said = format!("could not be told {} ago: {why}", time::human(time::since(failed.at)));
+            checkup.report("not_told", format!("target {}", known.target), said, format!("askbox notify test {}", known.target));
+        }
+    }
+}
+
+/// Reports news that was not sent although a watcher is there. If there are several watchers, only one of them sends.
+pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
+    let look = |checkup: &Checkup| waiting::late_targets(&mailbox, &checkup.config, HANGS, time::now());
+    let mut late = look(checkup);
+    if let (false, Some(moment)) = (late.is_empty(), checkup.moment.take()) {
+        std::thread::sleep(moment);
+        late = look(checkup);
+    }
+    for waits in late {
+        let what = if waits.count == 1 { "an event was".to_owned() } else { format!("{} events were", waits.count) };
+        let (hangs, mend) = hanging(&mailbox, "news");
+        let said = format!(
+            "{what} to be told, the oldest {} ago, and was not, although a watcher is there. If the watcher knows this target: {hangs}",
+            time::human(time::since(waits.since))
+        );
+        let mend = mend.unwrap_or_else(|| checkup.command("relaunch watch"));
+        checkup.report("news_wait", format!("target {}", waits.target), said, mend);
+    }
+}
+
+fn files(target: &Target) -> impl Iterator<Item = (&'static str, &Path)> {
+    let files = [("secret_file", target.secret_file.as_path()), ("token_file", target.token_file.as_path())];
+    files.into_iter().filter(|(_, file)| !file.as_os_str().is_empty())
+}

@@ -1,0 +1,270 @@
+//! Owners, modes, links and names of the mailbox's folders and files, and temporary files that a program left when it was killed.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
+use askbox_cli::program;
+use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
+use askbox_mailbox::due::timers::Timer;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::{Folder, quarantine, read_question, time};
+
+/// Reports that a mailbox is missing if somebody named it: its path may be misspelt, or not mounted. The default mailbox is created by the
+/// first post.
+pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bool) {
+    if !is_flag && program::env("ASKBOX_DIR").is_none() {
+        return;
+    }
+    let by = if is_flag { "--mailbox" } else { "$ASKBOX_DIR" };
+    let what = match disk::exists(&checkup.root) {
+        true => "that folder holds no mailbox, so a watcher waits for one: it is misspelt, its filesystem is not mounted there",
+        false => "there is no such folder: it is misspelt or not mounted",
+    };
+    let said = format!("{by} names it, and {what}, or nothing was asked yet. If nothing was, this makes the mailbox");
+    // A folder counts as a mailbox once it contains one of the mailbox's folders, so the command creates one. `-m` sets the mode of both
+    // folders that are named here.
+    let (root, first) = (word(&checkup.root), word(&checkup.root.join(Folder::Pending.name())));
+    checkup.report("no_mailbox", checkup.root.display().to_string(), said, format!("mkdir -p -m 700 {root} {first}"));
+}
+
+/// Checks the mailbox folder by folder.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let root = checkup.root.clone();
+    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return;
+    }
+    folder(checkup, &root, true);
+    look_for_leftovers(checkup, &root, 0);
+    let is_told_below = |name: &str| Folder::ALL.iter().any(|f| f.name() == name) || name.starts_with("audit.jsonl");
+    checkup.sorted(|checkup| links(checkup, &root, is_told_below));
+    checkup.sorted(|checkup| links(checkup, &root.join(Folder::Runs.name()), |_| false));
+    for kind in Folder::ALL {
+        let path = root.join(kind.name());
+        if disk::exists(&path) && folder(checkup, &path, false) {
+            let depth = match kind {
+                Folder::Runs => 3,
+                Folder::Awaits => 1,
+                _ => 0,
+            };
+            checkup.sorted(|checkup| look_for_leftovers(checkup, &path, depth));
+            checkup.sorted(|checkup| if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) });
+        }
+    }
+    let is_audit = |path: &PathBuf| name(path).starts_with("audit.jsonl");
+    checkup.sorted(|checkup| {
+        for path in entries(&root).map(|e| e.path).filter(is_audit) {
+            file(checkup, &path);
+        }
+    });
+}
+
+/// Reports the symbolic links in a folder, except those with a name that another check reports.
+fn links(checkup: &mut Checkup, folder: &Path, is_told_elsewhere: impl Fn(&str) -> bool) {
+    for entry in entries(folder).filter(disk::Entry::is_link).filter(|e| !is_told_elsewhere(&name(&e.path))) {
+        file(checkup, &entry.path);
+    }
+}
+
+/// Checks a folder of the mailbox. Returns true if its files can be checked.
+fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
+    let Ok(meta) = disk::metadata(path) else { return false };
+    let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
+    let mode = meta.permissions().mode() & 0o777;
+    // The check is the one that all programs use. Each of its errors gets a command.
+    match disk::check_folder(path) {
+        Err(Error::NotFound { .. }) => return false,
+        Err(error) if meta.is_symlink() => {
+            let target = fs::canonicalize(path).unwrap_or_default();
+            let mend = if is_root { format!("export ASKBOX_DIR={}", word(&target)) } else { format!("rm {}", word(path)) };
+            checkup.report("link", shown, format!("{error}, to {}; links are not followed", target.display()), mend);
+            return false;
+        }
+        Err(error) if !meta.is_dir() => {
+            checkup.report("no_folder", shown, error.to_string(), format!("mv -n {0} {0}.aside", word(path)));
+            return false;
+        }
+        Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
+            checkup.report("owner", shown, error.to_string(), of_a_mailbox(path, chown(path)));
+        }
+        Err(error) => {
+            let private = if is_root { "700" } else { "go-w" };
+            checkup.report("mode", shown, error.to_string(), of_a_mailbox(path, format!("chmod {private} {}", word(path))));
+        }
+        Ok(()) if mode & 0o700 != 0o700 => {
+            checkup.report(
+                "mode",
+                shown,
+                format!("you lack permission to read, write or enter it (mode {mode:04o})"),
+                format!("chmod u+rwx {}", word(path)),
+            );
+        }
+        Ok(()) if is_root && mode & 0o077 != 0 => {
+            checkup.report(
+                "mode",
+                shown,
+                format!("other users may read it (mode {mode:04o})"),
+                of_a_mailbox(path, format!("chmod 700 {}", word(path))),
+            );
+        }
+        Ok(()) => {}
+    }
+    true
+}
+
+/// The command for a folder of a mailbox. For any other folder, such as `/tmp`, returns a command that changes nothing about it.
+fn of_a_mailbox(path: &Path, command: String) -> String {
+    if disk::is_of_a_mailbox(path) { command } else { "export ASKBOX_DIR=~/.claude/questions".to_owned() }
+}
+
+fn chown(path: &Path) -> String {
+    format!("sudo chown {} {}", rustix::process::geteuid().as_raw(), word(path))
+}
+
+/// Checks a file's type. Returns true if its content can be checked.
+pub(in crate::commands::doctor) fn file(checkup: &mut Checkup, path: &Path) -> bool {
+    let Ok(meta) = disk::metadata(path) else { return false };
+    let shown = checkup.shown(path);
+    if meta.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        checkup.report(
+            "link",
+            shown,
+            format!("is a symbolic link to {}; links are not followed", target.display()),
+            format!("rm {}", word(path)),
+        );
+        return false;
+    }
+    if !meta.is_file() {
+        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        checkup.report("no_file", shown, "is not a regular file", mend);
+        return false;
+    }
+    owner_and_mode(checkup, path, &meta)
+}
+
+/// Checks a file's owner and mode. Returns true if its content can be checked.
+fn owner_and_mode(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
+    let (shown, mode) = (checkup.shown(path), meta.permissions().mode() & 0o777);
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me && meta.uid() != 0 {
+        checkup.report("owner", shown, format!("belongs to user {}, and is not read", meta.uid()), chown(path));
+        return false;
+    }
+    if mode & 0o022 != 0 {
+        checkup.report("mode", shown, format!("other users may write it (mode {mode:04o})"), format!("chmod go-w {}", word(path)));
+    } else if mode & 0o400 == 0 {
+        checkup.report("mode", shown, format!("you lack permission to read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)));
+        return me == 0;
+    }
+    true
+}
+
+/// Checks the files of a folder.
+fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
+    let of_workflows = matches!(kind, Folder::Pending | Folder::Answered | Folder::Checkpoints | Folder::Workflows);
+    let of_rounds = matches!(kind, Folder::Running | Folder::Parked | Folder::Closed);
+    if kind == Folder::Runs {
+        return;
+    }
+    for path in entries(folder).map(|e| e.path) {
+        let name = name(&path);
+        checkup.progress.count(kind.name());
+        if name.starts_with('.') {
+            continue;
+        }
+        let belongs = match kind {
+            _ if of_workflows => WorkflowId::from_file_name(&name).is_some(),
+            _ if of_rounds => RoundId::from_file_name(&name).is_some(),
+            Folder::Timers => Timer::from_file_name(&name).is_some(),
+            _ => true,
+        };
+        if !file(checkup, &path) || belongs || age(&path) < time_to_settle(&name) {
+            continue;
+        }
+        let mend = match kind {
+            Folder::Timers => format!("rm {}", word(&path)),
+            _ => format!("mv -n {} {}", word(&path), word(&checkup.root.join(Folder::Quarantine.name()))),
+        };
+        let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
+        checkup.report("stray", checkup.shown(&path), format!("its name is not {form}, so no program reads it"), mend);
+    }
+}
+
+/// Checks `awaits/`, which holds `PARENT/CHILD.json` and `PARENT/CHILD.lock`.
+fn waits(checkup: &mut Checkup, awaits: &Path) {
+    let stray = |checkup: &mut Checkup, path: &Path, form: &str| {
+        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        checkup.report("stray", checkup.shown(path), format!("it is not a {form}, so no program reads it"), mend);
+    };
+    for path in entries(awaits).map(|e| e.path) {
+        let parent = name(&path);
+        if parent.starts_with('.') {
+            continue;
+        }
+        let Ok(meta) = disk::metadata(&path) else { continue };
+        if meta.is_file() || (meta.is_dir() && parent.parse::<WorkflowId>().is_err()) {
+            stray(checkup, &path, "folder of a workflow");
+            continue;
+        }
+        if !folder(checkup, &path, false) {
+            continue;
+        }
+        for path in entries(&path).map(|e| e.path) {
+            let name = name(&path);
+            let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
+            let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");
+            if file(checkup, &path) && !belongs && age(&path) >= time_to_settle(&name) {
+                stray(checkup, &path, "WORKFLOW_ID.json");
+            }
+        }
+    }
+}
+
+/// How long a file with a wrong name is left alone: another program may be about to rename a temporary file.
+fn time_to_settle(name: &str) -> std::time::Duration {
+    if name.ends_with(".json") { quarantine::GRACE } else { LEFT_OVER }
+}
+
+/// Looks for such files in a folder, and in its subfolders down to `depth`.
+pub(in crate::commands::doctor) fn look_for_leftovers(checkup: &mut Checkup, folder: &Path, depth: usize) {
+    for entry in entries(folder) {
+        let (path, name) = (&entry.path, name(&entry.path));
+        if depth > 0 {
+            checkup.progress.count(Folder::Runs.name());
+        }
+        if entry.is_folder() && depth > 0 {
+            look_for_leftovers(checkup, path, depth - 1);
+        }
+        if !name.starts_with(TEMPORARY_PREFIX) || !entry.is_file() || age(path) < LEFT_OVER {
+            continue;
+        }
+        let since = time::human(age(path));
+        match unretired(path, &name) {
+            _ if name.starts_with(askbox_run::gc::GONE) => {
+                let said = format!("`askbox gc` was killed {since} ago while it removed this");
+                checkup.report("half_done", checkup.shown(path), said, checkup.command("askbox gc"));
+            }
+            Some(target) => {
+                let said = format!("a question was moved aside {since} ago and not put back");
+                checkup.report("half_done", checkup.shown(path), said, format!("mv -n {} {}", word(path), word(&target)));
+            }
+            None => checkup.report(
+                "leftover",
+                checkup.shown(path),
+                format!("left {since} ago by a program that was killed"),
+                format!("rm {}", word(path)),
+            ),
+        }
+    }
+}
+
+/// The path where a pending file belongs, if it was moved aside as answered although it holds another round.
+fn unretired(path: &Path, name: &str) -> Option<PathBuf> {
+    let round = RoundId::from_file_name(&format!("{}.json", name.strip_prefix(TEMPORARY_PREFIX)?.strip_prefix("retired.")?))?;
+    let question = read_question::document(path).ok()?.typed;
+    let other = question.question_id != Some(round.question) && question.workflow_id == round.workflow;
+    other.then(|| path.with_file_name(round.workflow.file_name()))
+}

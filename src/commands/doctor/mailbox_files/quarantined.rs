@@ -1,0 +1,84 @@
+//! The files in `quarantine/`, each with its reason.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
+use askbox_mailbox::disk;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::text;
+use askbox_mailbox::transitions::refuse::REFUSED;
+use askbox_mailbox::{Folder, Mailbox};
+
+/// The names in the folder.
+pub(in crate::commands::doctor) fn names(mailbox: &Mailbox) -> Vec<OsString> {
+    list::all_names(mailbox, Folder::Quarantine).unwrap_or_default()
+}
+
+/// True if this is the name of a document of the workflow or of one of its rounds, or of the reason file beside it.
+pub(in crate::commands::doctor) fn is_of(name: &OsStr, workflow: &WorkflowId) -> bool {
+    // The name of a workflow's document is always ASCII.
+    let name = name.to_str().unwrap_or_default();
+    let document = name.rfind(".json").map_or(name, |end| &name[..end + ".json".len()]);
+    WorkflowId::from_file_name(document).as_ref() == Some(workflow)
+        || RoundId::from_file_name(document).is_some_and(|r| r.workflow == *workflow)
+}
+
+/// Reports every quarantined file with its reason. With `only`, reports the files of this one workflow.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, only: Option<&WorkflowId>) {
+    let folder = mailbox.folder(Folder::Quarantine);
+    let mut names = names(mailbox);
+    names.retain(|name| only.is_none_or(|workflow| is_of(name, workflow)));
+    names.sort();
+    for name in &names {
+        let path = folder.join(name);
+        if let Some(of) = name.as_bytes().strip_suffix(b".reason") {
+            if names.binary_search_by(|n| n.as_bytes().cmp(of)).is_err() && age(&path) >= AT_ONCE {
+                checkup.report(
+                    "leftover",
+                    checkup.shown(&path),
+                    "the quarantined file that it explains does not exist",
+                    format!("rm {}", word(&path)),
+                );
+            }
+            continue;
+        }
+        let reason = reason_of(&path);
+        let why = disk::read(&reason, 1 << 20).map(|b| String::from_utf8_lossy(&b).into_owned());
+        let said = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
+        let (file, reason) = (word(&path), word(&reason));
+        let discard = format!("rm -f {file} {reason}");
+        if let Some(workflow) = of_refused(&path, &said) {
+            let waits = disk::exists(mailbox.document(Folder::Pending, &workflow));
+            let mend = if waits { checkup.command(&format!("ask-answer show {workflow}")) } else { discard.clone() };
+            checkup.report("refused", checkup.shown(&path), format!("{said} (to discard it: {discard})"), mend);
+            continue;
+        }
+        checkup.report("quarantined", checkup.shown(&path), format!("{said} (to discard it: {discard})"), restore(mailbox, &path, &said));
+    }
+}
+
+/// The workflow, if the file is the copy of an answer that did not count. Its question waits again, so the copy does not have to be
+/// repaired.
+fn of_refused(path: &Path, said: &str) -> Option<WorkflowId> {
+    let (name, _) = path.file_name()?.to_str()?.rsplit_once(".json")?;
+    said.contains(&format!("/: {REFUSED}")).then(|| name.parse().ok()).flatten()
+}
+
+/// The command that edits a quarantined file and moves it back. The reason names the original folder: `… from FOLDER/: …`.
+fn restore(mailbox: &Mailbox, path: &Path, reason: &str) -> String {
+    let from = Folder::ALL.into_iter().find(|f| reason.contains(&format!(" from {}/: ", f.name()))).unwrap_or(Folder::Pending);
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    // A number follows the name if a file of that name was already in quarantine.
+    let end = name.windows(5).rposition(|part| part == b".json").map_or(name.len(), |at| at + 5);
+    let target = mailbox.folder(from).join(OsStr::from_bytes(&name[..end]));
+    format!("{} && mv -n {} {} && rm -f {}", edit(path), word(path), word(&target), word(&reason_of(path)))
+}
+
+fn reason_of(path: &Path) -> PathBuf {
+    let mut reason = path.as_os_str().to_owned();
+    reason.push(".reason");
+    reason.into()
+}

@@ -1,0 +1,113 @@
+//! Checks every document of the mailbox, folder by folder and one at a time. `askbox doctor ID` checks the files of one workflow, found in
+//! the same way as the programs find them. Its cost grows with the workflow's rounds.
+
+use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
+use crate::commands::doctor::mailbox_files::{files, quarantined};
+use crate::commands::doctor::workflows::{open_questions, runs, waits};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::{awaits, children};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Mailbox, disk, workflows};
+use askbox_run::chain::forest;
+
+/// Checks every document.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
+    let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
+    for folder in all {
+        checkup.sorted(|checkup| {
+            for name in entries(&mailbox.folder(folder)).map(|e| name(&e.path)) {
+                checkup.progress.count(folder.name());
+                match folder {
+                    Folder::Running | Folder::Parked | Folder::Closed => {
+                        RoundId::from_file_name(&name).iter().for_each(|round| check_round(checkup, &mailbox, folder, round));
+                    }
+                    _ => WorkflowId::from_file_name(&name).iter().for_each(|id| check_workflow(checkup, &mailbox, folder, id)),
+                }
+            }
+        });
+    }
+    quarantined::look(checkup, &mailbox, None);
+}
+
+/// Checks a document of a round.
+fn check_round(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
+    runs::look(checkup, mailbox, folder, round);
+}
+
+/// Checks a document of a workflow: its question, its checkpoint or its record.
+fn check_workflow(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, id: &WorkflowId) {
+    match folder {
+        Folder::Pending => open_questions::check_pending(checkup, mailbox, id),
+        Folder::Answered => open_questions::check_answered(checkup, mailbox, id),
+        Folder::Checkpoints => checkpoint(checkup, mailbox, id),
+        _ => record(checkup, mailbox, id),
+    }
+}
+
+fn checkpoint(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Checkpoints, id);
+    if let Some(error) = checkpoint_problem(mailbox, &path, id).filter(|e| is_about_content(&path, e)) {
+        let mend = format!("{} && checkpoint validate {}", edit(&path), word(&path));
+        checkup.report("checkpoint", id.as_str(), problem(&error), mend);
+    }
+}
+
+fn record(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Workflows, id);
+    match workflows::read(mailbox, id) {
+        Err(error) if is_about_content(&path, &error) => {
+            checkup.report("unreadable", checkup.shown(&path), problem(&error), edit(&path));
+        }
+        Ok(Some(record)) => {
+            if let Some(parent) = record.typed.parent.filter(|parent| !children::is_noted(mailbox, parent, id)) {
+                let folder = mailbox.runs_of_workflow(&parent).join(children::CHILDREN);
+                let said =
+                    format!("it is a child of {parent} but not among the names in runs/{parent}/children, so its tree does not show it");
+                let mend = format!("mkdir -p -m 700 {} && touch {}", word(&folder), word(&folder.join(id.as_str())));
+                checkup.report("unlisted", checkup.shown(&path), said, mend);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Checks the documents, rounds, runs and waits of a workflow.
+///
+/// # Errors
+/// [`Error::NotFound`] if no file of the workflow exists.
+pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Result<()> {
+    let of_workflow = [Folder::Pending, Folder::Answered, Folder::Checkpoints, Folder::Workflows];
+    let is_known = of_workflow.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
+        || quarantined::names(mailbox).iter().any(|name| quarantined::is_of(name, id));
+    if !is_known {
+        forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
+    }
+    for folder in of_workflow {
+        let path = mailbox.document(folder, id);
+        if disk::exists(&path) {
+            files::file(checkup, &path);
+            check_workflow(checkup, mailbox, folder, id);
+        }
+    }
+    let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(|folder| {
+        let rounds: Vec<_> = list::round_names(mailbox, folder).filter(|round| round.workflow == *id).collect();
+        rounds.into_iter().map(move |round| (folder, round))
+    });
+    let closed = list::rounds_of(mailbox, id).map(|round| (Folder::Closed, round));
+    let mut rounds: Vec<_> = claimed.chain(closed).filter(|(folder, round)| disk::exists(mailbox.round(*folder, round))).collect();
+    rounds.sort_by(|(_, one), (_, other)| one.cmp(other));
+    for (folder, round) in rounds {
+        files::file(checkup, &mailbox.round(folder, &round));
+        check_round(checkup, mailbox, folder, &round);
+    }
+    files::look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
+    let mut parents = awaits::of_child(mailbox, id)?;
+    parents.push(id.clone());
+    for parent in parents {
+        waits::of_parent(checkup, mailbox, &parent);
+    }
+    quarantined::look(checkup, mailbox, Some(id));
+    Ok(())
+}

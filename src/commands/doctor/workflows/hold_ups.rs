@@ -1,0 +1,93 @@
+//! Reports causes that hold everything up. The queue may be paused by a person, after failures, or by the day's limit. The disk may be full
+//! or read-only.
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+
+use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
+use askbox_config as config;
+use askbox_mailbox::{Folder, Mailbox, pause, time};
+use askbox_watch::breaker::shared_file;
+use askbox_watch::breaker::state_machine::BreakerState;
+use askbox_watch::report::summary::{self, QueueState};
+
+/// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
+const LITTLE: u64 = 1 << 20;
+
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
+    queue(checkup, &mailbox);
+    disk(checkup, &mailbox);
+    read_only(checkup, &mailbox);
+}
+
+/// True if the queue launches nothing. A run that waits is then not stuck by itself, and a command would not start it.
+pub(in crate::commands::doctor) fn is_paused(checkup: &Checkup, mailbox: &Mailbox) -> bool {
+    most_runs(checkup, mailbox) == 0
+}
+
+/// The number of runs that the queue allows at the same time now.
+pub(in crate::commands::doctor) fn most_runs(checkup: &Checkup, mailbox: &Mailbox) -> usize {
+    match summary::queue(mailbox, &checkup.config).map(|queue| queue.state) {
+        Ok(QueueState::Paused) => 0,
+        Ok(QueueState::Probing) => 1,
+        Ok(QueueState::Open) | Err(_) => checkup.config.relaunch.max_concurrent,
+    }
+}
+
+fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
+    let go = checkup.command("relaunch go");
+    if let Some(how) = pause::held(mailbox) {
+        return checkup.report("paused", "the queue", format!("{how}; nothing is launched"), go);
+    }
+    let queue = match summary::queue(mailbox, &checkup.config) {
+        Ok(queue) => queue,
+        Err(error) => return checkup.report("paused", "the queue", problem(&error), edit(&mailbox.root().join("breaker.json"))),
+    };
+    let (QueueState::Paused, Some(until)) = (queue.state, queue.until) else { return };
+    let why = queue.why.unwrap_or_default();
+    let is_breaker = shared_file::read(mailbox).is_ok_and(|b| matches!(b.state, BreakerState::Open { .. }));
+    // `relaunch go` ends the pause after failures. Only the operator's configuration allows more money.
+    let mend = if is_breaker { go } else { edit(&config::location().unwrap_or_default()) };
+    checkup.report("paused", "the queue", format!("{why}; nothing is launched before {}", time::rfc3339(until)), mend);
+}
+
+/// Reports a filesystem that is mounted read-only, or a folder that cannot be changed, where even root cannot write. Modes and owners are
+/// checked with the files.
+fn read_only(checkup: &mut Checkup, mailbox: &Mailbox) {
+    let root = mailbox.root();
+    let folders = Folder::ALL.map(|folder| root.join(folder.name()));
+    for folder in std::iter::once(root.to_path_buf()).chain(folders) {
+        let refused = rustix::fs::access(&folder, Access::WRITE_OK).err();
+        let (why, mend) = match refused {
+            Some(Errno::ROFS) => {
+                let place = format!("\"$(findmnt -n -o TARGET -T {})\"", word(&folder));
+                ("its filesystem is mounted read-only", format!("sudo mount -o remount,rw {place}"))
+            }
+            Some(Errno::PERM) => ("it is marked as immutable", format!("sudo chattr -i {}", word(&folder))),
+            _ => continue,
+        };
+        let shown = if folder == root { root.display().to_string() } else { checkup.shown(&folder) };
+        checkup.report("read_only", shown, format!("{why}: posts, answers and results are refused"), mend);
+        if refused == Some(Errno::ROFS) {
+            return;
+        }
+    }
+}
+
+fn disk(checkup: &mut Checkup, mailbox: &Mailbox) {
+    let root = mailbox.root();
+    let Ok(room) = rustix::fs::statvfs(root) else { return };
+    let blocks = if rustix::process::geteuid().is_root() { room.f_bfree } else { room.f_bavail };
+    let bytes = blocks.saturating_mul(room.f_frsize);
+    // A filesystem without a fixed number of files reports 0 of 0.
+    let is_out_of_names = room.f_files > 0 && room.f_ffree == 0;
+    let what = match (bytes < LITTLE, is_out_of_names) {
+        (true, _) => format!("{} KiB are left on its disk", bytes >> 10),
+        (_, true) => "its disk can hold no more files".to_owned(),
+        _ => return,
+    };
+    let said = format!("{what}: posts and answers are refused, and results cannot be recorded; make room there, or remove history");
+    let mend = checkup.command("askbox gc");
+    checkup.report("full_disk", root.display().to_string(), said, format!("df -h {path}; df -i {path}; {mend}", path = word(root)));
+}

@@ -1,0 +1,181 @@
+//! Checks pending and answered questions: stale, overdue, half done or unreadable.
+
+use std::path::Path;
+
+use crate::commands::doctor::checkup::{AT_ONCE, Checkup, HANGS, PATIENCE, age, checkpoint_problem, hanging, problem, word};
+use crate::commands::doctor::workflows::hold_ups;
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::documents::asked::OnExpiry;
+use askbox_mailbox::documents::question::MAX_QUESTION;
+use askbox_mailbox::due::timers;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
+use askbox_run::attempt::record;
+use askbox_run::delivery::{self, Delivery};
+
+/// Checks a file of `pending/`.
+pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Pending, id);
+    let question = match read_question::pending(mailbox, id) {
+        Ok(document) => document.typed,
+        Err(error) => return not_pending(checkup, mailbox, &path, &error),
+    };
+    // Every program that reads the workflow completes half-done steps. This command does nothing else.
+    let complete = checkup.launching(&format!("relaunch -- {id}"));
+    let known = question.round();
+    if question.closed.is_some() {
+        return checkup.report("half_done", id.as_str(), "its question is marked as ended but is still in pending/", complete);
+    }
+    if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
+        return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
+    }
+    if let (Ok(round), Ok(answer)) =
+        (round::of_pending(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
+        && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
+    {
+        return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
+    }
+    let is_undecided = round::of_pending(mailbox, &question).is_ok_and(|round| timers::is_undecided(mailbox, &question, &round));
+    waiting(checkup, id, &question, &path, is_undecided);
+    if let Some(path) = &question.checkpoint
+        && let Some(error) = checkpoint_problem(mailbox, path, id)
+        && !disk::exists(mailbox.document(Folder::Checkpoints, id))
+    {
+        let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
+        checkup.report("checkpoint", id.as_str(), format!("the relaunched agent will not find its state: {error}"), mend);
+    }
+}
+
+fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path, is_undecided: bool) {
+    let title = text::excerpt(&question.title(), 60);
+    let answer = checkup.command(&format!("ask-answer show {id}"));
+    // The file that the question waits for is not looked at, because its filesystem may not respond.
+    if let Some(until) = question.asked.until.as_ref().filter(|_| !checkup.watcher) {
+        let words = until.words();
+        let about = if question.title() == words { String::new() } else { format!(": {title}") };
+        let said = format!("{words}, but no watcher is running to see it{about}");
+        return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
+    }
+    if let Some(at) = question.asked.expires_at.filter(|at| *at <= time::now()) {
+        let since = time::human(time::since(at));
+        match question.asked.on_expiry() {
+            OnExpiry::Keep => {
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago without an answer: {title}"), answer);
+            }
+            OnExpiry::Default if is_undecided => {
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago; {}: {title}", timers::UNDECIDED), answer);
+            }
+            // A running watcher applies the expiry at once, so give it a moment.
+            _ if checkup.watcher && time::since(at) < AT_ONCE => {}
+            _ => {
+                let mend = checkup.command("relaunch watch");
+                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago, and no watcher applied it: {title}"), mend);
+            }
+        }
+        return;
+    }
+    // A handwritten question may have no timestamp, so the time of its file is used.
+    let asked = question.asked_at().map_or_else(|| age(path), time::since);
+    if asked >= checkup.stale {
+        let no_watcher = if checkup.watcher { "" } else { "; no watcher is running" };
+        let said = format!("asked {} ago, and nobody answered{no_watcher}: {title}", time::human(asked));
+        checkup.report("stale", id.as_str(), said, answer);
+    }
+}
+
+/// Reports a file that is not a valid question. Possibly only its name is wrong.
+fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Error) {
+    let own = disk::read(path, MAX_QUESTION).and_then(|bytes| QuestionDocument::parse(&bytes)).map(|d| d.typed.workflow_id);
+    match own {
+        Ok(own) if mailbox.document(Folder::Pending, &own) != *path => {
+            let target = mailbox.document(Folder::Pending, &own);
+            checkup.report("misnamed", checkup.shown(path), problem(error), format!("mv -n {} {}", word(path), word(&target)));
+        }
+        _ => checkup.report_unreadable(path, error),
+    }
+}
+
+/// Checks a file of `answered/`.
+pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let path = mailbox.document(Folder::Answered, id);
+    let question = match read_question::answered(mailbox, id) {
+        Ok(document) => document.typed,
+        Err(error) => return checkup.report_unreadable(&path, &error),
+    };
+    let Ok(round) = round::round_of(mailbox, &question) else { return };
+    let by_hand = checkup.launching(&format!("relaunch -- {id}"));
+    if question.round().is_some() && round::is_claimed_or_closed(mailbox, &round) {
+        return checkup.report("half_done", id.as_str(), "its answered question belongs to a round that has moved on", by_hand);
+    }
+    if question.taken_back.is_some() && question.answer.is_none() {
+        let mend = checkup.command(&format!("ask-answer undo {id}"));
+        return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
+    }
+    let delivery = Delivery::of_unclaimed(mailbox, &question).unwrap_or_else(|_| Delivery::asked_for(&question));
+    let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
+    if since < AT_ONCE {
+        return;
+    }
+    let ago = time::human(since);
+    match delivery {
+        Delivery::Waiter => {
+            // The asker is about to take the answer.
+            if let Some(holder) = disk::lock_holder(&delivery::waiter_path(mailbox, id)).filter(|holder| holder.is_stopped) {
+                let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
+                checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
+            }
+            return;
+        }
+        Delivery::Session => {
+            if since >= PATIENCE {
+                let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
+                let said = format!(
+                    "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
+                );
+                checkup.report("unclaimed", id.as_str(), said, by_hand);
+            }
+            return;
+        }
+        Delivery::Launch | Delivery::MainAgent => {}
+    }
+    if !checkup.watcher {
+        let mend = checkup.command("relaunch watch");
+        return checkup.report(
+            "unclaimed",
+            id.as_str(),
+            format!("answered {ago} ago, but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})"),
+            mend,
+        );
+    }
+    // An answer that was signed on another machine is older than its file here.
+    if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {
+        return;
+    }
+    // Something may have held the answer up until a moment ago, so look once more.
+    std::thread::sleep(checkup.moment.take().unwrap_or_default());
+    if disk::exists(&path) {
+        let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
+        checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
+    }
+}
+
+/// True if a watcher has a reason not to launch the agent of this answer now.
+fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool {
+    let is_live = |round: &RoundId| Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false);
+    // A session may ask for a workflow other than its own. It is continued with the answer once its own run is over.
+    let is_asker = |round: &RoundId| {
+        let run = record::latest(mailbox, round).ok().flatten();
+        question.session_id.is_some() && run.is_some_and(|run| Some(run.plan.session_id) == question.session_id)
+    };
+    let mut live = 0;
+    for round in list::round_names(mailbox, Folder::Running) {
+        let (of_this, lives) = (round.workflow == question.workflow_id, is_live(&round));
+        if of_this || (lives && is_asker(&round)) {
+            return true;
+        }
+        live += usize::from(lives);
+    }
+    live >= hold_ups::most_runs(checkup, mailbox)
+}

@@ -1,0 +1,101 @@
+//! Checks rounds that a run has claimed: parked, interrupted, stuck or half done.
+
+use std::path::Path;
+
+use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
+use crate::commands::doctor::workflows::hold_ups;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
+use askbox_run::attempt::record::{self, RunState};
+use askbox_run::view::status::{self, Standing};
+
+/// Checks a round in `running/`, `parked/` or `closed/`.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
+    let path = mailbox.round(folder, round);
+    let document = match read_question::document(&path) {
+        Ok(document) => document,
+        Err(error) => return checkup.report_unreadable(&path, &error),
+    };
+    if folder == Folder::Closed {
+        let runs = mailbox.runs_of(round);
+        if !disk::exists(&runs) {
+            let said = "the round is closed but has no folder in runs/, so it is not found among its workflow's rounds";
+            checkup.report("unlisted", checkup.shown(&path), said, format!("mkdir -p -m 700 {}", word(&runs)));
+        }
+        for attempt in record::attempts(mailbox, round).unwrap_or_default() {
+            if let Err(error) = record::read(mailbox, round, attempt) {
+                unreadable_record(checkup, mailbox, round, &error);
+            }
+        }
+        return;
+    }
+    let id = &round.workflow;
+    let status = match status::of_round(mailbox, folder, round, &document.typed) {
+        Ok(status) => status,
+        Err(error) => return unreadable_record(checkup, mailbox, round, &error),
+    };
+    let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
+    // A retry alone does not help if something else must be repaired first.
+    let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
+    let (retry, run) = (checkup.launching(&format!("relaunch retry {id}")), checkup.launching(&format!("relaunch -- {id}")));
+    match status.state {
+        Standing::Parked => checkup.report(
+            "parked",
+            id.as_str(),
+            format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"),
+            retry,
+        ),
+        Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),
+        Standing::Running => hanging(checkup, mailbox, round),
+        // The watcher launches the run when the queue continues.
+        Standing::Queued if checkup.watcher => {}
+        Standing::Retrying | Standing::Throttled => {
+            let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
+            if due && hold_ups::is_paused(checkup, mailbox) {
+                // The run is started when the queue continues.
+            } else if due {
+                checkup.report("stuck", id.as_str(), format!("its next attempt is due but was not started{why}"), run);
+            } else if !checkup.watcher {
+                let mend = checkup.command("relaunch watch");
+                checkup.report("unclaimed", id.as_str(), format!("its next attempt is scheduled, but no watcher is running{why}"), mend);
+            }
+        }
+        _ => {
+            let last = record::latest(mailbox, round).ok().flatten();
+            let over = document.typed.closed.is_some()
+                || last.as_ref().is_some_and(|r| r.is_delivered() || matches!(r.progress.state, RunState::Parked | RunState::Interrupted));
+            if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.progress.started_at.unwrap_or(r.progress.claimed_at))) < AT_ONCE {
+                // The process that claimed the round may be about to launch the run.
+            } else if over {
+                checkup.report("half_done", id.as_str(), "its run has ended, but the round is still in running/", run);
+            } else {
+                checkup.report("orphaned", id.as_str(), "claimed, but its supervisor is no longer running", run);
+            }
+        }
+    }
+}
+
+/// Reports a record of a round's attempts that cannot be read. A crash can leave an attempt without one.
+fn unreadable_record(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId, error: &Error) {
+    if error.is_missing_file() {
+        return;
+    }
+    let record = mailbox.runs_of(round);
+    let mend = match error {
+        Error::Invalid { file, .. } => edit(Path::new(file)),
+        _ => format!("ls -l {}", word(&record)),
+    };
+    checkup.report("unreadable", checkup.shown(&record), problem(error), mend);
+}
+
+/// Reports a live run that has been silent for longer than its supervisor should allow.
+fn hanging(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId) {
+    let Ok(Some(run)) = record::latest(mailbox, round) else { return };
+    let silent = age(&run.folder(mailbox).join("events.jsonl"));
+    let limit = checkup.config.limits.silence.0.saturating_mul(2) + checkup.config.limits.grace.0 + AT_ONCE;
+    if silent > limit && run.progress.started_at.is_some_and(|at| time::since(at) > limit) {
+        let mend = checkup.command(&format!("relaunch stop {} --now", round.workflow));
+        checkup.report("stuck", round.workflow.as_str(), format!("its run is live but has been silent for {}", time::human(silent)), mend);
+    }
+}

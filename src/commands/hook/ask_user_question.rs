@@ -1,0 +1,116 @@
+//! A call of AskUserQuestion as a question of the mailbox, and the answer as the call's input.
+//!
+//! The tool's input is `{"questions": [{"question", "header", "multiSelect", "options": [{"label", "description", "preview"}]}]}`. If the
+//! operator enables its extended form, it also has a `title`, and a question may have a `kind` (`choice`, `text`, `number`) with `min`,
+//! `max`, `step`, `unit`, `defaultValue`, `placeholder` and `description`. Claude Code takes the answers from `answers`, by the question's
+//! text, and notes and the chosen preview from `annotations`.
+
+use serde_json::{Map, Value};
+
+use askbox_mailbox::documents::answer::BY_DEFAULT;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Answer, AnswerValue, Question, QuestionDocument};
+
+/// The fields of the extended form that describe a number, under the mailbox's names.
+const RANGE: [&str; 4] = ["min", "max", "step", "unit"];
+
+/// The question that the call asks.
+pub(super) fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Result<QuestionDocument> {
+    let questions = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<_> = questions.iter().map(text).collect();
+    if texts.iter().enumerate().any(|(n, text)| texts[..n].contains(text)) {
+        return Err(Error::invalid("questions", "holds the same text twice", "give every question a text of its own"));
+    }
+    let title = input.get("title").and_then(Value::as_str).filter(|title| !title.trim().is_empty());
+    let mut document = match questions {
+        [] => return Err(Error::invalid("questions", "is missing or empty", "ask at least one question")),
+        [Value::Object(one)] => {
+            let mut one = extended(one.clone());
+            // A single question of the mailbox does not use these names of Claude Code. The parts of a batch do.
+            one.remove("header");
+            if one.remove("multiSelect") == Some(Value::Bool(true)) {
+                one.insert("type".into(), "multi_choice".into());
+            }
+            one.extend(title.map(|title| ("context".to_owned(), title.into())));
+            one
+        }
+        several => {
+            let part = |asked: &Value| asked.as_object().map_or_else(|| asked.clone(), |asked| Value::Object(extended(asked.clone())));
+            let parts = ("questions".to_owned(), several.iter().map(part).collect());
+            Map::from_iter([parts].into_iter().chain(title.map(|title| ("question".to_owned(), title.into()))))
+        }
+    };
+    document.insert("workflow_id".into(), workflow.as_str().into());
+    QuestionDocument::parse(Value::Object(document).to_string().as_bytes())
+}
+
+/// Translates a question of the extended form. Its kind becomes the mailbox's kind. The other things that this form says to the person
+/// become further lines of the question's text.
+fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
+    let kind = asked.remove("kind");
+    let kind = kind.as_ref().and_then(Value::as_str).filter(|kind| ["text", "number"].contains(kind));
+    let range: Map<_, _> = RANGE.into_iter().filter_map(|name| asked.remove_entry(name)).collect();
+    if kind == Some("number") && !range.is_empty() {
+        asked.insert("range".into(), range.into());
+    }
+    let mut say = |name: &str| asked.remove(name).map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
+    let mut lines: Vec<String> = say("description").into_iter().collect();
+    lines.extend(say("defaultValue").map(|value| format!("({value} is suggested)")));
+    lines.extend(say("placeholder").map(|example| format!("(for example: {example})")));
+    if !lines.is_empty() {
+        lines.insert(0, text(&Value::Object(asked.clone())).to_owned());
+        asked.insert("question".into(), lines.join("\n").into());
+    }
+    if let Some(kind) = kind {
+        asked.insert("type".into(), kind.into());
+        asked.remove("multiSelect");
+    }
+    asked
+}
+
+/// The call's input with the answers added, which makes it an answered call.
+pub(super) fn with_answers(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Map<String, Value> {
+    let (mut answers, mut annotations) = (Map::new(), Map::new());
+    let asked = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for (n, part) in question.parts().iter().enumerate() {
+        let given = match value {
+            AnswerValue::Batch(map) => map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()),
+            value => Some(value.clone()),
+        };
+        let text = asked.get(n).map_or(part.question.as_str(), text);
+        let chosen = given.as_ref().and_then(|given| part.options.get(&given.to_text()));
+        let mut annotation = Map::new();
+        annotation.extend(chosen.and_then(|choice| choice.preview.clone()).map(|preview| ("preview".to_owned(), preview.into())));
+        annotation.extend(Some(note(n, answer)).filter(|note| !note.is_empty()).map(|note| ("notes".to_owned(), note.into())));
+        answers.insert(text.to_owned(), given.map(in_words).unwrap_or_default().into());
+        if !annotation.is_empty() {
+            annotations.insert(text.to_owned(), annotation.into());
+        }
+    }
+    let mut input = input.clone();
+    input.insert("answers".into(), answers.into());
+    if !annotations.is_empty() {
+        input.insert("annotations".into(), annotations.into());
+    }
+    input
+}
+
+fn text(question: &Value) -> &str {
+    question.get("question").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Claude Code joins the labels of several options with a comma.
+fn in_words(value: AnswerValue) -> String {
+    match value {
+        AnswerValue::List(labels) => labels.join(", "),
+        other => other.to_text(),
+    }
+}
+
+/// The note of the answer goes with the first question.
+fn note(n: usize, answer: &Answer) -> String {
+    let by_default = (answer.by == BY_DEFAULT).then_some("Nobody answered in time, so the default that was set applies.");
+    let own = if n == 0 { answer.note.as_deref() } else { None };
+    by_default.into_iter().chain(own).collect::<Vec<_>>().join(" ")
+}

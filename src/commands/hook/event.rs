@@ -1,0 +1,126 @@
+//! The events that Claude Code sends to a hook, and the replies that it reads.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use askbox_cli::program;
+use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::SessionId;
+
+/// The maximum size of an event, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// The reason why Claude Code calls the hook.
+#[derive(Debug)]
+pub(super) enum Event {
+    PreToolUse(PreToolUse),
+    /// The session begins or goes on.
+    Session(Session),
+    /// An event that this program does not answer.
+    Other,
+}
+
+/// A moment when a session can be given news.
+#[derive(Debug, Deserialize)]
+pub(super) struct Session {
+    pub(super) hook_event_name: Moment,
+    pub(super) session_id: SessionId,
+    /// The subagent that the event happens to. Missing in the session itself.
+    #[serde(default)]
+    pub(super) agent_id: Option<String>,
+    /// The tool that was called, if the event comes after a call.
+    #[serde(default)]
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_input: Value,
+    #[serde(default)]
+    pub(super) tool_response: Value,
+}
+
+impl Session {
+    /// True if the session's user has just answered a question of the session's own agent.
+    pub(super) fn is_answer(&self) -> bool {
+        self.hook_event_name == Moment::PostToolUse && self.tool_name == ASK_USER_QUESTION && self.agent_id.is_none()
+    }
+}
+
+/// The kind of moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Moment {
+    SessionStart,
+    UserPromptSubmit,
+    PostToolUse,
+}
+
+/// A tool is about to be called.
+#[derive(Debug, Deserialize)]
+pub(super) struct PreToolUse {
+    #[serde(default)]
+    pub(super) session_id: String,
+    /// The working folder of the session.
+    #[serde(default)]
+    pub(super) cwd: PathBuf,
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_use_id: String,
+    #[serde(default)]
+    pub(super) tool_input: Map<String, Value>,
+    /// The subagent that makes the call. Missing if the session itself makes it.
+    #[serde(default)]
+    pub(super) agent_id: Option<String>,
+    /// The type of that agent.
+    #[serde(default)]
+    pub(super) agent_type: Option<String>,
+}
+
+/// Reads the event from standard input.
+pub(super) fn read() -> Result<Event> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(LONGEST).read_to_end(&mut bytes).io("read", "standard input")?;
+    let invalid =
+        |e: serde_json::Error| Error::invalid("standard input", format!("is no event of a hook: {e}"), "let Claude Code call this command");
+    let event: Value = serde_json::from_slice(&bytes).map_err(invalid)?;
+    match event["hook_event_name"].as_str() {
+        Some("PreToolUse") | None => serde_json::from_value(event).map(Event::PreToolUse).map_err(invalid),
+        Some("SessionStart" | "UserPromptSubmit" | "PostToolUse") => serde_json::from_value(event).map(Event::Session).map_err(invalid),
+        Some(_) => Ok(Event::Other),
+    }
+}
+
+/// Gives the session these words as additional context.
+pub(super) fn tell(moment: Moment, words: &str) -> Result<()> {
+    program::print_json(&json!({ "hookSpecificOutput": { "hookEventName": moment, "additionalContext": words } }))
+}
+
+/// The decision about a call.
+#[derive(Debug)]
+pub(super) enum Decision {
+    /// The call waits in the session, and the turn ends.
+    Defer,
+    /// The call is made with this input.
+    Allow(Map<String, Value>),
+    /// The call is made with this input if Claude Code's own rules allow it.
+    Change(Map<String, Value>),
+    /// The call is not made, and the model reads these words.
+    Deny(String),
+}
+
+impl Decision {
+    pub(super) fn print(&self) -> Result<()> {
+        let decision = match self {
+            Self::Defer => json!({ "permissionDecision": "defer" }),
+            Self::Allow(input) => json!({ "permissionDecision": "allow", "updatedInput": input }),
+            Self::Change(input) => json!({ "updatedInput": input }),
+            Self::Deny(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+        };
+        let mut output = json!({ "hookEventName": "PreToolUse" });
+        if let (Some(output), Value::Object(decision)) = (output.as_object_mut(), decision) {
+            output.extend(decision);
+        }
+        program::print_json(&json!({ "hookSpecificOutput": output }))
+    }
+}

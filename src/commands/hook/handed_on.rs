@@ -1,0 +1,61 @@
+//! Hands on an answer that the user of a session gave in AskUserQuestion. If the call's input shows a question that waits in the mailbox,
+//! the hook answers that question with the user's choice, so that the agent need not repeat it.
+//!
+//! The comparison covers everything that the user saw. If two waiting questions look the same, neither is answered. A question that permits
+//! a tool call is not answered here either: the user approves a command for it.
+
+use serde_json::{Value, json};
+
+use crate::commands::hook::event::Session;
+use askbox_cli::ask_answer::{answering, ask_user_question};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::documents::fields::through::Through;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::{Mailbox, Question, round, text};
+
+/// `answer.channel` of an answer from AskUserQuestion.
+const CHANNEL: &str = "askbox hook";
+
+/// Hands on the answer, and returns the words that tell the session. `None` if the call's question does not wait here.
+pub(super) fn hand_on(event: &Session, context: &Context) -> Option<String> {
+    let mailbox = Mailbox::locate(None).ok().filter(|path| path.symlink_metadata().is_ok()).and_then(|path| Mailbox::open(path).ok())?;
+    let (workflow, on) = asked(&mailbox, &event.tool_input["questions"])?;
+    Some(match answer(&mailbox, context, &workflow, on, &event.tool_response) {
+        Ok(Some(words)) => format!("askbox: this answer of your user was handed on. {workflow}: {words}. Do not pass it on again."),
+        Ok(None) => format!("askbox: somebody else answered {workflow} meanwhile; see `ask-answer show {workflow}`."),
+        Err(e) => format!(
+            "askbox: this answer of your user was not handed on to {workflow}: {}. Hint: {}",
+            program::message(&e),
+            text::one_line(&e.hint())
+        ),
+    })
+}
+
+/// The one waiting question that AskUserQuestion shows in exactly this way.
+fn asked(mailbox: &Mailbox, shown: &Value) -> Option<(WorkflowId, On)> {
+    let is_it = |question: &Question| {
+        question.asked.until.is_none() && question.asked.approval.is_none() && ask_user_question::to_input(question)["questions"] == *shown
+    };
+    let found = list::pending(mailbox, |pending| {
+        let question = pending.document.ok()?.typed;
+        let round = is_it(&question).then(|| round::of_pending(mailbox, &question).ok()).flatten()?;
+        Some((pending.workflow, On::question(&round, &question).ok()?))
+    });
+    let mut found = found.ok()?.into_iter().flatten();
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
+}
+
+fn answer(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, on: On, response: &Value) -> Result<Option<String>> {
+    let result = json!({"answers": response["answers"], "annotations": response["annotations"]}).to_string();
+    let person = context.caller_through(program::user(), CHANNEL, Through::Hook)?;
+    let reply = |question: &Question| answering::from_json(question, result.as_bytes(), &person);
+    let accepted = accept::answer_pending(mailbox, workflow, Decision::by(&person, on), reply)?;
+    Ok(accepted.map(|accepted| match accepted.answer.value {
+        Some(_) => answering::acknowledged(&accepted),
+        None => accepted.answer.word().to_owned(),
+    }))
+}

@@ -1,0 +1,138 @@
+//! `askbox hook`: the program that Claude Code calls as a hook. Claude Code calls it before each tool in a run of askbox. It also calls it
+//! at the start of a user's session and with each prompt.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `event` | the events that Claude Code sends, and the replies that it reads |
+//! | `ask_user_question` | a call of AskUserQuestion as a question, and an answer as the call's input |
+//! | `take_question` | handles such a call: posts and defers it, then answers it |
+//! | `take_approval` | handles a call that a person has to allow |
+//! | `post_call` | a call becomes a question, and waits |
+//! | `news` | the news for a user's session: waiting questions, events since it last looked, and how far it has looked |
+//! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
+//! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
+
+mod ask_user_question;
+mod event;
+mod handed_on;
+mod news;
+mod own_commands;
+mod post_call;
+mod take_approval;
+mod take_question;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use askbox_cli::args::askbox_args::Hook;
+use askbox_cli::ask_user_call;
+use askbox_cli::program::{self, Context};
+use askbox_config::ToolRule;
+use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Mailbox, thread};
+use askbox_run::attempt::record::Run;
+use askbox_run::supervise::hooks::HOOK_SECONDS;
+use event::{Decision, Event, PreToolUse};
+
+/// Claude Code lets a call through if its hook takes too long, so this program refuses the call before that.
+const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
+
+/// The exit status that makes Claude Code refuse the call. After any other failure, Claude Code's own rules decide about the call.
+const REFUSED: u8 = 2;
+
+/// Runs `askbox hook`; returns the exit status.
+pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
+    let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
+    if program::env("ASKBOX_RUN").is_none() && !has_rules {
+        // No problem here may stop the user's prompt. `askbox doctor` reports the problem.
+        match event::read() {
+            Ok(Event::Session(session)) if session.is_answer() => {
+                if let Some(words) = handed_on::hand_on(&session, context) {
+                    event::tell(session.hook_event_name, &words)?;
+                }
+            }
+            Ok(Event::Session(session)) => drop(news::tell(&session)),
+            Ok(Event::PreToolUse(event)) => {
+                if let Some(decision) = own_commands::decide(&event) {
+                    decision.print()?;
+                }
+            }
+            _ => {}
+        }
+        return Ok(0);
+    }
+    if program::this_run().is_none() && !has_rules {
+        return Ok(0);
+    }
+    // Only one of the two threads may print its decision: after two decisions, Claude Code's own rules would decide. The thread that locks
+    // this first prints.
+    let word = Arc::new(Mutex::new(()));
+    let late = Arc::clone(&word);
+    let in_time = thread::start(move || {
+        std::thread::sleep(TIME_LIMIT);
+        let _spoken = late.lock();
+        let _ = Decision::Deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.".into()).print();
+        std::process::exit(0);
+    });
+    let decision = match (in_time, event::read()) {
+        (Ok(_), Ok(Event::PreToolUse(event))) => decide(rules, &event),
+        (Ok(_), Ok(_)) => None,
+        (Err(e), _) | (_, Err(e)) => Some(refusal(&e)),
+    };
+    // The lock is held until the process ends.
+    std::mem::forget(word.lock());
+    let printed = decision.map_or(Ok(()), |decision| decision.print());
+    printed.map(|()| 0).or_else(|e| {
+        program::warn(&program::message(&e));
+        Ok(REFUSED)
+    })
+}
+
+/// Decides about a call. If anything fails, a call that a person was to be asked about is refused.
+fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
+    let names = |rule: &&ToolRule| rule.names(&event.tool_name, &event.tool_input);
+    if let Some(rule) = rules.refuse.iter().find(names) {
+        return Some(Decision::Deny(format!(
+            "The operator refuses this call: it matches `{rule}` in [approvals] refuse. Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+        )));
+    }
+    let named = rules.ask.iter().find(names);
+    let policy = rules.policy();
+    let decision = in_run(event).and_then(|found| {
+        let Some((mailbox, run)) = found else { return Ok(None) };
+        if ASK_USER.contains(&event.tool_name.as_str()) && asks_for_itself(&run, event)? {
+            return Ok(None);
+        }
+        if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
+            return take_question::decide(&mailbox, &policy, &run, event).map(Some);
+        }
+        take_approval::decide(&mailbox, &policy, &run, event, named.is_some())
+    });
+    match (decision, named) {
+        (Ok(None), Some(rule)) => Some(Decision::Deny(format!(
+            "A person has to allow this call first (`{rule}` in [approvals] ask), and nobody can be asked here: this is no live run of askbox."
+        ))),
+        (Ok(decision), _) => decision,
+        (Err(e), _) => Some(refusal(&e)),
+    }
+}
+
+/// True if a subagent asks with `ask_user` for a workflow of its own. Its call is not deferred. It goes on to the server, which waits for a
+/// while.
+fn asks_for_itself(run: &Run, event: &PreToolUse) -> Result<bool> {
+    let named = ask_user_call::named_workflow(&event.tool_input)?;
+    Ok(event.agent_id.is_some() && named.is_some_and(|named| named != run.workflow_id))
+}
+
+/// The run of askbox that the call is made in, if there is one.
+fn in_run(event: &PreToolUse) -> Result<Option<(Mailbox, Run)>> {
+    let (Some(asked_in), Some(dir)) = (program::this_run(), program::env("ASKBOX_DIR")) else { return Ok(None) };
+    let mailbox = Mailbox::open(dir)?;
+    Ok(take_question::live_run(&mailbox, &asked_in, event)?.map(|run| (mailbox, run)))
+}
+
+/// Refuses the call, because nobody has answered it.
+fn refusal(error: &Error) -> Decision {
+    Decision::Deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
+}

@@ -1,0 +1,62 @@
+//! A call becomes a question of the mailbox, and waits in its session.
+
+use crate::commands::hook::event::{Decision, PreToolUse};
+use askbox_cli::ask_post::posting;
+use askbox_mailbox::documents::fields::tool_call::ToolCall;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::text;
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
+use askbox_run::attempt::record::Run;
+
+/// The maximum number of rounds of a workflow that are searched for a call, the newest first.
+const SEARCHED: usize = 256;
+
+/// Posts the question of a call and defers the call. `later` tells the agent what to do if another question is still waiting.
+pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut document: QuestionDocument, later: &str) -> Result<Decision> {
+    document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone() });
+    document.typed.session_id = Some(run.plan.session_id);
+    document.typed.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
+    posting::complete(mailbox, &mut document.typed)?;
+    match post::post_document(mailbox, document, IfPending::Conflict) {
+        Ok(receipt) => Ok(repeated(mailbox, &receipt.round, event)?.unwrap_or(Decision::Defer)),
+        Err(Error::Conflict { .. }) => {
+            let title = read_question::pending(mailbox, &run.workflow_id).map(|d| text::excerpt(&d.typed.title(), 80)).unwrap_or_default();
+            Ok(Decision::Deny(format!("Your user has not answered an earlier question yet: {title}. {later}")))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// The decision if another call has already asked the same question and it is pending.
+fn repeated(mailbox: &Mailbox, round: &RoundId, event: &PreToolUse) -> Result<Option<Decision>> {
+    let pending = read_question::pending(mailbox, &round.workflow);
+    let is_other = |question: &Question| !is_of(question, event);
+    let is_asked = pending.is_ok_and(|document| document.typed.question_id == Some(round.question) && is_other(&document.typed));
+    Ok(is_asked
+        .then(|| Decision::Deny("Your user has this question already. End your turn: you will be started again with the answer.".into())))
+}
+
+/// True if this call asked the question.
+pub(super) fn is_of(question: &Question, event: &PreToolUse) -> bool {
+    question.asked.tool_call.as_ref().is_some_and(|call| call.id == event.tool_use_id)
+}
+
+/// The newest closed round of the workflow whose question this call asked.
+pub(super) fn over(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Option<(RoundId, Question)> {
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, &run.workflow_id).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    rounds.into_iter().take(SEARCHED).find_map(|round| {
+        let question = read_question::of_round(&mailbox.round(Folder::Closed, &round), &round).ok()?.typed;
+        is_of(&question, event).then_some((round, question))
+    })
+}
+
+/// How a question without an answer ended, such as `withdrawn: not needed`.
+pub(super) fn end(question: &Question) -> String {
+    let how = question.closed.as_ref().map_or("closed", |closed| closed.state.word());
+    let why = question.closed.as_ref().and_then(|closed| closed.why.as_deref());
+    format!("{how}{}", why.map(|why| format!(": {}", text::one_line(why))).unwrap_or_default())
+}

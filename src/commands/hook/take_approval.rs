@@ -1,0 +1,83 @@
+//! Handles a call that a person has to allow. It is posted as an approval question and deferred. When the call is made again in a later
+//! run, it is allowed once if a person has allowed exactly this call.
+
+use crate::commands::hook::event::{Decision, PreToolUse};
+use crate::commands::hook::post_call;
+use askbox_mailbox::document::Document;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_run::approval::ask::{self, Shown};
+use askbox_run::approval::call::{self, Call};
+use askbox_run::approval::grants;
+use askbox_run::approval::permit::{self, Permit};
+use askbox_run::attempt::record::Run;
+use askbox_run::attempt::suspended_call;
+
+/// Decides about a call in this run. If `None`, the agent program's own rules decide. `is_named` is true if a rule says that a person is
+/// asked.
+pub(super) fn decide(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let decision = decided(mailbox, policy, run, event, is_named)?;
+    if matches!(decision, Some(Decision::Allow(_))) {
+        call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, &event.tool_input)?;
+    }
+    Ok(decision)
+}
+
+fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+    // A subagent whose call is deferred ends at once without saying anything (measured on Claude Code 2.1.330).
+    if event.agent_id.is_some() {
+        return in_subagent(mailbox, policy, run, &call, is_named);
+    }
+    let round = run.round();
+    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
+    if question.asked.approval.is_some() && post_call::is_of(&question, event) {
+        let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
+            Permit::Allowed => Decision::Allow(event.tool_input.clone()),
+            Permit::Refused(words) => Decision::Deny(words),
+            Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
+        };
+        suspended_call::note_handed_over(mailbox, run)?;
+        return Ok(Some(decision));
+    }
+    if !is_named {
+        return Ok(None);
+    }
+    if let Some((round, question)) = post_call::over(mailbox, run, event).filter(|(_, question)| ask::shows(question, &call)) {
+        if question.answer.is_none() {
+            let end = post_call::end(&question);
+            return Ok(Some(Decision::Deny(format!("Nobody allows this call: its question was {end}. Go on without it."))));
+        }
+        if let Some(words) = permit::refusal(&question) {
+            return Ok(Some(Decision::Deny(words)));
+        }
+        // The permission of a closed round counted for its own run only.
+        let shown = if permit::is_used(mailbox, &round) { Shown::PerhapsMade } else { Shown::First };
+        return ask(mailbox, run, event, shown).map(Some);
+    }
+    if grants::covers(mailbox, policy, &run.workflow_id, &call)? {
+        return Ok(Some(Decision::Allow(event.tool_input.clone())));
+    }
+    ask(mailbox, run, event, Shown::First).map(Some)
+}
+
+fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, is_named: bool) -> Result<Option<Decision>> {
+    if !is_named {
+        return Ok(None);
+    }
+    if grants::covers(mailbox, policy, &run.workflow_id, call)? {
+        return Ok(Some(Decision::Allow(call.input.clone())));
+    }
+    Ok(Some(Decision::Deny(
+        "A person has to allow this call first, and a subagent cannot wait for them. End your turn and tell the agent that started you which \
+         call is needed: that agent makes it itself, and is then asked about."
+            .into(),
+    )))
+}
+
+fn ask(mailbox: &Mailbox, run: &Run, event: &PreToolUse, shown: Shown) -> Result<Decision> {
+    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+    let document = Document::draft(ask::question(&run.workflow_id, &call, shown)?);
+    post_call::post(mailbox, run, event, document, "A person has to allow this call too: make it again once that answer is there.")
+}

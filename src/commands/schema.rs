@@ -1,0 +1,139 @@
+//! The JSON Schemas of all documents, made from the types that read and write them, and kept in `docs/schema/`.
+
+#![allow(clippy::disallowed_methods, reason = "schemas go to a folder that the caller names, outside of any mailbox")]
+
+use std::path::Path;
+
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Value, json};
+
+use askbox_agent::events::Event;
+use askbox_cli::program;
+use askbox_config::Config;
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::document::SCHEMA_VERSION;
+use askbox_mailbox::documents::awaited::Await;
+use askbox_mailbox::documents::checkpoint::Checkpoint;
+use askbox_mailbox::documents::offer::{Offer, Verdict};
+use askbox_mailbox::documents::workflow::Workflow;
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::{Answer, Question};
+use askbox_run::attempt::run_json::RunJson;
+use askbox_run::chain::forest::Node;
+use askbox_run::money::costs::Booking;
+use askbox_run::view::history::HistoryEntry;
+use askbox_run::view::status::Status;
+use askbox_watch::breaker::state_machine::Breaker;
+use askbox_watch::report::summary::Summary;
+
+/// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.
+#[must_use]
+pub fn all() -> Vec<(&'static str, Value)> {
+    vec![
+        ("question", schema_of::<Question>()),
+        ("answer", schema_of::<Answer>()),
+        ("offer", schema_of::<Offer>()),
+        ("verdict", schema_of::<Verdict>()),
+        ("checkpoint", schema_of::<Checkpoint>()),
+        ("workflow", schema_of::<Workflow>()),
+        ("await", schema_of::<Await>()),
+        ("run", schema_of::<RunJson>()),
+        ("config", closed(schema_of::<Config>())),
+        ("event", schema_of::<Event>()),
+        ("audit", schema_of::<Entry>()),
+        ("status", schema_of::<Status>()),
+        ("tree", schema_of::<Node>()),
+        ("history", schema_of::<HistoryEntry>()),
+        ("summary", schema_of::<Summary>()),
+        ("cost", schema_of::<Booking>()),
+        ("breaker", schema_of::<Breaker>()),
+    ]
+}
+
+fn schema_of<T: JsonSchema>() -> Value {
+    let mut schema = schema_for!(T).to_value();
+    accept_what_readers_accept(&mut schema);
+    schema
+}
+
+/// Adds the forms that docs/protocol.md makes readers accept and that the types never write.
+fn accept_what_readers_accept(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(version) = map.get_mut("properties").and_then(|fields| fields.get_mut("schema_version")) {
+                version["default"] = SCHEMA_VERSION.into();
+            }
+            if let Some(answer) = map.get_mut("properties").and_then(|fields| fields.get_mut("answer")) {
+                accept_bare_answer(answer);
+            }
+            if let Some(value) = map.get_mut("AnswerValue") {
+                value["anyOf"][1]["items"]["type"] = json!(["string", "number"]);
+                value["anyOf"].as_array_mut().into_iter().for_each(|forms| {
+                    forms.push(json!({"type": "number", "description": "Read as its text."}));
+                    forms.push(json!({"type": "boolean", "description": "Read as `yes` or `no`."}));
+                });
+            }
+            if let Some(choice) = map.get_mut("Choice").and_then(Value::as_object_mut) {
+                let key = choice["properties"]["label"].clone();
+                let names = ["label", "key", "value"];
+                names.iter().for_each(|name| choice["properties"][name] = key.clone());
+                choice.remove("required");
+                choice.insert("oneOf".into(), names.map(|name| json!({"required": [name]})).as_slice().into());
+            }
+            map.values_mut().for_each(accept_what_readers_accept);
+        }
+        Value::Array(items) => items.iter_mut().for_each(accept_what_readers_accept),
+        _ => {}
+    }
+}
+
+/// Accepts the bare value of an answer, because a handmade file may contain one. An object with an `outcome` or a `value` is a full answer.
+fn accept_bare_answer(answer: &mut Value) {
+    let Some(forms) = answer.get_mut("anyOf").and_then(Value::as_array_mut).filter(|forms| forms[0]["$ref"] == "#/$defs/Answer") else {
+        return;
+    };
+    let full = json!({"anyOf": [{"required": ["outcome"]}, {"required": ["value"]}]});
+    forms.push(json!({"type": ["string", "number", "boolean"], "description": "The bare value, in a file made by hand."}));
+    forms.push(json!({"type": "array", "items": {"type": ["string", "number"]}, "description": "A bare list of values."}));
+    forms.push(json!({"type": "object", "not": full, "description": "The bare value of a batch."}));
+    // Without this, an object without `outcome` and `value` would also match the full form, because these fields have defaults.
+    forms[0] = json!({"allOf": [forms[0], full]});
+}
+
+/// Forbids fields that the schema does not name, because an unknown key of the configuration is an error.
+fn closed(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(|value| *value = closed(value.take()));
+            if map.get("type").is_some_and(|t| t == "object") && map.contains_key("properties") {
+                map.entry("additionalProperties").or_insert(false.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = closed(item.take())),
+        _ => {}
+    }
+    schema
+}
+
+/// The file name of a schema: `NAME.schema.json`.
+#[must_use]
+pub fn file_name(name: &str) -> String {
+    format!("{name}.schema.json")
+}
+
+/// The content of a schema's file.
+#[must_use]
+pub fn text(schema: &Value) -> String {
+    format!("{schema:#}\n")
+}
+
+/// Writes all schemas into a folder, and prints their paths.
+pub fn write(dir: &Path) -> Result<u8> {
+    std::fs::create_dir_all(dir).io("create", dir)?;
+    for (name, schema) in all() {
+        let path = dir.join(file_name(name));
+        std::fs::write(&path, text(&schema)).io("write", &path)?;
+        program::print_value(&path.display().to_string())?;
+    }
+    Ok(0)
+}

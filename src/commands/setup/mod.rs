@@ -1,0 +1,96 @@
+//! `askbox setup`: writes the files that a person needs in addition to the programs. It shows them first, writes them once, and takes them
+//! back with `--remove`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `plan` | the changes that a call would make, and the parts that it leaves alone |
+//! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
+//! | `rules` | adds rules to the text of a settings.json and removes them, without changing the rest |
+//! | `fuzzed` | the same rules for `fuzz/` |
+//! | `change` | a change to one file: creates it, or adds text to it |
+//! | `record` | the record of everything written, so that it can be taken back |
+//! | `take_back` | `--remove` |
+//! | `systemd` | the service manager of the user |
+//! | `credential` | a variable for the service, typed by the person |
+
+mod change;
+mod credential;
+#[doc(hidden)]
+pub mod fuzzed;
+mod plan;
+mod record;
+mod rules;
+mod systemd;
+mod take_back;
+mod wanted;
+
+use inquire::{Confirm, InquireError};
+
+use std::fs::{File, TryLockError};
+
+use askbox_cli::args::askbox_args::Setup;
+use askbox_cli::program;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::layout;
+use plan::Plan;
+use record::Record;
+
+/// The exit status if some parts were left as they are.
+const LEFT: u8 = 4;
+
+/// Does what the flags ask for. Returns the exit status.
+pub fn run(args: &Setup) -> Result<u8> {
+    let _alone = if args.dry_run { None } else { Some(alone()?) };
+    let mut record = Record::read()?;
+    if args.remove {
+        return take_back::run(args, &mut record);
+    }
+    let plan = Plan::make(args, &record)?;
+    let status = if plan.left.is_empty() { 0 } else { LEFT };
+    program::print(&plan.words(args.contents))?;
+    if plan.is_empty() {
+        program::print("Nothing is to do.\n")?;
+        return Ok(status);
+    }
+    if args.dry_run || !is_agreed(args, "Do this?")? {
+        return Ok(status);
+    }
+    plan.carry_out(&mut record)?;
+    program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
+    Ok(status)
+}
+
+/// Takes the lock that allows only one setup at a time. Two at once would each record the other's files as having been there before. The
+/// home folder itself is locked, so that no lock file is left behind.
+fn alone() -> Result<File> {
+    let home = layout::home()?;
+    let folder = File::open(&home).io("open", &home)?;
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => {
+            let problem = format!("another `askbox setup` is at work in {}", home.display());
+            Err(Error::conflict(problem, "wait until it has ended, and repeat the command"))
+        }
+        Err(TryLockError::Error(e)) => Err(e).io("lock", &home),
+    }
+}
+
+/// True if the person agrees, with the flag or on a terminal.
+fn is_agreed(args: &Setup, question: &str) -> Result<bool> {
+    if args.yes {
+        return Ok(true);
+    }
+    if !program::is_interactive() {
+        return Err(Error::usage("nobody is here to agree to this, so nothing was written", "add --yes, or only look: --dry-run"));
+    }
+    let agreed = Confirm::new(question).with_default(false).prompt_skippable();
+    let agreed = match agreed {
+        // Ctrl-C means no.
+        Err(InquireError::OperationInterrupted) => None,
+        other => other.map_err(|e| Error::failed(format!("cannot ask on this terminal: {e}"), "add --yes"))?,
+    };
+    if agreed != Some(true) {
+        program::print("Nothing was changed.\n")?;
+    }
+    Ok(agreed == Some(true))
+}

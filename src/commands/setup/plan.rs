@@ -1,0 +1,134 @@
+//! The plan of a setup: the changes that a call would make, and the parts that it leaves alone.
+
+use crate::commands::service;
+use crate::commands::setup::change::Change;
+use crate::commands::setup::record::Record;
+use crate::commands::setup::systemd;
+use crate::commands::setup::wanted::{self, Wanted};
+use askbox_cli::args::askbox_args::{Part, Setup};
+use askbox_cli::program;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
+
+/// The plan of a call.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    changes: Vec<Change>,
+    /// True if the service is to be enabled and started.
+    starts_service: bool,
+    /// The parts that are left as they are, and why.
+    pub(super) left: Vec<String>,
+    /// Notes on things that the person may want to know or do.
+    notes: Vec<String>,
+}
+
+impl Plan {
+    /// Checks everything that the chosen parts need. Changes nothing.
+    pub(super) fn make(args: &Setup, record: &Record) -> Result<Self> {
+        let mut plan = Self::default();
+        for part in args.parts() {
+            match part {
+                Part::Config => plan.take(wanted::config()?),
+                Part::Service => plan.service(record)?,
+                Part::Credentials => {
+                    if let Some(name) = &args.credential {
+                        plan.take(wanted::credential(name)?);
+                    }
+                }
+                Part::Plugin => wanted::plugin(record)?.into_iter().for_each(|wanted| plan.take(wanted)),
+                Part::ClaudeMd => plan.take(wanted::section()?),
+                Part::Permissions => plan.take(wanted::permissions()?),
+            }
+        }
+        Ok(plan)
+    }
+
+    fn take(&mut self, wanted: Wanted) {
+        match wanted {
+            Ok(change) => self.changes.extend(change),
+            Err(why) => self.left.push(why),
+        }
+    }
+
+    fn service(&mut self, record: &Record) -> Result<()> {
+        if !systemd::is_there() {
+            let how = if SERVICE_MANAGER == ServiceManager::Launchd {
+                "`askbox init --service` writes a file for launchd"
+            } else {
+                "let your service manager run `relaunch watch`, or run it in a terminal"
+            };
+            self.notes.push(format!("Service: systemd does not manage this user's services here, so none is set up; {how}"));
+            return Ok(());
+        }
+        let wanted = wanted::unit(record)?;
+        let is_usable = wanted.is_ok();
+        let is_new = matches!(wanted, Ok(Some(_)));
+        self.take(wanted);
+        self.starts_service = is_usable && (is_new || !systemd::is_on());
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.starts_service
+    }
+
+    /// The plan for a person, file by file. With `with_contents`, it contains the whole content of new files.
+    pub(super) fn words(&self, with_contents: bool) -> String {
+        let mut words = String::new();
+        for part in Part::ALL {
+            let of_part: Vec<_> = self.changes.iter().filter(|change| change.part == part).collect();
+            let starts = part == Part::Service && self.starts_service;
+            if of_part.is_empty() && !starts {
+                continue;
+            }
+            words.push_str(&format!("{}\n", part.heading()));
+            for change in of_part {
+                let sign = if change.before.is_none() { '+' } else { '~' };
+                words.push_str(&format!("  {sign} {}: {}\n", change.path.display(), change.what));
+                if with_contents && change.variables.is_empty() {
+                    let text = change
+                        .added
+                        .as_ref()
+                        .map_or_else(|| String::from_utf8_lossy(&change.after).into_owned(), |added| added.text.clone());
+                    text.lines().for_each(|line| words.push_str(&format!("      | {line}\n")));
+                }
+            }
+            if starts {
+                words.push_str(&format!("  $ systemctl --user daemon-reload && systemctl --user enable --now {}\n", systemd::UNIT));
+            }
+        }
+        for left in &self.left {
+            words.push_str(&format!("Left as it is: {left}\n"));
+        }
+        for note in &self.notes {
+            words.push_str(&format!("{note}\n"));
+        }
+        words
+    }
+
+    /// Makes the changes, one after the other.
+    pub(super) fn carry_out(mut self, record: &mut Record) -> Result<()> {
+        for change in &mut self.changes {
+            wanted::fill_in(change)?;
+        }
+        for change in &self.changes {
+            change.carry_out(record)?;
+        }
+        if self.starts_service {
+            // The folder where systemd records which services it starts at login.
+            let unit = service::service_file()?.path;
+            record.note_folders_above(&unit.with_file_name("default.target.wants").join(systemd::UNIT));
+            record.is_service_enabled = true;
+            record.keep()?;
+            systemd::enable()?;
+        } else if self.changes.iter().any(|change| change.part == Part::Credentials) && systemd::is_there() {
+            systemd::restart()?;
+        }
+        if self.starts_service {
+            let file = service::service_file()?;
+            service::warn_about_missing(service::variables_file().as_deref(), &file.path);
+            program::say(service::LINGER);
+        }
+        Ok(())
+    }
+}

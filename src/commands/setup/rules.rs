@@ -1,0 +1,227 @@
+//! Edits the rules in `permissions.allow` of a settings.json, as text. Every other byte of the file stays as it was.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+/// A text to insert, and the place for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Insertion {
+    pub(super) at: usize,
+    pub(super) text: String,
+}
+
+type Object<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
+
+/// The fields of an object as they are written in the text, or `None` if it is not an object.
+fn object(text: &str) -> Option<Object<'_>> {
+    #[derive(serde::Deserialize)]
+    struct Fields<'a>(#[serde(borrow)] HashMap<Key<'a>, &'a RawValue>);
+    #[derive(serde::Deserialize, PartialEq, Eq, Hash)]
+    struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+    let Fields(fields) = serde_json::from_str(text).ok()?;
+    Some(fields.into_iter().map(|(key, value)| (key.0, value)).collect())
+}
+
+/// The elements of an array as they are written in the text, or `None` if it is not an array.
+fn array(text: &str) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(text).ok()
+}
+
+/// The begin and end of a part within its text.
+fn place(text: &str, part: &RawValue) -> (usize, usize) {
+    let begin = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    (begin, begin + part.get().len())
+}
+
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a RawValue> {
+    object(text)?.get(name).copied()
+}
+
+/// The list `permissions.allow`, or `None` if the file has none.
+fn allow(text: &str) -> Option<&RawValue> {
+    field(field(text, "permissions")?.get(), "allow")
+}
+
+fn is(element: &RawValue, rule: &str) -> bool {
+    serde_json::from_str::<String>(element.get()).is_ok_and(|found| found == rule)
+}
+
+/// The rules that are missing, or the reason why the text cannot be used.
+pub(super) fn missing<'r>(text: &str, rules: &[&'r str]) -> Result<Vec<&'r str>, &'static str> {
+    let top = object(text).ok_or("is no JSON object")?;
+    let Some(permissions) = top.get("permissions") else { return Ok(rules.to_vec()) };
+    let permissions = object(permissions.get()).ok_or("has `permissions` that are no object")?;
+    let Some(allow) = permissions.get("allow") else { return Ok(rules.to_vec()) };
+    let there = array(allow.get()).ok_or("has `permissions.allow` that is no list")?;
+    Ok(rules.iter().copied().filter(|rule| !there.iter().any(|element| is(element, rule))).collect())
+}
+
+/// The insertion that adds these rules to a text that [`missing`] accepts.
+pub(super) fn insertion(text: &str, rules: &[&str]) -> Insertion {
+    let quoted: Vec<String> = rules.iter().map(|rule| serde_json::Value::from(*rule).to_string()).collect();
+    if let Some(allow) = allow(text) {
+        let (begin, _) = place(text, allow);
+        let elements = array(allow.get()).unwrap_or_default();
+        return match elements.last() {
+            Some(last) => {
+                let (start, at) = place(text, last);
+                let space = space_before(text, start);
+                Insertion { at, text: quoted.iter().map(|rule| format!(",{space}{rule}")).collect() }
+            }
+            None => Insertion { at: begin + 1, text: quoted.join(", ") },
+        };
+    }
+    let (owner, is_top) = match field(text, "permissions") {
+        Some(permissions) => (permissions, false),
+        None => match serde_json::from_str::<&RawValue>(text) {
+            Ok(top) => (top, true),
+            Err(_) => return Insertion { at: text.len(), text: String::new() },
+        },
+    };
+    let (begin, _) = place(text, owner);
+    let fields = object(owner.get()).unwrap_or_default();
+    // Our key gets the same white space in front as the first key.
+    let inner = &text[begin + 1..];
+    let space = &inner[..inner.len() - inner.trim_start().len()];
+    let space = if fields.is_empty() { "" } else { space };
+    let deeper = |levels: usize| match space.rsplit_once('\n') {
+        Some((_, indent)) => format!("\n{indent}{}", unit(text).repeat(levels)),
+        None => String::new(),
+    };
+    let list = |levels: usize| {
+        let (inside, end) = (deeper(levels + 1), deeper(levels));
+        let between = if inside.is_empty() { ", ".to_owned() } else { format!(",{inside}") };
+        format!("[{inside}{}{end}]", quoted.join(&between))
+    };
+    let ours = if is_top {
+        let (inside, end) = (deeper(1), deeper(0));
+        format!("\"permissions\": {{{inside}\"allow\": {}{end}}}", list(1))
+    } else {
+        format!("\"allow\": {}", list(0))
+    };
+    match fields.values().map(|value| place(text, value).1).max() {
+        Some(at) => {
+            let space = if space.is_empty() { " " } else { space };
+            Insertion { at, text: format!(",{space}{ours}") }
+        }
+        None => Insertion { at: begin + 1, text: ours },
+    }
+}
+
+/// The text of a new file with these rules.
+pub(super) fn new_file(rules: &[&str]) -> String {
+    let quoted: Vec<String> = rules.iter().map(|rule| format!("      {}", serde_json::Value::from(*rule))).collect();
+    format!("{{\n  \"permissions\": {{\n    \"allow\": [\n{}\n    ]\n  }}\n}}\n", quoted.join(",\n"))
+}
+
+/// The text without these rules, whatever else was changed in it. `None` if it contains none of them.
+pub(super) fn without(text: &str, rules: &[String]) -> Option<String> {
+    let mut text = text.to_owned();
+    let mut found = false;
+    for rule in rules {
+        while let Some(cut) = cut_of(&text, rule) {
+            text.replace_range(cut, "");
+            found = true;
+        }
+    }
+    found.then_some(text)
+}
+
+/// The bytes to cut for one rule: the rule itself and a comma.
+fn cut_of(text: &str, rule: &str) -> Option<std::ops::Range<usize>> {
+    let elements = array(allow(text)?.get())?;
+    let n = elements.iter().position(|element| is(element, rule))?;
+    let (begin, end) = place(text, elements[n]);
+    Some(match (n.checked_sub(1).and_then(|n| elements.get(n)), elements.get(n + 1)) {
+        (Some(before), _) => place(text, before).1..end,
+        (None, Some(next)) => begin..place(text, next).0,
+        (None, None) => begin..end,
+    })
+}
+
+/// The white space in front of a place.
+fn space_before(text: &str, at: usize) -> &str {
+    let before = &text[..at];
+    &before[before.trim_end().len()..]
+}
+
+/// One level of the text's indentation, which is the indentation of its first indented line.
+fn unit(text: &str) -> &str {
+    let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
+    indents.into_iter().find(|indent| !indent.is_empty()).unwrap_or("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: [&str; 2] = ["Bash(ask-post:*)", "Bash(\"x\")"];
+
+    fn put_in(text: &str) -> String {
+        let missing = missing(text, &RULES).unwrap();
+        let Insertion { at, text: ours } = insertion(text, &missing);
+        let mut after = text.to_owned();
+        after.insert_str(at, &ours);
+        after
+    }
+
+    #[test]
+    fn rules_come_into_every_shape_of_file_and_change_nothing_else() {
+        for before in [
+            "{}",
+            "{ }\n",
+            "{\n}\n",
+            r#"{"model":"opus"}"#,
+            "{\n    \"z\": 1,\n    \"model\": \"opus\"\n}\n",
+            "{\n\t\"permissions\": {},\n\t\"b\": [1, 2]\n}",
+            "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  }\n}\n",
+            "{\"permissions\": {\"allow\": []}}",
+            "{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Read\"\r\n    ]\r\n  }\r\n}\r\n",
+            "{\"a\": \"\u{e9}\\u00e9}{\", \"permissions\": {\"allow\": [\"Read\", \"Edit\"], \"x\": 1.0e5}, \"c\": null}",
+        ] {
+            let after = put_in(before);
+            let mut value: serde_json::Value = serde_json::from_str(&after).unwrap_or_else(|e| panic!("{e}: {after}"));
+            assert_eq!(missing(&after, &RULES), Ok(vec![]), "{after}");
+            let rules = RULES.map(str::to_owned);
+            let bare = without(&after, &rules).unwrap();
+            assert!(serde_json::from_str::<serde_json::Value>(&bare).is_ok() && missing(&bare, &RULES).unwrap().len() == 2, "{bare}");
+            // Apart from the rules, the value is the same.
+            let allow = value["permissions"]["allow"].as_array_mut().unwrap();
+            allow.truncate(allow.len() - 2);
+            let mut old: serde_json::Value = serde_json::from_str(before).unwrap();
+            if old["permissions"]["allow"].is_null() {
+                old["permissions"]["allow"] = serde_json::json!([]);
+            }
+            assert_eq!(value, old);
+        }
+    }
+
+    #[test]
+    fn the_rules_look_like_the_rest_of_the_file() {
+        assert_eq!(
+            put_in("{\n    \"model\": \"opus\"\n}\n"),
+            "{\n    \"model\": \"opus\",\n    \"permissions\": {\n        \"allow\": [\n            \"Bash(ask-post:*)\",\n            \"Bash(\\\"x\\\")\"\n        ]\n    }\n}\n"
+        );
+        assert_eq!(
+            put_in("{\n  \"permissions\": {\n    \"allow\": [\n      \"Read\"\n    ]\n  }\n}\n"),
+            "{\n  \"permissions\": {\n    \"allow\": [\n      \"Read\",\n      \"Bash(ask-post:*)\",\n      \"Bash(\\\"x\\\")\"\n    ]\n  }\n}\n"
+        );
+        assert_eq!(
+            put_in(r#"{"permissions":{"allow":["Read"]}}"#),
+            r#"{"permissions":{"allow":["Read","Bash(ask-post:*)","Bash(\"x\")"]}}"#
+        );
+        assert_eq!(missing(&new_file(&RULES), &RULES), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_present_rule_is_not_repeated_and_a_wrong_file_is_told() {
+        assert_eq!(missing(r#"{"permissions":{"allow":["Bash(ask-post:*)"]}}"#, &RULES), Ok(vec![RULES[1]]));
+        for (text, why) in
+            [("{", "no JSON"), ("[]", "no JSON"), ("{\"permissions\": 1}", "no object"), ("{\"permissions\": {\"allow\": {}}}", "no list")]
+        {
+            assert!(missing(text, &RULES).unwrap_err().contains(why), "{text}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The service manager of the user: `systemctl --user`, if there is one.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
+use askbox_run::process::programs;
+
+/// The service's unit.
+pub(super) const UNIT: &str = "askbox.service";
+/// The maximum time that `systemctl` may take.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The time between two checks if it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// True if this user has a service manager that responds.
+pub(super) fn is_there() -> bool {
+    SERVICE_MANAGER == ServiceManager::Systemd && programs::find(Path::new("systemctl")).is_ok() && succeeds(&["show-environment"])
+}
+
+/// True if the service is enabled and runs.
+pub(super) fn is_on() -> bool {
+    succeeds(&["is-enabled", "--quiet", UNIT]) && succeeds(&["is-active", "--quiet", UNIT])
+}
+
+/// Makes systemd read the unit, and starts the service now and at each login.
+pub(super) fn enable() -> Result<()> {
+    call(&["daemon-reload"])?;
+    call(&["enable", "--now", UNIT])
+}
+
+/// Disables and ends the service. The runs that it started go on.
+pub(super) fn disable() -> Result<()> {
+    call(&["disable", "--now", UNIT])
+}
+
+/// Makes systemd read the units again, so that it forgets a unit whose file is gone.
+pub(super) fn reload() -> Result<()> {
+    call(&["daemon-reload"])
+}
+
+/// Restarts the service if it runs.
+pub(super) fn restart() -> Result<()> {
+    call(&["try-restart", UNIT])
+}
+
+fn call(args: &[&str]) -> Result<()> {
+    if succeeds(args) {
+        return Ok(());
+    }
+    let command = format!("systemctl --user {}", args.join(" "));
+    Err(Error::failed(
+        format!("`{command}` failed"),
+        format!("see why with: {command}; then repeat this command, which completes the rest"),
+    ))
+}
+
+fn succeeds(args: &[&str]) -> bool {
+    let mut command = Command::new("systemctl");
+    command.arg("--user").args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return false };
+    let end = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+        }
+    }
+}

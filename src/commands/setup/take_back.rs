@@ -1,0 +1,141 @@
+//! `askbox setup --remove`: takes back everything that setups wrote. A file that did not exist before is removed. Any other file gets back
+//! its exact content of before. If somebody has changed a file since then, only our part of it is removed, and the person is told.
+
+use crate::commands::setup::change::{self, LONGEST};
+use crate::commands::setup::record::{self, Record, Written};
+use crate::commands::setup::{credential, is_agreed, rules, systemd};
+use askbox_cli::args::askbox_args::{Part, Setup};
+use askbox_cli::program;
+use askbox_mailbox::disk;
+use askbox_mailbox::error::Result;
+
+/// The way to take back one file.
+enum Undo {
+    /// The file is gone already, or contains nothing of ours.
+    Nothing,
+    /// The file is removed.
+    Remove,
+    /// The file gets back this earlier content.
+    Restore(String),
+    /// The file was changed since the setup. It gets this content, which lacks our part.
+    Cut(String),
+    /// The file was changed since the setup, and our part cannot be recognized in it.
+    Keep,
+}
+
+pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
+    let parts = args.parts();
+    let files: Vec<Written> = record.files.iter().rev().filter(|written| parts.contains(&written.part)).cloned().collect();
+    let ends_service = record.is_service_enabled && parts.contains(&Part::Service);
+    if files.is_empty() && !ends_service {
+        program::print("Nothing is to do: no setup is on record.\n")?;
+        record.remove_if_empty()?;
+        return Ok(0);
+    }
+    let mut words = String::new();
+    if ends_service {
+        words.push_str(&format!("  $ systemctl --user disable --now {} (runs of agents go on)\n", systemd::UNIT));
+    }
+    for written in &files {
+        words.push_str(&format!("  {}\n", undo_of(written)?.words(written)));
+    }
+    program::print(&words)?;
+    if args.dry_run || !is_agreed(args, "Take all of this back?")? {
+        return Ok(0);
+    }
+    if ends_service {
+        if systemd::is_there() {
+            systemd::disable()?;
+        }
+        record.is_service_enabled = false;
+        record.keep()?;
+    }
+    for written in &files {
+        // The file's content now decides, not its content when the person was asked.
+        carry_out(undo_of(written)?, written)?;
+        written.path.parent().map_or(Ok(()), record::remove_temporary)?;
+        record.files.retain(|known| known.path != written.path);
+        record.keep()?;
+    }
+    if ends_service && systemd::is_there() {
+        systemd::reload()?;
+    }
+    record.remove_if_empty()?;
+    program::print("Done.\n")?;
+    Ok(0)
+}
+
+/// Decides how to take back a file.
+fn undo_of(written: &Written) -> Result<Undo> {
+    let bytes = match disk::read(&written.path, LONGEST) {
+        Err(e) if e.is_missing_file() => return Ok(Undo::Nothing),
+        bytes => bytes?,
+    };
+    let is_ours = written.sha256.as_ref() == Some(&change::hash(&bytes));
+    if is_ours && written.is_new {
+        return Ok(Undo::Remove);
+    }
+    let Ok(text) = String::from_utf8(bytes) else { return Ok(Undo::Keep) };
+    if !written.variables.is_empty() {
+        let rest = credential::without(&text, &written.variables);
+        return Ok(match rest {
+            rest if rest == text => Undo::Nothing,
+            rest if rest.is_empty() && written.is_new => Undo::Remove,
+            rest => Undo::Cut(rest),
+        });
+    }
+    if written.added.is_empty() {
+        return Ok(Undo::Keep);
+    }
+    if is_ours && let Some(before) = exactly_without(&text, written) {
+        return Ok(Undo::Restore(before));
+    }
+    let mut rest = text.clone();
+    for added in written.added.iter().rev() {
+        if !added.rules.is_empty() {
+            rest = rules::without(&rest, &added.rules).unwrap_or(rest);
+        } else if rest.matches(&added.text).count() == 1 {
+            rest = rest.replacen(&added.text, "", 1);
+        } else if rest.contains(added.text.lines().find(|line| !line.is_empty()).unwrap_or_default()) {
+            return Ok(Undo::Keep);
+        }
+    }
+    Ok(if rest == text { Undo::Nothing } else { Undo::Cut(rest) })
+}
+
+/// The text as it was before our additions, or `None` if they are no longer at their recorded places.
+fn exactly_without(text: &str, written: &Written) -> Option<String> {
+    let mut text = text.to_owned();
+    for added in written.added.iter().rev() {
+        let end = added.at.checked_add(added.text.len())?;
+        if text.get(added.at..end)? != added.text {
+            return None;
+        }
+        text.replace_range(added.at..end, "");
+    }
+    Some(text)
+}
+
+fn carry_out(undo: Undo, written: &Written) -> Result<()> {
+    match undo {
+        Undo::Nothing | Undo::Keep => Ok(()),
+        Undo::Remove => disk::remove(&written.path),
+        Undo::Restore(text) | Undo::Cut(text) => {
+            change::check_writable(&written.path)?;
+            disk::replace(&written.path, text.as_bytes())
+        }
+    }
+}
+
+impl Undo {
+    fn words(&self, written: &Written) -> String {
+        let path = written.path.display();
+        match self {
+            Self::Nothing => format!("  {path}: nothing of ours is there any more"),
+            Self::Remove => format!("- {path}: is removed"),
+            Self::Restore(_) => format!("~ {path}: becomes what it was before"),
+            Self::Cut(_) => format!("~ {path}: was changed since; only what setup put in is taken out"),
+            Self::Keep => format!("  {path}: was changed since, and stays; remove it by hand if you do not need it"),
+        }
+    }
+}
