@@ -72,14 +72,18 @@ class Table:
         PAGE.with_suffix(".svg").write_text(self.svg())
 
     def write_million(self, measured_on):
-        """Writes the page's last section, and keeps the other sections."""
-        before = PAGE.read_text().partition(MILLION)[0].rstrip("\n")
-        PAGE.write_text(f"{before}\n\n{MILLION}\nMeasured on {measured_on}. {HISTORY}\n\n{COLUMNS}\n{self.markdown()}")
+        """Writes the section of a million rounds, and keeps the other sections."""
+        before, _, rest = PAGE.read_text().partition(MILLION)
+        building = "".join(rest.partition(BUILDING)[1:])
+        million = f"{MILLION}\nMeasured on {measured_on}. {HISTORY}\n\n{COLUMNS}\n{self.markdown()}"
+        PAGE.write_text("\n\n".join(part.rstrip("\n") for part in [before, million, building] if part) + "\n")
 
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
 MILLION = "## A million rounds\n"
+# Written by hand: the times of builds.
+BUILDING = "## Building\n"
 HISTORY = """`benches/run history --million` writes this section. The script writes the history itself: ten rounds for each
 workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
 attempts are left out, because no measured step reads them. (`askbox doctor` and `askbox gc` without an id do read them, and take
