@@ -1,4 +1,4 @@
-//! The chain signals: lines in which the agents of a chain tell each other that a workflow waits. A signal is a whole line. A line that
+//! The chain signals. An agent of a chain prints such a line to tell the agent above it that a workflow waits. A signal is a whole line. A line that
 //! only mentions a signal is not one.
 
 use std::fmt;

@@ -68,7 +68,7 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The conditions under which an answer counts.
+    /// Returns the rules that an answer must meet to count.
     #[must_use]
     pub fn policy(&self) -> Policy {
         let any = Policy::default().accept;
