@@ -153,9 +153,9 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
     if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {
         return;
     }
-    // Something may have held the answer up until a moment ago, so look once more.
+    // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.
     std::thread::sleep(checkup.moment.take().unwrap_or_default());
-    if disk::exists(&path) {
+    if disk::exists(&path) && !is_held_up(checkup, mailbox, &question) {
         let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
         checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
     }
@@ -163,7 +163,10 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
 
 /// True if a watcher has a reason not to launch the agent of this answer now.
 fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool {
-    let is_live = |round: &RoundId| Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false);
+    // A claim holds its workflow's lock until the run holds that of the round.
+    let is_live = |round: &RoundId| {
+        mailbox.is_locked(&round.workflow).unwrap_or(false) || Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false)
+    };
     // A session may ask for a workflow other than its own. It is continued with the answer once its own run is over.
     let is_asker = |round: &RoundId| {
         let run = record::latest(mailbox, round).ok().flatten();
