@@ -223,10 +223,7 @@ impl Reply<'_> {
 }
 
 fn nothing_waits(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
-    let Some(last) = round::latest(mailbox, workflow) else {
-        let hint = format!("{}list the questions: ask-answer list", near_id::did_you_mean(mailbox, workflow));
-        return Error::not_found(format!("no question of {workflow} is pending"), hint);
-    };
+    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
     let question = last.document.typed;
     let how = match (&question.answer, &question.closed) {
         (Some(answer), _) => format!("already {}", answer.who()),

@@ -112,7 +112,8 @@ fn unconfirmed_answers_are_asked_about_once_reachable() {
         terminal.see(&format!("1 with \"{workflow}\""));
         enter(&terminal);
         terminal.press(&["1", "Enter"]);
-        terminal.see(&format!("build:{workflow}: sent: merge; not yet accepted by build"));
+        // The broken link may be told before the notice of the sending was seen.
+        terminal.see("(sent");
     }
     build.world.ok("ask-answer", &["docs-43", "drop", "--by", "bob"]);
     build.world.appears("answered/docs-42.json");

@@ -93,7 +93,7 @@ pub struct AskPost {
     /// How long the question may stay unanswered, such as 90s, 2h or 3d
     ///
     /// When the timeout is over, --on-expiry or --default says what happens. Without both, the question stays open and is marked
-    /// overdue. The agent does not wait meanwhile: see --wait.
+    /// overdue. ask-post ends at once all the same; with --wait it stays until the answer.
     #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub timeout: Option<Duration>,
 

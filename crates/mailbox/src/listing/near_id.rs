@@ -1,6 +1,7 @@
 //! The workflow that a misspelt id probably means. Only names are read. A large mailbox is not searched at all.
 
 use crate::disk;
+use crate::error::Error;
 use crate::id::WorkflowId;
 use crate::layout::{Folder, Mailbox};
 use crate::listing::list;
@@ -13,6 +14,12 @@ const MOST_NAMES: usize = 10_000;
 #[must_use]
 pub fn did_you_mean(mailbox: &Mailbox, misspelt: &WorkflowId) -> String {
     nearest(mailbox, misspelt).map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
+}
+
+/// The error for a workflow without any round: it never asked.
+pub(crate) fn never_asked(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let hint = format!("{}list the questions: ask-answer list", did_you_mean(mailbox, workflow));
+    Error::not_found(format!("no question of {workflow} is pending"), hint)
 }
 
 fn nearest(mailbox: &Mailbox, misspelt: &WorkflowId) -> Option<WorkflowId> {

@@ -352,10 +352,7 @@ fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
 
 /// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
 fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Error {
-    let Some(last) = round::latest(mailbox, workflow) else {
-        let meant = near_id::did_you_mean(mailbox, workflow);
-        return Error::not_found(format!("no question of {workflow} is pending"), format!("{meant}list the questions: ask-answer list"));
-    };
+    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");
     if let Some(first) = first.filter(|a| a.is_a_persons()) {

@@ -6,6 +6,7 @@ use crate::documents::fields::closing::{Closed, Closing};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::Mailbox;
+use crate::listing::near_id;
 use crate::round;
 use crate::transitions::{close, settle};
 
@@ -21,16 +22,14 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
     let lock = mailbox.lock(workflow)?;
     match settle::settled_pending(mailbox, &lock) {
         Ok(document) => close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why)),
-        Err(e) if e.is_missing_file() => {
-            let hint = "list the questions: ask-answer list";
-            Err(match round::latest(mailbox, workflow) {
-                None => Error::not_found(format!("no question of {workflow} is pending"), hint),
-                Some(round) => {
-                    let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
-                    Error::conflict(format!("the question of {workflow} is no longer pending: it is {state}"), hint)
-                }
-            })
-        }
+        Err(e) if e.is_missing_file() => Err(match round::latest(mailbox, workflow) {
+            None => near_id::never_asked(mailbox, workflow),
+            Some(round) => {
+                let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
+                let problem = format!("the question of {workflow} is no longer pending: it is {state}");
+                Error::conflict(problem, "list the questions: ask-answer list")
+            }
+        }),
         Err(e) => Err(e),
     }
 }
