@@ -89,7 +89,7 @@ fn a_post_without_a_checkpoint_says_what_will_be_known() {
     let record = json!({"workflow_id": "launched", "session_id": session});
     std::fs::write(world.path("m/workflows/launched.json"), record.to_string()).unwrap();
     std::fs::create_dir_all(world.home().join(".claude/projects/p")).unwrap();
-    std::fs::write(world.home().join(format!(".claude/projects/p/{session}.jsonl")), "{}\n").unwrap();
+    std::fs::write(world.home().join(format!(".claude/projects/p/{session}.jsonl")), "{\"type\":\"user\"}\n").unwrap();
     assert_eq!(world.shell("ask-post How? -w launched").stderr, "");
 }
 

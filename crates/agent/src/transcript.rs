@@ -115,14 +115,35 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
     folder.filter(|_| open.first().is_some_and(|first| first == call))
 }
 
-/// The transcript of a session. If it exists, the session has begun and can be resumed. If it does not, the id is free.
+/// The transcript of a session that has begun, so that it can be resumed. A session has begun once its transcript holds a message.
 ///
-/// The transcript is the newest `projects/*/<session_id>.jsonl`. The name of a project's folder is ambiguous, and a session may run in
-/// any project, so all projects are searched. The file appears with the first API request, not with `init`. It exists while a deferred
-/// call is pending; the resumed session then takes no message.
+/// The file appears with the first API request, not with `init`. It exists while a deferred call is pending; the resumed session then
+/// takes no message. A fork's file begins with lines about the session, and the copied messages follow up to 100 ms later. If the agent
+/// dies in between, its program neither resumes that session nor begins one under the same id (measured with 2.1.330 and 2.1.331).
 ///
 /// Also returns `None` if the id is not a plain name or the folder cannot be read.
 pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
+    newest(config_dir, session_id).filter(|transcript| std::fs::File::open(transcript).is_ok_and(holds_a_message))
+}
+
+/// True if the id of a session is taken by a transcript without a message. Nobody can use such a session.
+pub fn is_void(config_dir: &Path, session_id: &str) -> bool {
+    newest(config_dir, session_id).is_some_and(|transcript| !std::fs::File::open(transcript).is_ok_and(holds_a_message))
+}
+
+fn holds_a_message(transcript: impl Read) -> bool {
+    let mut lines = BoundedLines::new(transcript);
+    while let Ok(Some(line)) = lines.next_line() {
+        if serde_json::from_str::<Entry>(line.text()).is_ok_and(|entry| matches!(entry.kind.as_str(), "user" | "assistant")) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The newest `projects/*/<session_id>.jsonl`. The name of a project's folder is ambiguous, and a session may run in any project, so all
+/// projects are searched.
+fn newest(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if session_id.is_empty() || !session_id.bytes().all(plain) {
         return None;
@@ -131,7 +152,7 @@ pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
     let projects = std::fs::read_dir(config_dir.join("projects")).ok()?;
     let transcripts = projects.flatten().filter_map(|project| {
         let path = project.path().join(&name);
-        let found = path.metadata().ok().filter(|found| found.is_file() && found.len() > 0)?;
+        let found = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
         Some((found.modified().ok(), path))
     });
     transcripts.max().map(|(_, path)| path)
@@ -176,12 +197,16 @@ mod tests {
         let project = dir.join("projects/-some-where");
         std::fs::create_dir_all(&project).unwrap();
         std::fs::create_dir_all(dir.join("projects/-other")).unwrap();
-        std::fs::write(project.join("s-1.jsonl"), "{}\n").unwrap();
+        let about = "{\"type\":\"mode\",\"mode\":\"normal\"}\n";
+        std::fs::write(project.join("s-1.jsonl"), [about, "{\"type\":\"user\",\"message\":{}}\n"].concat()).unwrap();
+        std::fs::write(project.join("begun.jsonl"), [about, about, "{\"type\":\"us"].concat()).unwrap();
         std::fs::write(project.join("empty.jsonl"), "").unwrap();
         assert_eq!(find(&dir, "s-1"), Some(project.join("s-1.jsonl")));
-        for id in ["s-2", "empty", "../-some-where/s-1", "", "s-1/", "."] {
+        for id in ["s-2", "empty", "begun", "../-some-where/s-1", "", "s-1/", "."] {
             assert_eq!(find(&dir, id), None);
+            assert_eq!(is_void(&dir, id), ["empty", "begun"].contains(&id), "{id}");
         }
+        assert!(!is_void(&dir, "s-1"));
         assert_eq!(find(Path::new("/nonexistent"), "s-1"), None);
         std::fs::remove_dir_all(&dir).unwrap();
     }

@@ -56,7 +56,8 @@ message=${line#*\"uuid\":\"}
 message=${message%%\"*}
 # Read without another process: one that is killed would look like a message that is not there.
 had=
-[ ! -e "$transcript" ] || while IFS= read -r known; do [ "$known" != "$message" ] || had=1; done <"$transcript"
+entry="{\"type\":\"user\",\"message\":\"$message\"}"
+[ ! -e "$transcript" ] || while IFS= read -r known; do [ "$known" != "$entry" ] || had=1; done <"$transcript"
 # What this round's message says, also to a session that is continued: in `$told`.
 told=$AGENT_DIR/told.$message
 [ -n "$had" ] || printf '%s\n' "$line" >"$told"
@@ -69,7 +70,7 @@ if [ -n "$had" ]; then
   log "continued $ASKBOX_RUN $session"
 else
   # As `claude` does it: first the transcript, then the model.
-  echo "$message" >>"$transcript"
+  echo "$entry" >>"$transcript"
   log "shown $ASKBOX_RUN $session $message"
 fi
 receipt queued

@@ -62,6 +62,50 @@ fn a_run_that_asked_without_a_checkpoint_is_forked() {
     }
 }
 
+/// A `claude` whose first fork is killed as soon as its transcript exists. What the transcript holds then is kept in the file `begun`.
+fn kill_the_first_fork(world: &ClaudeWorld) {
+    let (home, config) = (world.path("killed"), world.claude_config());
+    let real = world.claude_program();
+    // Its launch is written down as `install_claude` does it.
+    let body = std::fs::read_to_string(world.path("bin/claude")).expect("the program");
+    let start = format!("exec '{}' \"$@\"", real.display());
+    assert!(body.contains(&start), "{body}");
+    let killed = format!(
+        r#"case "$*" in *--fork-session*) [ -e '{home}' ] || {{
+            mkdir '{home}'; exec 3<&0; for word; do case $word in --session-id=*) id=${{word#*=}}; esac; done
+            '{real}' "$@" <&3 & until cat '{config}'/projects/*/$id.jsonl > '{home}/begun' 2> '{home}/no' && [ -s '{home}/begun' ]; do :; done
+            kill -9 $!; cat '{config}'/projects/*/$id.jsonl > '{home}/begun'; exit 1
+        }};; esac; {start}"#,
+        home = home.display(),
+        real = real.display(),
+        config = config.display()
+    );
+    let body = body.trim_start_matches("#!/bin/sh\n").replace(&start, &killed);
+    world.add_script("claude", &body);
+}
+
+#[test]
+fn a_fork_killed_before_its_first_message_is_forked_again() {
+    let Asked { world, session, .. } = asked_in_a_run_of_ours("[relaunch]\nbackoff = '10ms'\n");
+    kill_the_first_fork(&world);
+    world.api.on("User chose: beta", json!([{"text": "went on"}]));
+    world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
+    let status = answered_and_delivered(&world, "beta", "went on");
+    assert_eq!(status["attempt"], 2, "{status}");
+    let begun = std::fs::read_to_string(world.path("killed/begun")).expect("the transcript at the moment of the kill");
+    let launches = world.launches();
+    assert_eq!(launches.len(), 3, "{launches:#?}");
+    let fork = status["session_id"].as_str().expect("a session");
+    let is_void = !begun.lines().any(|line| line.contains(r#""type":"user""#) || line.contains(r#""type":"assistant""#));
+    if is_void {
+        assert!(launches[2].args.contains(&format!("--resume={session} --fork-session --session-id={fork}")), "{launches:#?}");
+        assert!(!launches[1].args.contains(fork), "its id is taken");
+    }
+    let last = world.api.turns().pop().expect("a turn").model_text();
+    assert_eq!((last.matches("User chose: alpha").count(), last.matches("User chose: beta").count()), (1, 1), "{last}");
+    assert!(last.contains("QUESTION_POSTED:w"), "the conversation so far is there: {last}");
+}
+
 #[test]
 fn mode_auto_starts_a_fresh_session_with_a_checkpoint() {
     let Asked { world, session, .. } = asked_in_a_run_of_ours("");

@@ -47,14 +47,17 @@ pub fn session_start(run: &Run) -> SessionStart {
     }
 }
 
-/// True if the session has the attempt's message and the agent has not answered it. Such a session is discarded, because a resume would
-/// show the model the message twice. The next attempt begins in the same way as this one.
+/// True if the session of this attempt is of no use to the next one, which then begins another session in the same way.
+///
+/// - The agent died before the session had a message. Its program would refuse to continue it.
+/// - The session has the attempt's message, and the agent has not answered it. A resume would show the model the message twice.
 #[must_use]
-pub fn is_unanswered(run: &Run) -> bool {
+pub fn is_session_useless(run: &Run) -> bool {
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
-    let transcript = dir.and_then(|d| transcript::find(&d, &run.plan.session_id.to_string()));
-    let file = transcript.and_then(|t| std::fs::File::open(t).ok());
-    file.is_some_and(|f| transcript::is_unanswered(f, &run.plan.message_id.to_string()))
+    let session = run.plan.session_id.to_string();
+    let Some(dir) = dir else { return false };
+    let file = transcript::find(&dir, &session).and_then(|t| std::fs::File::open(t).ok());
+    transcript::is_void(&dir, &session) || file.is_some_and(|f| transcript::is_unanswered(f, &run.plan.message_id.to_string()))
 }
 
 /// The environment variable with the time limit, in milliseconds, of the agent's Bash calls that set none themselves.

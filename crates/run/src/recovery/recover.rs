@@ -235,7 +235,7 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
         match document::json::<Event>(&line).map(|e| e.kind) {
             Some(EventKind::Started { session_id, .. }) => began |= session_id == run.plan.session_id.to_string(),
             Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
-                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped)) =>
+                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped && !text.is_empty())) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
             }
@@ -252,8 +252,8 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
 
 /// Writes the record of the next attempt. The caller holds the round's lock.
 ///
-/// After a supervisor's attempt, the next one has the same session and the same message. But if the agent got the message and did
-/// nothing, the session is new: a resume would show the message twice. Other claimants launched nothing, and what their records say
+/// After a supervisor's attempt, the next one has the same session and the same message. The session is new if that one is of no use
+/// (see [`launch::is_session_useless`]). Other claimants launched nothing, and what their records say
 /// about a launch is not the operator's choice, so the attempt is planned here.
 pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
     let run = match Delivery::of_claimed(question, last) {
@@ -267,7 +267,7 @@ pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Questio
 }
 
 fn attempt_after(last: &Run) -> Run {
-    let session_id = if launch::is_unanswered(last) { SessionId::generate() } else { last.plan.session_id };
+    let session_id = if launch::is_session_useless(last) { SessionId::generate() } else { last.plan.session_id };
     Run { attempt: last.attempt + 1, plan: Plan { session_id, ..last.plan.clone() }, progress: Progress::claimed_now(), ..last.clone() }
 }
 
