@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::support::{Running, Watcher, World, needs, output, strace, until};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// More memory than a supervisor may ever take, in KiB: unoptimized, with its libraries.
 const SMALL: u64 = 24 << 10;
@@ -306,6 +306,19 @@ say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_r
     case.world.configure("[limits]\nrun_cost = 50");
     case.world.ok("relaunch", &["docs"]);
     assert_eq!(case.world.state("docs"), "delivered");
+}
+
+#[test]
+fn an_unknown_request_is_answered_at_once_with_an_error() {
+    let asks = r#"say '{"type":"control_request","request_id":"r 1","request":{"subtype":"request_user_dialog","dialog":"?"}}'
+IFS= read -r reply; printf '%s\n' "$reply" >"$AGENT_DIR/reply"
+work"#;
+    let case = Case::new(asks, "", "");
+    case.ends("delivered");
+    let reply: Value = serde_json::from_slice(&std::fs::read(case.world.agent("reply")).expect("a reply")).expect("JSON");
+    let error = json!({"subtype": "error", "request_id": "r 1", "error": "askbox does not know this kind of request"});
+    assert_eq!(reply, json!({"type": "control_response", "response": error}));
+    assert!(case.events(1).iter().any(|event| event["what"] == "control_request/request_user_dialog"), "{:#?}", case.events(1));
 }
 
 /// An old kernel, or a sandbox that lends none.

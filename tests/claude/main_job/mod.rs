@@ -2,6 +2,7 @@
 //! that the API received are the proof.
 
 mod answers;
+mod blocked_prompt;
 mod costs;
 mod fresh;
 mod killed;

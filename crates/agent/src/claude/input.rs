@@ -66,6 +66,14 @@ pub fn elicitation_cancel(request_id: &str) -> String {
     reply(request_id, json!({ "action": "cancel" }))
 }
 
+/// Answers a request of a kind that askbox does not know. Without a reply, the agent would wait for it without end.
+pub fn unknown_request(request_id: &str) -> String {
+    line(json!({
+        "type": "control_response",
+        "response": { "subtype": "error", "request_id": request_id, "error": "askbox does not know this kind of request" },
+    }))
+}
+
 fn reply(request_id: &str, response: Value) -> String {
     line(json!({
         "type": "control_response",
@@ -94,6 +102,7 @@ mod tests {
             permission_allow(text),
             permission_allow_with("r", &json!({"x": text})),
             permission_deny("r", text),
+            unknown_request(text),
         ] {
             assert_eq!(message.matches('\n').count(), 1);
             assert!(message.ends_with('\n') && !message.contains('\r'));

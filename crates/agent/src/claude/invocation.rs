@@ -30,6 +30,14 @@ pub fn is_inherited_from_agent(name: &OsStr) -> bool {
     name == b"AI_AGENT" || (name.starts_with(b"CLAUDE") && !SET_BY_OPERATOR.iter().any(|own| name.starts_with(own.as_bytes())))
 }
 
+/// True if the service manager sets this variable for the watcher alone: its sockets, its log and its watchdog. A program that the
+/// agent runs could otherwise report in the watcher's name (systemd: sd_notify(3), sd_listen_fds(3), systemd.exec(5)).
+fn is_of_the_service(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let of = |prefix: &[u8]| name.starts_with(prefix);
+    matches!(name, b"NOTIFY_SOCKET" | b"JOURNAL_STREAM") || of(b"WATCHDOG_") || of(b"LISTEN_") || of(b"MEMORY_PRESSURE_")
+}
+
 /// Options of every launch: stream-json on stdin and stdout, each piece of an answer as it is generated, and permission requests on
 /// stdout.
 const SUPERVISED: [&str; 9] = [
@@ -119,9 +127,10 @@ impl Invocation {
         self
     }
 
-    /// Removes the variables that an outer agent set: see [`is_inherited_from_agent`]. `names` are the variables of this process.
+    /// Removes the variables that an outer agent set (see [`is_inherited_from_agent`]) and those that the service manager meant for the
+    /// watcher alone. `names` are the variables of this process.
     pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name)));
+        self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name) || is_of_the_service(name)));
         self
     }
 
@@ -196,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outer_agent_leaves_only_its_folder_and_credentials() {
+    fn an_outer_agent_and_a_service_leave_only_what_is_the_runs() {
         let names = [
             "PATH",
             "CLAUDECODE",
@@ -208,12 +217,18 @@ mod tests {
             "ANTHROPIC_API_KEY",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CODE_USE_BEDROCK",
+            "NOTIFY_SOCKET",
+            "WATCHDOG_USEC",
+            "JOURNAL_STREAM",
+            "LISTEN_FDS",
+            "NOTIFY_ME",
         ];
         let invocation = Invocation::start(Path::new("claude"), "S")
             .scrub(names)
             .config_dir(Path::new("/c"))
             .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");
-        let expected = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
+        let of_an_agent = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
+        let expected = [&of_an_agent[..], &["NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "LISTEN_FDS"]].concat();
         assert_eq!(invocation.env_remove, expected);
         assert!(invocation.env_set.contains(&(CONFIG_DIR.into(), "/c".into())));
     }

@@ -273,7 +273,13 @@ fn request(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
     match what {
         "can_use_tool" if request_id.raw().len() <= bounded::NAME => permission(line, &request, request_id),
         "elicitation" if request_id.raw().len() <= bounded::NAME => elicitation(line, &request, request_id),
-        _ => Ok(raw(&format!("control_request/{}", head(what, 64)), line, false)),
+        _ => {
+            let mut items = raw(&format!("control_request/{}", head(what, 64)), line, false);
+            if request_id.raw().len() <= bounded::NAME {
+                items.push(StreamItem::UnknownRequest { request_id });
+            }
+            Ok(items)
+        }
     }
 }
 

@@ -41,6 +41,11 @@ pub enum StreamItem {
     Permission(PermissionRequest),
     /// A server of the agent asks its user, and waits until the request is answered.
     Elicitation(Box<Elicitation>),
+    /// The agent makes a request of an unknown kind, and waits for a reply all the same. An event about the line precedes it.
+    UnknownRequest {
+        /// The reply repeats this id.
+        request_id: Untrusted,
+    },
     /// The agent withdrew a request.
     RequestCancelled {
         /// The [`PermissionRequest::request_id`] or [`Elicitation::request_id`].

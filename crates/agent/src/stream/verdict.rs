@@ -2,9 +2,6 @@
 //!
 //! The exit code and `subtype` do not show if a turn failed: an API error says `success`, and an interrupt exits with 0. The verdict
 //! comes from `terminal_reason`, `stop_reason` and `is_error`.
-//!
-//! The exit code and `subtype` do not show if a turn failed: an API error says `success`, and an interrupt exits with 0. The verdict
-//! comes from `terminal_reason`, `stop_reason` and `is_error`.
 
 use std::collections::HashMap;
 
@@ -50,8 +47,13 @@ pub enum Verdict {
         /// The agent's final text, up to 64 KiB.
         text: Untrusted,
     },
-    /// A hook of askbox stopped it. The session keeps everything up to the last tool result.
+    /// A hook stopped it: one of askbox, or one of the agent's own settings. The session keeps everything up to the last tool result.
     HookStopped,
+    /// A hook of the agent's own settings kept the message from the model. The agent program calls this a success with no turn.
+    Blocked {
+        /// The hook's words.
+        message: Untrusted,
+    },
     /// A tool call was deferred. Once it can be decided, the session is resumed without a message.
     Deferred {
         /// The tool.
@@ -148,8 +150,14 @@ fn verdict(
     text: &Untrusted,
 ) -> serde_json::Result<Verdict> {
     let subtype = wire::word(wire.subtype);
+    let no_turn = wire::count(wire.num_turns) == Some(0);
     Ok(match terminal_reason {
         Some("tool_deferred") => self::deferred(wire.deferred_tool_use)?,
+        Some("completed") | None if subtype == "success" && !is_error && no_turn && !deferred => {
+            // The agent program repeats the whole message behind the hook's words.
+            let words = text.raw().split("\n\nOriginal prompt:").next().unwrap_or_default();
+            Verdict::Blocked { message: words.trim().into() }
+        }
         Some("completed") if !is_error => Verdict::Completed { text: text.clone() },
         Some("hook_stopped") if !is_error => Verdict::HookStopped,
         Some("aborted_streaming") => Verdict::Interrupted { during: Interruption::Streaming, is_error },

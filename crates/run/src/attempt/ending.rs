@@ -103,7 +103,11 @@ impl Ending {
         let delivered = |text: &Untrusted| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
         let why = match &turn.verdict {
             Verdict::Completed { text } if !turn.is_error => return delivered(text),
-            Verdict::HookStopped => return delivered(&turn.text),
+            Verdict::HookStopped if !turn.text.is_empty() => return delivered(&turn.text),
+            Verdict::HookStopped => "a hook of the agent's own settings ended the turn, and the agent gave no result".into(),
+            Verdict::Blocked { message } => {
+                format!("a hook of the agent's own settings blocked the message, and no model was asked: {}", message.excerpt(300))
+            }
             Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
             Verdict::Completed { text } => format!("the agent ended with an error: {}", text.excerpt(300)),
             Verdict::Deferred { tool_name, .. } => {

@@ -35,6 +35,8 @@ pub enum Class {
     Turns,
     /// The agent ended its turn with a chain signal, and waits for nothing.
     NoResult,
+    /// A hook of the agent's own settings kept the message from the model, or ended the turn without a result.
+    Blocked,
     /// The API does not accept the request.
     InvalidRequest,
     /// The prompt does not fit into the model's context.
@@ -62,6 +64,7 @@ impl Class {
             Self::Tree => "tree",
             Self::Turns => "turns",
             Self::NoResult => "no_result",
+            Self::Blocked => "blocked",
             Self::InvalidRequest => "invalid_request",
             Self::TooLong => "too_long",
             Self::Setup => "setup",
@@ -105,6 +108,7 @@ impl Class {
                     "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry {workflow}"
                 );
             }
+            Self::Blocked => return format!("change that hook in the agent's settings, then go on: relaunch retry {workflow}"),
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",
@@ -174,6 +178,8 @@ pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
         Verdict::Deferred { .. } => Class::Setup,
         Verdict::ResumeUnknown | Verdict::Other { .. } => Class::Agent,
         Verdict::Completed { .. } if turn.is_error => Class::Agent,
+        Verdict::Blocked { .. } => Class::Blocked,
+        Verdict::HookStopped if turn.text.is_empty() => Class::Blocked,
         Verdict::Completed { .. } | Verdict::HookStopped | Verdict::Interrupted { .. } => return None,
     })
 }

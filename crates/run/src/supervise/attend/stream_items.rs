@@ -38,6 +38,7 @@ impl Attendance<'_, '_> {
                 self.role_answered(&response)
             }
             StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
+            StreamItem::UnknownRequest { request_id } => self.live.agent.say(&claude::unknown_request(request_id.raw())),
             StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
             StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
         }
