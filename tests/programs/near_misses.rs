@@ -238,3 +238,60 @@ fn the_inbox_asks_back_before_it_sends_near_words() {
         assert_eq!(value(&world, id), is);
     }
 }
+
+/// Returns a decomposed name as in file names of a Mac, and the composed one as people type it.
+fn on_a_mac(name: &str) -> String {
+    name.replace('ü', "u\u{308}").replace('é', "e\u{301}").replace('Ü', "U\u{308}")
+}
+
+#[test]
+fn an_option_from_a_mac_is_chosen_as_people_type_it() {
+    let world = World::new();
+    let option = on_a_mac("Übersicht-é.md");
+    let ask = |id: &str, more: &str| {
+        world.sh(&format!("ask-post Which? -w {id} -o '{option}=Die {}' -o other=Other {more}", on_a_mac("Lösung für é")))
+    };
+    for (n, typed) in ["Übersicht-é.md", "übersicht-é.MD", "'die Lösung für é'"].iter().enumerate() {
+        ask(&format!("w{n}"), "");
+        assert_eq!(world.sh(&format!("ask-answer w{n} {typed}")), format!("w{n}: answered: {option}"));
+        assert_eq!(value(&world, &format!("w{n}")), option, "the asker's spelling is delivered");
+    }
+    ask("near", "");
+    assert!(world.refused(5, "ask-answer near Übersicht-é.m").contains("did you mean"));
+    // The other way round: the asker composed, the answer is pasted from a Mac.
+    world.sh("ask-post Which? -w back -o é=E -o b=B");
+    assert_eq!(world.sh(&format!("ask-answer back {} --json | jq -r .value,.own_words", on_a_mac("é"))), "é\nfalse");
+    // A default, several options, an answer from a file, and one made by hand.
+    ask("default", "--timeout 2h --default Übersicht-é.md");
+    world.sh(&format!("ask-post Which? -w many -t multi_choice -o {option} -o é"));
+    world.sh(&format!("ask-answer many Übersicht-é.md,{}", on_a_mac("é")));
+    assert_eq!(value(&world, "many"), json!([option, "é"]));
+    ask("file", "");
+    std::fs::write(world.path("a.json"), r#""Übersicht-é.md""#).unwrap();
+    assert_eq!(world.sh("ask-answer file --file a.json"), format!("file: answered: {option}"));
+    ask("hand", "");
+    world.sh("jq '.answer.value = \"Übersicht-é.md\"' m/pending/hand.json > m/answered/hand.json && rm m/pending/hand.json");
+    assert!(world.sh("relaunch prompt hand").contains(&format!("\nUser chose: {option} (Die ")));
+}
+
+#[test]
+fn a_batch_from_a_mac_is_answered_as_people_type_it() {
+    let world = World::new();
+    let batch = json!({"questions": [
+        {"id": on_a_mac("größe für"), "question": on_a_mac("Für wen?"), "options": [on_a_mac("für é"), "b"]},
+        {"id": "why", "question": "Why?"},
+    ]});
+    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+    world.sh("for id in pairs file tool; do ask-post -w $id --file q.json; done");
+    let whole = json!({on_a_mac("größe für"): on_a_mac("für é"), "why": "so"});
+    world.sh("ask-answer pairs 'größe für=für é' why=so");
+    std::fs::write(world.path("a.json"), json!({"größe für": "für é", "why": "so"}).to_string()).unwrap();
+    std::fs::write(world.path("r.json"), json!({"answers": {"Für wen?": "für é", "Why?": "so"}}).to_string()).unwrap();
+    world.sh("ask-answer file --file a.json && ask-answer tool --file r.json");
+    for id in ["pairs", "file", "tool"] {
+        assert_eq!(value(&world, id), whole, "{id}");
+    }
+    world.sh("ask-post -w twice --file q.json");
+    std::fs::write(world.path("a.json"), json!({"größe für": "b", on_a_mac("größe für"): "für é", "why": "so"}).to_string()).unwrap();
+    assert!(world.refused(5, "ask-answer twice --file a.json").contains("has an answer already"));
+}

@@ -1,12 +1,32 @@
 //! Compares a word that a person wrote with the known names.
 
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
 /// The longest text, in characters, that is searched for misspellings.
 const MAX_COMPARED: usize = 64;
 
-/// Returns the letters and digits of a text, in lower case.
+/// Returns the text in NFC, the form in which keyboards write: `é` is one character. In file names of a Mac it is two, which look the
+/// same.
+#[must_use]
+pub fn composed(text: &str) -> Cow<'_, str> {
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
+    }
+}
+
+/// True if two texts are the same text for a person: equal in NFC.
+#[must_use]
+pub fn same(a: &str, b: &str) -> bool {
+    a == b || composed(a) == composed(b)
+}
+
+/// Returns the letters and digits of a text, in lower case and in NFC.
 #[must_use]
 pub fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    composed(text).chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Returns how many characters must be inserted, removed, replaced, or swapped with their neighbour to turn one text into the
@@ -22,7 +42,7 @@ fn distance(a: &str, b: &str) -> (usize, usize) {
 pub fn is_close(given: &str, key: &str) -> bool {
     let (word, known) = (letters(given), letters(key));
     if word.is_empty() || known.is_empty() {
-        let (wrong, of) = distance(&given.to_lowercase(), &key.to_lowercase());
+        let (wrong, of) = distance(&composed(given).to_lowercase(), &composed(key).to_lowercase());
         return wrong * 3 <= of;
     }
     let (wrong, of) = distance(&word, &known);
@@ -63,6 +83,13 @@ mod tests {
         }
         assert!(is_close("yep", "yes") && is_close("keep both", "keep-both") && is_close("postgresql", "postgres"));
         assert!(!is_close("no", "yes") && !is_close("on", "no"));
+    }
+
+    #[test]
+    fn a_text_is_the_same_composed_and_decomposed() {
+        assert!(same("Übersicht é", "U\u{308}bersicht e\u{301}") && same("a", "a") && !same("e", "é"));
+        assert_eq!(letters("e\u{301}-1"), letters("É-1"));
+        assert!(matches!(composed("é"), Cow::Borrowed(_)));
     }
 
     #[test]

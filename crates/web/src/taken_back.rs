@@ -66,7 +66,7 @@ fn of_part(part: &Part, value: &AnswerValue) -> FilledPart {
         AnswerValue::List(texts) => texts.clone(),
         other => vec![other.to_text()],
     };
-    let place = |text: &String| part.options.0.iter().position(|choice| choice.key == *text);
+    let place = |text: &String| part.options.place(text);
     let mut filled = FilledPart::default();
     match part.kind() {
         Kind::YesNo => filled.chosen = texts,

@@ -16,7 +16,7 @@ use askbox_mailbox::listing::near_id;
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::transitions::accept::Accepted;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question, text};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question, spelling, text};
 
 /// The maximum size of an answer as JSON, in bytes. Every character may be escaped.
 pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
@@ -74,7 +74,7 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
     let mut map = Map::new();
     for word in words {
         // An id may contain `=`, so the longest id that fits is taken.
-        let fits = |key: &str| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('='));
+        let fits = |key: &str| word.match_indices('=').find(|(at, _)| spelling::same(&word[..*at], key)).map(|(at, _)| &word[at + 1..]);
         let found = keys.iter().filter(|(key, _)| fits(key).is_some()).max_by_key(|(key, _)| key.len());
         let Some((key, kind)) = found else {
             let shown = text::excerpt(word, 40);

@@ -11,6 +11,7 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::spelling;
 use askbox_mailbox::text::excerpt;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, AnswerValue, Question};
@@ -108,8 +109,8 @@ fn by_part<'a>(question: &Question, parts: &[Part], field: &str, map: &'a Map<St
     let mut values = vec![None; parts.len()];
     for (key, value) in map {
         let names = |n: usize, part: &Part| {
-            let text = key.trim();
-            text == part.question.trim() || text == shown(part).trim() || (question.is_batch() && *key == part.key(n))
+            let is = |text: &str| spelling::same(key.trim(), text.trim());
+            is(&part.question) || is(&shown(part)) || (question.is_batch() && spelling::same(key, &part.key(n)))
         };
         let named: Vec<usize> = (0..parts.len()).filter(|n| names(*n, &parts[*n])).collect();
         let problem = match named[..] {

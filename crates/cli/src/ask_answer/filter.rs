@@ -1,6 +1,7 @@
 //! Finds the questions that contain given words.
 
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::spelling;
 use askbox_mailbox::text::excerpt;
 
 /// The parts of a question that a filter searches.
@@ -22,8 +23,8 @@ pub struct Looked<'a> {
 /// in one of these, `host:NAME` looks in the name of its machine (`local` for this one), and `priority:N` asks for at least N.
 #[must_use]
 pub fn fits(question: Looked<'_>, filter: &str) -> bool {
-    let has = |text: &str, word: &str| text.to_lowercase().contains(word);
-    filter.to_lowercase().split_whitespace().all(|word| match word.split_once(':') {
+    let has = |text: &str, word: &str| spelling::composed(text).to_lowercase().contains(word);
+    spelling::composed(filter).to_lowercase().split_whitespace().all(|word| match word.split_once(':') {
         Some(("project", name)) => has(question.project, name),
         Some(("by", name)) => has(question.asked_by, name),
         Some(("host", name)) => has(question.id.split_once(':').map_or("local", |(host, _)| host), name),

@@ -1,6 +1,6 @@
 //! Checks an answer before it is accepted, and brings it into its normal form. Errors name the field and say how to correct it.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
 use crate::documents::asked::{Kind, Part};
@@ -74,13 +74,15 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
             format!("answer each, as in: {}", keys.iter().map(|k| format!("{}=VALUE", shell_quote(k))).collect::<Vec<_>>().join(" ")),
         ));
     };
-    let mut out = Map::new();
+    let (mut out, mut used) = (Map::new(), Vec::new());
     for (n, part) in question.asked.questions.iter().enumerate() {
         let key = part.key(n);
         // AskUserQuestion keys its answers by the question's text.
-        let Some(value) = map.get(&key).or_else(|| map.get(&part.question)) else {
+        let found = [&key, &part.question].into_iter().find_map(|name| entry(map, name));
+        let Some((name, value)) = found else {
             return Err(Error::invalid(format!("answer.{key}"), "is missing", format!("answer it too: {}=VALUE", shell_quote(&key))));
         };
+        used.push(name);
         let field = format!("answer.{key}");
         let value = AnswerValue::from_json(value.clone()).map_err(|e| Error::invalid(&field, e, "answer with text"))?;
         if matches!(value, AnswerValue::Batch(_)) {
@@ -88,15 +90,21 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
         }
         out.insert(key, Asked { question, part, field: &field, given }.fits(&value)?.to_json());
     }
-    let known = |k: &String| question.asked.questions.iter().enumerate().any(|(n, p)| p.key(n) == *k || p.question == *k);
-    if let Some(stray) = map.keys().find(|k| !known(k)) {
+    if let Some(stray) = map.keys().find(|name| !used.contains(name)) {
+        let mut asked = question.asked.questions.iter().enumerate();
+        let is_twice = asked.any(|(n, part)| spelling::same(&part.key(n), stray) || spelling::same(&part.question, stray));
         return Err(Error::invalid(
             format!("answer.{}", excerpt(stray, 40)),
-            "was not asked",
+            if is_twice { "answers a question that has an answer already" } else { "was not asked" },
             format!("leave it out, or use one of the ids that this lists: ask-answer show {}", question.workflow_id),
         ));
     }
     Ok(AnswerValue::Batch(out))
+}
+
+/// Returns the entry with this name, else the one whose name is the same text in another form of Unicode.
+fn entry<'a>(map: &'a Map<String, Value>, name: &str) -> Option<(&'a String, &'a Value)> {
+    map.get_key_value(name).or_else(|| map.iter().find(|(given, _)| spelling::same(given, name)))
 }
 
 /// One question, and how its value was given.

@@ -75,10 +75,13 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
     for (n, part) in question.parts().iter().enumerate() {
         let at = |field: &str| if question.is_batch() { format!("questions[{n}].{field}") } else { field.to_owned() };
         can_be_chosen(part, &at("options"))?;
+        can_be_told_apart(part.options.0.iter().map(|choice| choice.key.as_str()), &at("options"))?;
         if part.range.is_some() && part.kind() != Kind::Number {
             return Err(Error::invalid(at("range"), "is set, but the answer is no number", "leave it out, or write the type number"));
         }
     }
+    let ids: Vec<String> = question.asked.questions.iter().enumerate().map(|(n, part)| part.key(n)).collect();
+    can_be_told_apart(ids.iter().map(String::as_str), "questions")?;
     if question.asked.until.is_some() && question.asked.remind_every.is_some() {
         let fix = "leave it out, or ask a person without until";
         return Err(Error::invalid("remind_every", "is set, but nobody is asked: an event answers", fix));
@@ -135,6 +138,19 @@ fn can_be_chosen(part: &Part, field: &str) -> Result<()> {
     ))
 }
 
+/// Refuses names that are the same text in two forms of Unicode: a person sees, and types, one name.
+fn can_be_told_apart<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    match names.filter(|name| !name.is_ascii()).find(|name| !seen.insert(spelling::composed(name).into_owned())) {
+        None => Ok(()),
+        Some(twice) => Err(Error::invalid(
+            field,
+            format!("hold `{}` twice, in two forms of Unicode that look the same", excerpt(twice, 40)),
+            "give each a name that can be told apart",
+        )),
+    }
+}
+
 /// Refuses a default that is empty or close to an option: it would apply without a look by any person.
 fn default(question: &Question) -> Result<()> {
     let Some(default) = &question.asked.default else { return Ok(()) };
@@ -186,6 +202,14 @@ mod tests {
         );
         assert!(refusal(r#"{"workflow_id":"w","question":"?","type":"yes_no","options":["a"]}"#).is_some());
         assert_eq!(refusal(r#"{"workflow_id":"w","question":"?","type":"yes_no","options":{"yes":"Deploy","no":"Wait"}}"#), None);
+    }
+
+    #[test]
+    fn names_that_look_the_same_are_refused() {
+        assert!(refusal(r#"{"workflow_id":"w","question":"?","options":["é","e\u0301"]}"#).unwrap().contains("two forms of Unicode"));
+        let twins = r#"{"workflow_id":"w","questions":[{"id":"é","question":"?"},{"id":"e\u0301","question":"!"}]}"#;
+        assert!(refusal(twins).unwrap().contains("two forms of Unicode"));
+        assert_eq!(refusal(r#"{"workflow_id":"w","question":"?","options":["e\u0301","e"]}"#), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::documents::answer::{Answer, AnswerValue};
 use crate::documents::asked::{Kind, Part};
 use crate::documents::fields::options::{Choice, Options};
 use crate::documents::question::Question;
-use crate::spelling::{is_close, is_typo, letters};
+use crate::spelling::{composed, is_close, is_typo, letters};
 
 /// The meaning of words, compared with the options of a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,13 +26,15 @@ pub fn meaning<'a>(options: &'a Options, words: &str) -> Meaning<'a> {
     if let Some(choice) = options.get(words) {
         return Meaning::Option(choice);
     }
-    let words = words.trim();
+    // The option keeps the asker's spelling. Only the comparison takes all texts in NFC.
+    let words = &*composed(words.trim());
+    let (key, description) = (|c: &Choice| composed(c.key.trim()).into_owned(), |c: &Choice| composed(c.description.trim()).to_lowercase());
     let folded = words.to_lowercase();
     let found = |fits: &dyn Fn(&Choice) -> bool| options.0.iter().filter(|c| fits(c)).collect::<Vec<_>>();
     for same in [
-        found(&|c| c.key.trim() == words),
-        found(&|c| c.key.trim().to_lowercase() == folded),
-        found(&|c| !folded.is_empty() && c.description.trim().to_lowercase() == folded),
+        found(&|c| key(c) == words),
+        found(&|c| key(c).to_lowercase() == folded),
+        found(&|c| !folded.is_empty() && description(c) == folded),
     ] {
         match same.as_slice() {
             [] => {}

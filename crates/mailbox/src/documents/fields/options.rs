@@ -7,6 +7,8 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize};
 
+use crate::spelling;
+
 /// One option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Choice {
@@ -32,10 +34,20 @@ impl Options {
         self.0.is_empty()
     }
 
-    /// Returns the option with this key.
+    /// Returns the option with this key. Without one, the key may also be the same text in another form of Unicode (see
+    /// [`spelling::same`]), if only one option is that text.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Choice> {
-        self.0.iter().find(|c| c.key == key)
+        self.place(key).map(|place| &self.0[place])
+    }
+
+    /// Returns the place, from zero, of the option that [`Self::get`] returns.
+    #[must_use]
+    pub fn place(&self, key: &str) -> Option<usize> {
+        self.0.iter().position(|c| c.key == key).or_else(|| {
+            let mut same = (0..self.0.len()).filter(|place| spelling::same(&self.0[*place].key, key));
+            same.next().filter(|_| same.next().is_none())
+        })
     }
 
     /// Returns the keys as a list for messages: `merge, restructure, proceed`.
@@ -141,6 +153,14 @@ mod tests {
         assert_eq!(map, list);
         assert_eq!(map.keys(), "z, a");
         assert_eq!(serde_json::to_string(&map).unwrap(), r#"{"z":"last","a":"first"}"#);
+    }
+
+    #[test]
+    fn a_key_is_found_in_another_form_of_unicode() {
+        let files: Options = serde_json::from_str(r#"["re\u0301sume\u0301.md", "b"]"#).unwrap();
+        assert_eq!(files.get("résumé.md").map(|c| c.key.as_str()), Some("re\u{301}sume\u{301}.md"));
+        let both: Options = serde_json::from_str(r#"["e\u0301", "é"]"#).unwrap();
+        assert_eq!((both.place("é"), both.place("e\u{301}")), (Some(1), Some(0)));
     }
 
     #[test]
