@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::error::Result;
@@ -86,19 +87,30 @@ fn options(mailbox: &Mailbox, id: &str) -> Vec<Offer> {
 
 /// The shell code that asks for these words. It stands below the completions that are made from the programs' arguments.
 #[must_use]
-pub fn script(shell: clap_complete::Shell) -> &'static str {
+pub fn script(shell: clap_complete::Shell) -> String {
     match shell {
-        clap_complete::Shell::Bash => BASH,
-        clap_complete::Shell::Zsh => ZSH,
-        clap_complete::Shell::Fish => FISH,
-        _ => "",
+        clap_complete::Shell::Bash => BASH.replace("COMMANDS", &Command::names().collect::<Vec<_>>().join("|")),
+        clap_complete::Shell::Zsh => ZSH.into(),
+        clap_complete::Shell::Fish => FISH.into(),
+        _ => String::new(),
     }
 }
 
+// In zsh and fish, the completions of clap offer the commands only for the first word.
 const BASH: &str = r#"
 _askbox_from_mailbox() {
-    local word
+    local word at behind offered
     case ${1##*/} in ask-answer) _ask__answer "$@" ;; relaunch) _relaunch "$@" ;; esac
+    # Behind the id of a question, a command's name would be an answer.
+    for ((at = 1; at < COMP_CWORD; at++)); do
+        case ${COMP_WORDS[at]} in --mailbox|--by) ((at++)) ;; -*) ;; *) behind=1 ;; esac
+    done
+    if [[ ${1##*/} == ask-answer && -n $behind ]]; then
+        offered=("${COMPREPLY[@]}") COMPREPLY=()
+        for word in "${offered[@]}"; do
+            case $word in COMMANDS) ;; *) COMPREPLY+=("$word") ;; esac
+        done
+    fi
     while IFS=$'\t' read -r word _; do
         COMPREPLY+=("$(printf '%q' "$word")")
     done < <(askbox complete -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)

@@ -85,6 +85,10 @@ fn completions_offer_waiting_ids_and_the_keys_of_their_options() {
     assert_eq!(world.sh("askbox complete -- ask-answer --by ann"), "");
     assert!(bash_offers(&world, "ask-answer doc").contains(&"docs-42".into()));
     assert!(bash_offers(&world, "ask-answer docs-42 k").contains(&"keep\\ both".into()));
+    let behind = bash_offers(&world, "ask-answer docs-42 ''");
+    assert!(behind.contains(&"merge".into()) && behind.contains(&"--note".into()), "{behind:?}");
+    assert!(!behind.iter().any(|word| ["decline", "list", "undo"].contains(&word.as_str())), "{behind:?}");
+    assert!(bash_offers(&world, "ask-answer --by ann dec").contains(&"decline".into()));
     let all = bash_offers(&world, "ask-answer ''");
     assert!(all.contains(&"other".into()) && all.contains(&"list".into()), "{all:?}");
     world.sh("ask-answer other yes");

@@ -253,7 +253,7 @@ fn an_id_that_is_also_a_command_follows_two_dashes() {
     let world = World::new();
     world.sh("ask-post How? -w list; ask-post How? -w w; ask-post 'How many?' -w n -t number");
     world.sh("ask-answer -- list yes");
-    world.sh("ask-answer w list --by bob");
+    world.sh("ask-answer w --by bob -- list");
     world.sh("ask-answer n -1.5");
     assert_eq!(world.json("m/answered/list.json")["answer"]["value"], "yes");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "list");

@@ -63,6 +63,31 @@ fn a_reason_without_its_own_flag_leads_to_the_flag() {
 }
 
 #[test]
+fn a_command_behind_the_id_is_not_taken_for_an_answer() {
+    let world = World::new();
+    world.sh("ask-post Why? -w w && ask-post Why? -w own && ask-post How? -w o -o cancel=Stop -o keep=Go");
+    std::fs::write(world.path("q.json"), json!({"questions": [{"id": "a", "question": "?"}, {"id": "b", "question": "!"}]}).to_string())
+        .unwrap();
+    world.sh("ask-post -w b --file q.json");
+    for (command, right) in [
+        ("ask-answer w decline", "ask-answer decline w;"),
+        ("ask-answer w decline 'not me'", "ask-answer decline w --note 'not me';"),
+        ("ask-answer w cancel --by ann", "ask-answer cancel w;"),
+        ("ask-answer w undo --json", "ask-answer undo w;"),
+        ("ask-answer b show", "ask-answer show b;"),
+        ("ask-answer o list", "ask-answer list o;"),
+    ] {
+        let said = world.refused(2, command);
+        assert!(said.contains(right), "{command}: {said}");
+    }
+    assert!(world.path("m/pending/w.json").exists() && world.path("m/pending/b.json").exists());
+    world.sh("ask-answer w -- decline && ask-answer own undo --text && ask-answer o cancel");
+    for (id, value) in [("w", "decline"), ("own", "undo"), ("o", "cancel")] {
+        assert_eq!(world.json(format!("m/answered/{id}.json"))["answer"]["value"], value);
+    }
+}
+
+#[test]
 fn every_program_answers_the_word_help_with_its_help() {
     let world = World::new();
     for program in ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"] {

@@ -98,7 +98,7 @@ pub struct Reply {
     // One argument holds both. clap reads a word as a command's name only before the first value.
     /// The workflow, and the answer to its question
     ///
-    /// The answer `-` is read from standard input, without its last newline. An answer that begins with - follows `--`.
+    /// The answer `-` is read from standard input, without its last newline. An answer that begins with - or is a command follows `--`.
     #[arg(value_names = ["ID", "ANSWER"], num_args = 1.., allow_negative_numbers = true)]
     pub words: Vec<String>,
     /// Read the answer as JSON from a file; `-` is standard input
@@ -203,6 +203,12 @@ pub enum Command {
 }
 
 impl Command {
+    /// Returns the names of all commands.
+    pub fn names() -> impl Iterator<Item = String> {
+        let described = Self::augment_subcommands(clap::Command::new("ask-answer"));
+        described.get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>().into_iter()
+    }
+
     /// The command's name on the command line.
     #[must_use]
     pub fn name(&self) -> &'static str {

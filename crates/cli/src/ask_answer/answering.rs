@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::ask_answer::ask_user_question;
+use crate::args::ask_answer_args::AskAnswer;
+use crate::ask_answer::{ask_user_question, misplaced_command};
 use crate::program;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::answer::{MAX_ANSWER, Outcome};
@@ -42,8 +43,10 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     }
 }
 
-/// Reads the value from the words of the command line.
-pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
+/// Reads the value from the words of the command line: those after the id.
+pub fn from_words(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
+    let words = args.reply.words.get(1..).unwrap_or_default();
+    misplaced_command::refuse(question, args)?;
     if words.is_empty() {
         return Err(Error::usage("no answer is given", how_to_answer(question)));
     }

@@ -2,6 +2,7 @@
 //!
 //! - `answer_commands`: runs each command
 //! - `answering`: turns words or JSON into an answer that fits the question
+//! - `misplaced_command`: refuses a command behind the id
 //! - `ask_user_question`: Claude Code's AskUserQuestion, its input and its result
 //! - `question_text`, `listing`: questions as people read them
 //! - `filter`: finds the questions that contain given words
@@ -15,6 +16,7 @@ pub mod ask_user_question;
 pub mod editor;
 pub mod filter;
 pub mod listing;
+mod misplaced_command;
 pub mod other_machines;
 pub mod question_text;
 pub mod short_id;
