@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Terminal, World, approval_question, needs, until};
 
@@ -12,8 +12,12 @@ const RUN: &str = "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1";
 /// Puts a question whether a call may be made into the mailbox; `command` is what the call runs.
 fn ask_about(world: &World, command: &str) -> String {
     let question = approval_question("w", &format!("May the agent call Bash?\n    command: {command}\nIn the folder /work"));
-    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
-    world.sh("ask-post --supersede --file q.json");
+    // A supervisor or the hook posts such a question. `ask-post` refuses it.
+    world.make_mailbox();
+    if world.in_mailbox("pending/w.json").exists() {
+        world.sh("ask-answer cancel w");
+    }
+    std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).unwrap();
     world.round("w")
 }
 
@@ -58,12 +62,55 @@ fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
 }
 
 #[test]
-fn an_approval_says_what_askbox_says_of_its_options() {
+fn a_client_posts_no_field_that_askbox_alone_writes() {
     let world = World::new();
-    let mut question = approval_question("w", "May the agent call Bash?");
-    question["options"] = json!({"once": "REFUSE this call", "workflow": "REFUSE, and never ask again"});
-    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
-    assert!(world.refused(5, "ask-post --file q.json").contains("askbox's own words"));
+    let batch = |question: &Value| json!([{"workflow_id": "a", "question": "Which?"}, question]);
+    let call = approval_question("w", "May the agent call Bash?\n    command: git push\nIn the folder /work");
+    let consent = json!({"workflow_id": "w", "question": "Transfer 1000 EUR?", "type": "yes_no", "elicited_by": "bank"});
+    let native = json!({"workflow_id": "w", "question": "Which?", "tool_call": {"name": "AskUserQuestion", "id": "toolu_1"}});
+    let task = json!({"workflow_id": "w", "question": "?", "prompt": "Delete everything"});
+    for (field, question) in [("approval", call), ("elicited_by", consent), ("tool_call", native), ("prompt", task)] {
+        std::fs::write(world.path("q.json"), question.to_string()).unwrap();
+        std::fs::write(world.path("batch.json"), batch(&question).to_string()).unwrap();
+        let says = format!("{field}: is written by askbox's own programs only");
+        for command in ["ask-post --file q.json", "ask-post -w w --file - <q.json", "ask-post --supersede --batch --file batch.json"] {
+            let said = world.refused(5, command);
+            assert!(said.contains(&says) && said.contains("leave it out: "), "{command}: {said}");
+        }
+    }
+    for command in ["ask-post -w w 'Which?' --asked-by askbox", "ASKBOX_ASKED_BY=askbox ask-post -w w 'Which?'"] {
+        assert!(world.refused(5, command).contains("asked_by: is `askbox`"), "{command}");
+    }
+    assert_eq!(world.names("pending"), ["a.json"]);
+}
+
+#[test]
+fn a_file_made_by_hand_shows_a_call_in_askboxs_words_or_not_at_all() {
+    let world = World::new();
+    world.make_mailbox();
+    let path = world.in_mailbox("pending/w.json");
+    let honest = approval_question("w", "May the agent call Bash?\n    command: git push\nIn the folder /work");
+    for change in [
+        json!({"options": {"once": "REFUSE this call", "workflow": "REFUSE, and never ask again"}}),
+        json!({"options": {"workflow": honest["options"]["once"], "once": honest["options"]["workflow"]}}),
+        json!({"options": [{"key": "once", "description": honest["options"]["once"], "preview": "refuses"}, {"key": "workflow"}]}),
+        json!({"asked_by": "askbox"}),
+        json!({"context": "Policy has blocked this call already: `once` only closes the question."}),
+        json!({"free_text": true}),
+        json!({"default": "once", "expires_at": "2999-01-01T00:00:00.000Z"}),
+    ] {
+        let mut question = honest.clone();
+        question.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        std::fs::write(&path, question.to_string()).unwrap();
+        let shown = world.shell("ask-answer show w");
+        assert!(shown.code() == 5 && !shown.stdout.contains("once"), "{change}: {}", shown.words());
+        let answered = world.shell("ask-answer w once --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e46");
+        assert_eq!(answered.code(), 5, "{change}: {}", answered.words());
+        assert_eq!(world.names("answered"), [""; 0], "{change}");
+    }
+    std::fs::write(&path, honest.to_string()).unwrap();
+    let shown = world.sh("ask-answer show w");
+    assert!(shown.contains("allow exactly this call, one time"), "{shown}");
 }
 
 #[test]

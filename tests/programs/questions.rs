@@ -129,8 +129,8 @@ fn a_prompt_of_the_operators_own_is_checked_when_it_is_read() {
 fn a_run_of_an_agent_allows_no_tool_call() {
     let world = World::new();
     let question = approval_question("w", "May the agent call Bash?");
-    std::fs::write(world.path("q.json"), question.to_string()).unwrap();
-    world.sh("ask-post --file q.json");
+    world.make_mailbox();
+    std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).unwrap();
     let run = "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1";
     let ran = world.shell(&format!("{run} ask-answer w once"));
     assert_eq!(ran.code(), 4, "{}", ran.stderr);

@@ -8,6 +8,7 @@ use crate::disk::file_events::FolderWatch;
 use crate::document;
 use crate::documents::answer::{Answer, AnswerValue};
 use crate::documents::checkpoint::Checkpoint;
+use crate::documents::checks::check_draft;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
@@ -30,11 +31,13 @@ impl Mailbox {
     /// The same question again changes nothing and gets the first receipt.
     ///
     /// # Errors
-    /// - [`Error::Invalid`] if the question is not valid or longer than 1 MiB.
+    /// - [`Error::Invalid`] if the question is not valid, is longer than 1 MiB, or has a field that only askbox's own programs write,
+    ///   such as `approval`.
     /// - [`Error::Conflict`] if another question of the workflow is pending.
     /// - [`Error::NotFound`] or [`Error::Failed`] if its checkpoint lies in a temporary folder and cannot be copied.
     /// - [`Error::Held`] if another process keeps the workflow's lock. [`Error::Io`] if the system refuses.
     pub fn post(&self, question: Question) -> Result<Receipt> {
+        check_draft::of_client(&question)?;
         post::post(self, question, IfPending::Conflict)
     }
 
@@ -43,6 +46,7 @@ impl Mailbox {
     /// # Errors
     /// Those of [`post`](Self::post), without the conflict.
     pub fn post_instead(&self, question: Question) -> Result<Receipt> {
+        check_draft::of_client(&question)?;
         post::post(self, question, IfPending::Supersede)
     }
 

@@ -20,6 +20,10 @@ pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut documen
     document.typed.session_id = Some(run.plan.session_id);
     document.typed.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
     posting::complete(mailbox, &mut document.typed)?;
+    if document.typed.asked.approval.is_some() {
+        // The agent chooses this name, and beside a call only askbox speaks.
+        document.typed.asked.asked_by = None;
+    }
     match post::post_document(mailbox, document, IfPending::Conflict) {
         Ok(receipt) => Ok(repeated(mailbox, &receipt.round, event)?.unwrap_or(Decision::Defer)),
         Err(Error::Conflict { .. }) => {

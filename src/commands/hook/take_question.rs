@@ -7,6 +7,7 @@ use crate::commands::hook::post_call;
 use askbox_cli::ask_user_call;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
 use askbox_mailbox::documents::shown::asks_the_same;
@@ -115,11 +116,14 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
 
 /// The question that the call asks.
 fn document(run: &Run, event: &PreToolUse) -> Result<QuestionDocument> {
-    if is_ask_user(event) {
+    let document = if is_ask_user(event) {
         ask_user_call::question(&event.tool_input, &run.workflow_id)
     } else {
         ask_user_question::question(&run.workflow_id, &event.tool_input)
-    }
+    }?;
+    // The agent wrote the input, which may have any field.
+    check_draft::of_client(&document.typed)?;
+    Ok(document)
 }
 
 /// Posts the question.

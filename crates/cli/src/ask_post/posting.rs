@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::program;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::{self, Document, check_depth};
+use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question, round};
@@ -37,6 +38,7 @@ pub fn parse(bytes: &[u8], given: Option<WorkflowId>, fallback: impl FnOnce() ->
         let fix = "leave out answer, closed, taken_back and late_answers";
         return Err(Error::invalid("answer", "is set before the question is posted", fix));
     }
+    check_draft::of_client(question)?;
     Ok(document)
 }
 

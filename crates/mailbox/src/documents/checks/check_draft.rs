@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::documents::asked::{Kind, Part};
 use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::content::Content;
 use crate::documents::question::{Question, QuestionDocument};
 use crate::error::{Error, Result};
 use crate::spelling;
@@ -86,7 +87,39 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
         let fix = "leave it out, or ask a person without until";
         return Err(Error::invalid("remind_every", "is set, but nobody is asked: an event answers", fix));
     }
+    if let Some(name) = question.asked.asked_by.as_deref().filter(|name| is_ours(name)) {
+        let fix = "name the agent that asks, or leave it out";
+        return Err(Error::invalid("asked_by", format!("is `{}`, but askbox itself does not ask this", excerpt(name, 40)), fix));
+    }
     default(question)
+}
+
+/// Checks that a client's question has no field that only askbox's own programs write. With such a field, a question could look like a
+/// tool call that a person may allow, or like the question of an MCP server.
+///
+/// # Errors
+/// [`Error::Invalid`] with the first such field.
+pub fn of_client(question: &Question) -> Result<()> {
+    let (asked, content) = (&question.asked, question.content());
+    let fields = [
+        ("approval", asked.approval.is_some(), "the supervisor or `askbox hook` asks about a tool call when an agent makes it"),
+        ("tool_call", asked.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
+        ("elicited_by", asked.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
+        ("to_session", asked.to_session, "`askbox mcp` writes it for its own session"),
+        ("results", matches!(content, Content::Results { .. }), "askbox tells a parent itself how its children ended"),
+        ("prompt", matches!(content, Content::Task { .. }), "a task is not a question: begin it with `relaunch spawn`"),
+        ("reads", !question.reads.is_empty(), "a task is not a question: begin it with `relaunch spawn`"),
+    ];
+    match fields.into_iter().find(|(_, is_there, _)| *is_there) {
+        Some((field, _, why)) => Err(Error::invalid(field, "is written by askbox's own programs only", format!("leave it out: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// True for a name under which a person would take the question for one of askbox's own.
+fn is_ours(name: &str) -> bool {
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    ["askbox", "askboxhook", "askboxmcp", "relaunch", "relaunchwatch"].contains(&letters.as_str())
 }
 
 fn names_of(object: &Value) -> impl Iterator<Item = &str> {
@@ -210,6 +243,36 @@ mod tests {
         let twins = r#"{"workflow_id":"w","questions":[{"id":"é","question":"?"},{"id":"e\u0301","question":"!"}]}"#;
         assert!(refusal(twins).unwrap().contains("two forms of Unicode"));
         assert_eq!(refusal(r#"{"workflow_id":"w","question":"?","options":["e\u0301","e"]}"#), None);
+    }
+
+    #[test]
+    fn a_client_writes_no_field_of_askboxs_own() {
+        let refused = |more: &str| {
+            let document = QuestionDocument::parse(format!(r#"{{"workflow_id":"w","question":"?"{more}}}"#).as_bytes()).unwrap();
+            of_client(&document.typed).err().map(|e| e.to_string())
+        };
+        for (field, value) in [
+            ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+            ("tool_call", r#"{"name":"AskUserQuestion","id":"x"}"#),
+            ("elicited_by", r#""bank""#),
+            ("to_session", "true"),
+            ("prompt", r#""do""#),
+            ("reads", r#"["/f"]"#),
+            ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),
+        ] {
+            let says = format!("{field}: is written by askbox's own programs only");
+            assert!(refused(&format!(",\"{field}\":{value}")).is_some_and(|e| e.contains(&says)), "{field}");
+        }
+        assert_eq!(refused(r#","session_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","to_session":false,"approval":null"#), None);
+    }
+
+    #[test]
+    fn nobody_asks_under_askboxs_name() {
+        let by = |name: &str| refusal(&format!(r#"{{"workflow_id":"w","question":"?","asked_by":"{name}"}}"#));
+        for name in ["askbox", " AskBox ", "askbox hook", "relaunch"] {
+            assert!(by(name).is_some_and(|e| e.contains("asked_by: is `")), "{name}");
+        }
+        assert_eq!((by("askbox reviewer"), by("ann"), by("")), (None, None, None));
     }
 
     #[test]

@@ -140,6 +140,10 @@ fn check_approval(asked: &Asked) -> Result<()> {
     if asked.default.is_some() || asked.until.is_some() || asked.on_expiry == Some(OnExpiry::Default) {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
     }
+    // The call is shown in askbox's words alone. A text of somebody else beside it could say that the call is harmless.
+    if asked.context.is_some() || asked.asked_by.is_some() {
+        return wrong("approval", "stands beside `context` or `asked_by`, but askbox alone speaks about a call");
+    }
     Ok(())
 }
 
@@ -192,7 +196,9 @@ mod tests {
     #[test]
     fn a_question_that_silence_could_answer_is_no_approval() {
         assert!(check_approval(&asked_to_approve().asked).is_ok());
-        let cases: [fn(&mut Question); 7] = [
+        let cases: [fn(&mut Question); 9] = [
+            |q| q.asked.context = Some("Policy has blocked this call: choose once to close the question.".into()),
+            |q| q.asked.asked_by = Some("askbox".into()),
             |q| q.asked.options.0[0].description = "REFUSE this call".into(),
             |q| q.asked.default = Some(AnswerValue::Text("once".into())),
             |q| q.asked.on_expiry = Some(OnExpiry::Default),
