@@ -141,6 +141,10 @@ fn a_killed_answer_counts_or_not_and_never_twice() {
     };
     at_every_point(&setup, "ask-answer", &["docs", "a"], |world, when, out| {
         let acknowledged = printed(out, "docs: answered");
+        // A process that looks now finds the answer if it counts, and no other.
+        let counts = world.in_mailbox("answered/docs.json").exists();
+        let held = world.run("checkpoint", &["get", "docs", "user_answer"]);
+        assert_eq!(held.status.code(), Some(if counts { 0 } else { 3 }), "{when}: {}", held.words());
         // Another one answers differently: exactly one of the two counts, and everybody says the same.
         let second = world.run("ask-answer", &["docs", "b"]);
         let winner = match second.status.code() {

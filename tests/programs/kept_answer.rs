@@ -68,3 +68,36 @@ fn an_answer_by_hand_survives_a_save_for_its_question_only() {
     until("it is answered", || world.audit("w").contains(&"delivered".to_owned()));
     assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "new");
 }
+
+/// A question that waits, with the checkpoint that an `ask-answer` leaves if it is killed before its answer counts.
+fn half_answered() -> World {
+    let world = World::new();
+    world.sh("checkpoint save w --step review; ask-post -w w 'Deploy?' -t yes_no");
+    let mut checkpoint = world.document("checkpoints/w.json");
+    checkpoint["user_answer"] = "yes".into();
+    checkpoint["user_answer_to"] = world.round("w").into();
+    std::fs::write(world.in_mailbox("checkpoints/w.json"), checkpoint.to_string()).expect("a file");
+    world
+}
+
+fn holds_an_answer(world: &World) -> bool {
+    let checkpoint = world.document("checkpoints/w.json");
+    checkpoint.get("user_answer").is_some() || checkpoint.get("user_answer_to").is_some()
+}
+
+#[test]
+fn an_answer_that_nobody_accepted_leaves_the_checkpoint() {
+    for look in
+        ["checkpoint env w", "checkpoint show w", "checkpoint show w --json", "ask-answer cancel w", "ask-post -w w 'Else?' --supersede"]
+    {
+        let world = half_answered();
+        let said = world.sh(look);
+        assert!(!said.contains("yes"), "{look}: {said}");
+        assert!(!holds_an_answer(&world), "{look}");
+        assert_eq!(world.sh("checkpoint get w current_step"), "review", "{look}");
+    }
+    let world = half_answered();
+    world.refused(3, "checkpoint get w user_answer");
+    world.sh("ask-answer w no");
+    assert_eq!(world.sh("checkpoint get w user_answer"), "no");
+}

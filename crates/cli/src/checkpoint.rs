@@ -16,6 +16,7 @@ use askbox_mailbox::documents::{dotted_path, shell_export};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
+use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Folder, Mailbox, disk, time};
 
 /// A checkpoint for people.
@@ -91,7 +92,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
     let Checkpoint { command, common } = args;
     let load = |id: &WorkflowId| -> Result<(Mailbox, CheckpointDocument)> {
         let mailbox = common.open()?;
-        let document = store::load(&mailbox, id)?;
+        let document = settle::settled_checkpoint(&mailbox, id)?;
         Ok((mailbox, document))
     };
     match command {

@@ -16,7 +16,7 @@ use crate::layout::{Folder, Mailbox};
 use crate::listing::{list, near_id};
 use crate::transitions::accept::{self, Accepted, Decision, On};
 use crate::transitions::post::{self, IfPending, Receipt};
-use crate::transitions::withdraw;
+use crate::transitions::{settle, withdraw};
 use crate::who::caller::Caller;
 use crate::{read_question, round};
 
@@ -132,7 +132,7 @@ impl Mailbox {
     /// # Errors
     /// [`Error::NotFound`] if it has none. [`Error::Invalid`] if the file is refused. [`Error::Io`] if the system refuses.
     pub fn checkpoint(&self, workflow: &WorkflowId) -> Result<Checkpoint> {
-        Ok(store::load(self, workflow)?.typed)
+        Ok(settle::settled_checkpoint(self, workflow)?.typed)
     }
 
     /// Replaces the checkpoint of a workflow, durably: the state from which a fresh process continues. An answer in the old one is

@@ -12,6 +12,8 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision};
+use askbox_mailbox::transitions::settle;
+
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round, text, time};
 use askbox_run::attempt::record::RunState;
 use askbox_run::on_demand;
@@ -61,7 +63,7 @@ pub(super) fn save_checkpoint(desk: &Desk, workflow: &WorkflowId, checkpoint: &M
 /// `load_checkpoint`
 pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<String> {
     let mailbox = desk.mailbox()?;
-    let bytes = store::load(&mailbox, workflow)?.to_bytes();
+    let bytes = settle::settled_checkpoint(&mailbox, workflow)?.to_bytes();
     if bytes.len() > LONGEST {
         let (length, path) = (bytes.len(), store::path(&mailbox, workflow));
         let limit = Checkpoint::LARGEST.min(LONGEST as u64);

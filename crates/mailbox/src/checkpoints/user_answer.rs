@@ -86,6 +86,20 @@ pub fn clear(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<
     cleared.filter_map(Result::err).next().map(|e| format!("a checkpoint still holds the answer: {e}"))
 }
 
+/// Removes from the checkpoints an answer to a question that still waits. A program that died between writing the answer there and
+/// accepting it left it behind. The caller holds the workflow's lock and knows that nothing else holds the answer.
+///
+/// # Errors
+/// [`Error::Invalid`](crate::error::Error::Invalid) if the question cannot be written as JSON.
+pub fn clear_unaccepted(mailbox: &Mailbox, question: &Question) -> Result<()> {
+    let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+    if question.checkpoint.iter().chain([&own]).any(disk::exists) {
+        // A failure does no harm: the next program that looks tries again.
+        let _ = clear(mailbox, question, &round::of_pending(mailbox, question)?);
+    }
+    Ok(())
+}
+
 /// Removes `user_answer` and `user_answer_to` if they belong to this round, and keeps all other fields.
 fn forget(path: &Path, round: &RoundId) -> Result<()> {
     let mut document = store::parse_proven(&disk::read(path, Checkpoint::LARGEST)?, &round.workflow).map_err(|e| e.in_file(path))?;

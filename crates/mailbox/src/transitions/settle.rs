@@ -5,15 +5,17 @@
 //! - If its round was already claimed or closed, there are two cases. If the same question was answered there, a power cut brought
 //!   its name back, and it is removed. Otherwise it goes to quarantine.
 //! - If `answered/` holds its answer, it is retired (see [`super::retire`]).
-//!
-//! Otherwise nothing is changed.
+//! - Otherwise the question waits. If a checkpoint holds an answer to it, a program died before it accepted that answer: the answer is
+//!   removed there.
 
 use std::path::Path;
 
+use crate::checkpoints::{store, user_answer};
 use crate::disk;
+use crate::documents::checkpoint::CheckpointDocument;
 use crate::documents::question::{Question, QuestionDocument};
 use crate::error::Result;
-use crate::id::RoundId;
+use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::quarantine::quarantine;
 use crate::time;
@@ -57,7 +59,28 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
             return Ok(None);
         }
     }
+    user_answer::clear_unaccepted(mailbox, &pending.typed)?;
     Ok(Some(pending))
+}
+
+/// Reads a workflow's own checkpoint, without an answer that nobody accepted: a question that still waits has no answer yet.
+///
+/// # Errors
+/// Those of [`store::load`] and of [`settle`].
+pub fn settled_checkpoint(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<CheckpointDocument> {
+    let mut document = store::load(mailbox, workflow)?;
+    let Some(answered) = document.typed.user_answer_to else { return Ok(document) };
+    let pending = read_question::pending(mailbox, workflow).and_then(|pending| round::of_pending(mailbox, &pending.typed));
+    if pending.is_ok_and(|round| round.question == answered) {
+        // The program that answers now holds the lock, and has finished once this gets it.
+        if let Ok(lock) = mailbox.lock(workflow) {
+            settle(mailbox, &lock)?;
+            return store::load(mailbox, workflow);
+        }
+        (document.typed.user_answer, document.typed.user_answer_to) = (None, None);
+        document.update()?;
+    }
+    Ok(document)
 }
 
 /// [`settle`], and then reads the pending question.
