@@ -77,3 +77,64 @@ fn a_pipe_with_a_slow_writer_is_waited_for() {
     drop(writer);
     until("the reader has ended", || slow.has_ended());
 }
+
+#[test]
+fn an_agents_command_reads_no_file_outside_of_its_folder() {
+    let world = World::new();
+    world.sh("mkdir -p work/sub tmp home && echo '{\"next_action\":\"the secret\",\"workflow_id\":\"w\",\"question\":\"the secret?\"}' >home/secret.json");
+    world.sh("cp home/secret.json work/own.json; cp home/secret.json tmp/own.json; ln -s ../home/secret.json work/link.json");
+    // Claude Code's mark, and the mark of a run.
+    let agents = [("CLAUDECODE", "1"), ("ASKBOX_RUN", "v/01a20605-3431-7298-8d9f-05f18633a3ef/1")];
+    let below = |(mark, value): (&str, &str), command: &str| {
+        let mut bash = world.any_command("bash");
+        bash.args(["-c", command]).env("PATH", world.path_with_programs()).env("TMPDIR", world.path("tmp")).env(mark, value);
+        output(bash.current_dir(world.path("work")))
+    };
+    let secret = world.path("home/secret.json").display().to_string();
+    for agent in agents {
+        for command in [
+            "checkpoint save w --file SECRET",
+            "checkpoint save w --file ../home/secret.json",
+            "checkpoint save w --file link.json",
+            "checkpoint save w --file sub/../../home/secret.json",
+            "checkpoint save w --file SECRET --step one",
+            "checkpoint save w <SECRET",
+            "checkpoint save w --file /dev/stdin <SECRET",
+            "checkpoint save w --file /dev/fd/3 3<SECRET",
+            "checkpoint set w context - <SECRET",
+            "checkpoint validate SECRET",
+            "ask-post -w w --file SECRET",
+            "ask-post -w w - <SECRET",
+            "ask-post --batch --file SECRET",
+            "ask-answer other - <SECRET",
+            "ask-answer other --file link.json",
+        ] {
+            world.sh("ask-post -w other Which? 2>/dev/null; checkpoint save w --step one >/dev/null");
+            let command = command.replace("SECRET", &format!("'{secret}'"));
+            let out = below(agent, &command);
+            assert_eq!(out.code(), 5, "{command}: {}", out.words());
+            assert!(
+                out.stderr.contains("lies outside of the working folder") && !out.words().contains("the secret"),
+                "{command}: {}",
+                out.words()
+            );
+            assert!(!world.sh("cat m/*/*.json").contains("the secret"), "{command}");
+        }
+        for command in [
+            "checkpoint save w --file own.json",
+            "checkpoint save w --file ../tmp/own.json",
+            "checkpoint save w --file <(echo '{}')",
+            "echo '{}' | checkpoint save w",
+            "checkpoint save w <own.json",
+            "checkpoint save w <<X\n{}\nX",
+            "cd sub && checkpoint save w --file <(cat ../own.json)",
+            "ask-post -w w --supersede --file own.json",
+        ] {
+            let out = below(agent, &command);
+            assert!(out.status.success(), "{command}: {}", out.words());
+        }
+        world.sh("rm -rf m");
+    }
+    // A person names any file.
+    world.sh(&format!("checkpoint save w --file '{secret}'"));
+}

@@ -145,7 +145,12 @@ pub fn run(args: Checkpoint) -> Result<u8> {
         }
         Command::Validate { target } => {
             let path = if target.contains('/') || Path::new(&target).is_file() {
-                std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?
+                let path = std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?;
+                // The errors below may quote the file.
+                if let Ok(file) = std::fs::File::open(&path) {
+                    program::readable::check(&file, &path).map_err(|e| e.in_file(&path))?;
+                }
+                path
             } else {
                 store::path(&common.open()?, &target.parse()?)
             };

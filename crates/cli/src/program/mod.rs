@@ -6,6 +6,7 @@
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
 //! - `read_input`: reads standard input, and files or pipes that a person names
+//! - `readable`: the files that a command may read for an agent
 //! - `context`: what a program finds out once, such as the caller and the operator's configuration
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `hyphens`: words that begin with a hyphen and were meant as values
@@ -15,6 +16,7 @@ mod context;
 mod hyphens;
 mod output;
 mod read_input;
+pub mod readable;
 mod start;
 mod variables;
 mod wrong_words;

@@ -1,7 +1,8 @@
 //! Reads standard input and files, up to a limit.
 //!
 //! A file that a person names on the command line is a regular file, or a pipe that another program writes into, such as bash makes for
-//! `<(jq …)`. Anything else is refused: a device may never end, and reading a pipe without a writer never returns.
+//! `<(jq …)`. Anything else is refused: a device may never end, and reading a pipe without a writer never returns. A file that an agent
+//! names must also be one that the agent may read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -13,16 +14,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::program::readable;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time;
 
 /// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into.
 ///
 /// # Errors
-/// [`Error::Invalid`] if it is longer than `limit` bytes, or is not a regular file or a pipe with a writer.
+/// [`Error::Invalid`] if it is longer than `limit` bytes, is not a regular file or a pipe with a writer, or is a file that the agent above
+/// this process may not read.
 pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") || path == Path::new("/dev/stdin") {
+        readable::check(io::stdin(), path).map_err(|e| in_input(path, e))?;
         io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
     } else {
         open(path).and_then(|file| file.read_up_to(limit + 1, &mut bytes)).map_err(|e| in_input(path, e))?;
@@ -96,6 +100,7 @@ fn open(path: &Path) -> Result<NamedFile> {
     if !kind.is_file() && !kind.is_fifo() {
         return Err(no_file("a device"));
     }
+    readable::check(&file, path)?;
     Ok(NamedFile { file, path: path.to_path_buf(), is_pipe: kind.is_fifo(), has_had_writer: false })
 }
 
