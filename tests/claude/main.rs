@@ -15,6 +15,7 @@ mod main_job;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod native;
+mod not_typed;
 mod operator;
 mod permission_mode;
 mod plugin;

@@ -3,10 +3,15 @@
 use serde_json::{Value, json};
 
 /// A message to the agent. Its receipts carry the uuid. A session drops a message whose uuid it already has.
+///
+/// The agent reads the text as it is. Without `text_not_typed`, `claude` would treat the text as typed by its user: it would put the
+/// file behind ` @/path` into the request, although no rule lets the agent read it, and run a `/command` at the beginning.
+/// `isSynthetic` is no substitute: the model would then read that its user's answer is not from its user.
 pub fn user_message(uuid: &str, text: &str) -> String {
     line(json!({
         "type": "user",
         "uuid": uuid,
+        "text_not_typed": true,
         "message": { "role": "user", "content": text },
     }))
 }
@@ -110,6 +115,7 @@ mod tests {
         }
         let value: Value = serde_json::from_str(&user_message("u", text)).unwrap();
         assert_eq!((&value["uuid"], &value["message"]["content"]), (&json!("u"), &json!(text)));
+        assert_eq!(value["text_not_typed"], true);
     }
 
     #[test]

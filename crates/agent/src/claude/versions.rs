@@ -10,7 +10,11 @@ pub struct Version([u32; 3]);
 pub const TESTED: [Version; 3] = [Version([2, 1, 330]), Version([2, 1, 300]), Version([2, 1, 260])];
 
 /// The lacks of older versions, and the oldest tested version without each.
-const LACKS: [(Version, &str); 3] = [
+const LACKS: [(Version, &str); 4] = [
+    (
+        Version([2, 1, 300]),
+        "` @/a/path` in an answer or a task puts that file before the model, and a `/command` at the beginning of a task is run",
+    ),
     (
         Version([2, 1, 300]),
         "where the agent asks with AskUserQuestion twice in one message, the answer does not reach it: let it put its questions into one call, or ask with ask-post",

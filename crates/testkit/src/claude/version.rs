@@ -13,6 +13,7 @@ pub enum Capability {
     CostOfTheTurn,
     DeferBesideRefusal,
     SameRequestAfterRefusal,
+    TextNotTyped,
 }
 
 impl Capability {
@@ -27,6 +28,7 @@ impl Capability {
             Self::SameRequestAfterRefusal => {
                 ("2.1.300", "the request of the next attempt after an API error is another one, which the scripted API refuses anew")
             }
+            Self::TextNotTyped => ("2.1.300", "a message is always taken for typed: it opens files and runs commands"),
             Self::DeferBesideRefusal => ("2.1.300", "the answer to a deferred call is lost if another call of its message was refused"),
         }
     }
