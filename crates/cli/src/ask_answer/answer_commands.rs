@@ -127,7 +127,7 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
         let read = |question: &Question| {
-            let value = answering::from_words(question, args)?;
+            let value = answering::from_arguments(question, args)?;
             Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
         if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, round), read)? {
@@ -146,7 +146,7 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
             let bytes = program::read_input(file, answering::MAX_JSON)?;
             answering::from_json(question, &bytes, person).map_err(|e| program::in_input(file, e))?
         }
-        None => person.value(answering::from_words(question, args)?),
+        None => person.value(answering::from_arguments(question, args)?),
     };
     answer.note = args.reply.note.clone().or(answer.note);
     // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the

@@ -43,10 +43,14 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     }
 }
 
-/// Reads the value from the words of the command line: those after the id.
-pub fn from_words(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
-    let words = args.reply.words.get(1..).unwrap_or_default();
+/// Reads the value from the arguments: the words behind the id, unless they are a command.
+pub fn from_arguments(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
     misplaced_command::refuse(question, args)?;
+    from_words(question, args.reply.words.get(1..).unwrap_or_default())
+}
+
+/// Reads the value from the words behind the id.
+pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> {
     if words.is_empty() {
         return Err(Error::usage("no answer is given", how_to_answer(question)));
     }

@@ -78,7 +78,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                     let bytes = program::read_input(file, answering::MAX_JSON)?;
                     answering::from_json(typed, &bytes, &person).map_err(|e| program::in_input(file, e))?
                 }
-                None => person.value(answering::from_words(typed, args)?),
+                None => person.value(answering::from_arguments(typed, args)?),
             };
             answer.note = reply.note.clone().or(answer.note);
             send(args, &question, reply.round, answer, &person)
