@@ -144,8 +144,7 @@ fn holds_a_message(transcript: impl Read) -> bool {
 /// The newest `projects/*/<session_id>.jsonl`. The name of a project's folder is ambiguous, and a session may run in any project, so all
 /// projects are searched.
 fn newest(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    if session_id.is_empty() || !session_id.bytes().all(plain) {
+    if !is_plain(session_id) {
         return None;
     }
     let name = format!("{session_id}.jsonl");
@@ -156,6 +155,15 @@ fn newest(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
         Some((found.modified().ok(), path))
     });
     transcripts.max().map(|(_, path)| path)
+}
+
+/// The transcript of a subagent, which lies beside the transcript of its session. `None` if the id cannot be a file's name.
+pub fn of_subagent(session: &Path, agent_id: &str) -> Option<PathBuf> {
+    is_plain(agent_id).then(|| session.with_extension("").join("subagents").join(format!("agent-{agent_id}.jsonl")))
+}
+
+fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 #[cfg(test)]

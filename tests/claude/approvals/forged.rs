@@ -114,3 +114,23 @@ fn a_grant_that_an_agent_has_written_itself_allows_nothing() {
     wait_until_it_asks(&world, rounds + 1);
     assert_eq!(made(&world).len(), 2, "{}", world.describe("w"));
 }
+
+#[test]
+fn a_granted_call_of_a_subagent_passes_both_gates() {
+    let world = signing(|_, signed| format!("{ASK}{signed}"));
+    begin(&world, &json!([bash("note one"), {"text": "done"}]));
+    wait_until_it_asks(&world, 1);
+    world.answer("w", "workflow");
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["one"]);
+    // The hook lets the subagent's call through, and Claude Code then asks the supervisor about it.
+    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
+    world.ask("w", &["more?"]);
+    world.api.on("User chose: more", json!([{"tool": "Agent", "input": input}, {"text": "heard"}]));
+    world.api.on("Sub work.", json!([bash("note one"), bash("note two"), {"text": "noted"}]));
+    world.answer("w", "more");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "heard");
+    assert_eq!(made(&world), ["one", "one"], "the granted call, and no other: {}", world.describe("w"));
+    let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
+    assert!(said.contains("noted one") && said.contains("a subagent cannot wait for them"), "{said}");
+}

@@ -309,7 +309,11 @@ fn permission(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untruste
         tool_use_id: bounded::name(request.tool_use_id)?,
         description: wire::string(request.description)?,
         requires_user_interaction: wire::get(request.requires_user_interaction).unwrap_or(false),
-        in_subagent: request.agent_id.is_some_and(|id| id.get() != "null"),
+        // An id that cannot be read is still the id of a subagent.
+        subagent: request
+            .agent_id
+            .filter(|id| id.get() != "null")
+            .map(|id| bounded::name(Some(id)).unwrap_or_else(|_| String::new().into())),
     })])
 }
 

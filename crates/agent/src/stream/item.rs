@@ -112,8 +112,8 @@ pub struct PermissionRequest {
     pub description: Untrusted,
     /// True if only a person can answer it, as with `AskUserQuestion`.
     pub requires_user_interaction: bool,
-    /// True if a subagent inside the session makes the call.
-    pub in_subagent: bool,
+    /// The id of the subagent inside the session that makes the call. `None` if the session itself makes it.
+    pub subagent: Option<Untrusted>,
 }
 
 /// An MCP server of the agent asks its user: with a form, or to open an address.

@@ -97,15 +97,19 @@ fn was_let_through(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<
     call::take_let_through(live.mailbox, live.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
 }
 
-/// True if a person could allow the call, or already has. Any other call is refused at once.
+/// True if a person could allow the call, or already has. Any other call is refused at once. A subagent cannot be interrupted alone, so
+/// nobody is asked about its call, but a grant to the workflow allows it, as it does in the hook.
 fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
     let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
     let is_refused = live.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
-    // A call of askbox needs another spelling, not a person. A subagent cannot be interrupted alone, and its folder is not known here.
-    if asked.requires_user_interaction || asked.in_subagent || is_refused || calls_askbox(asked) {
+    // A call of askbox needs another spelling, not a person.
+    if asked.requires_user_interaction || is_refused || calls_askbox(asked) {
         return Ok(false);
     }
     let is_granted = || grants::of_workflow(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
+    if asked.subagent.is_some() {
+        return is_granted();
+    }
     Ok(live.config.approvals.ask_stopped || live.own_question()?.asked.approval.is_some() || is_granted()?)
 }
 
@@ -126,6 +130,7 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     match decide(live, &asked, input, &cwd) {
         Ok(Decided::Allow) => allow(live, &asked),
         Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
+        Ok(Decided::Ask(_)) if asked.subagent.is_some() => refuse(live, &asked),
         Ok(Decided::Ask(shown)) if live.config.approvals.ask_stopped => match question_about(live, &asked, input, &cwd, shown) {
             Ok(question) => return NextStep::Ask(Request::Call(asked, cwd), Box::new(question)),
             Err(e) => deny_failed(live, &asked, &e.to_string()),
@@ -136,10 +141,15 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     NextStep::Replied
 }
 
-/// The working folder of the call, from the session's transcript.
+/// The working folder of the call, from the transcript of the session or of its subagent.
 fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
     let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-    let file = std::fs::File::open(transcript::find(&dir, &live.run.plan.session_id.to_string())?).ok()?;
+    let session = transcript::find(&dir, &live.run.plan.session_id.to_string())?;
+    let transcript = match &asked.subagent {
+        Some(id) => transcript::of_subagent(&session, id.raw())?,
+        None => session,
+    };
+    let file = std::fs::File::open(transcript).ok()?;
     transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
 }
 
@@ -157,7 +167,8 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
     if grants::covers(live.mailbox, &policy, &live.run.workflow_id, &call)? {
         return Ok(Decided::Allow);
     }
-    if question.asked.approval.is_none() {
+    // The round's own answer is for the call that the session itself made.
+    if question.asked.approval.is_none() || asked.subagent.is_some() {
         return Ok(Decided::Ask(Shown::First));
     }
     // The hook has used the answer for exactly this call, and a rule of the agent program asks as well.
@@ -246,7 +257,7 @@ fn refuse(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
             "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
             live.run.workflow_id
         )
-    } else if asked.in_subagent && live.config.approvals.ask_stopped && !calls_askbox(asked) {
+    } else if asked.subagent.is_some() && live.config.approvals.ask_stopped && !calls_askbox(asked) {
         IN_SUBAGENT.to_owned()
     } else {
         [NOT_PERMITTED, if calls_askbox(asked) { WHAT_A_RULE_COVERS } else { "" }].concat()
