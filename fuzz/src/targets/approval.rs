@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::promises;
 
 /// The first line is a rule, the rest `{"tool", "input", "cwd"}`. A question shows its call completely and safely, and shows no other
-/// call. A rule that names a command also names it behind another command.
+/// call. A rule that names a command also names it behind another command, and names whatever a shell reads from a pipe.
 pub fn approval(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (rule, call) = text.split_once('\n').unwrap_or((text, ""));
@@ -22,9 +22,13 @@ pub fn approval(bytes: &[u8]) {
     shown(&Call { tool, input, cwd: Path::new(cwd) });
     let (Some(rule), Some(command)) = (rule, input.get("command").and_then(Value::as_str)) else { return };
     let names = |command: &str| rule.names(tool, &Map::from_iter([("command".to_owned(), Value::from(command))]));
+    // A shell could read any command from any text.
+    if tool == "Bash" && rule.to_string().ends_with(":*)") {
+        assert!(names(&format!("{command} | sh")), "{rule} does not name what {command:?} gives to a shell");
+    }
     // The text of an exact rule may only look like a command, such as an operator alone. It may then be a part of another text.
     if rule.to_string().ends_with(":*)") && names(command) {
-        for behind in ["true; ", "true && ", "(", "if true; then ", "true\n", "function f { ", "X=1 "] {
+        for behind in ["true; ", "true && ", "(", "if true; then ", "true\n", "function f { ", "X=1 ", "<<<x ", "noglob "] {
             assert!(names(&format!("{behind}{command}")), "{rule} does not name {behind:?} {command:?}");
         }
     }

@@ -3,86 +3,25 @@
 //! This is not a shell parser. If in doubt, it treats a command as one that the rule names. It removes quotes and backslashes, and ends
 //! a command at every operator, even within quotes. It skips the words in front of a command's name: assignments, redirections and
 //! reserved words. After a program that runs other programs (`sudo`, `xargs`, `sh -c`) the rule's words may stand anywhere. A word that
-//! only the shell knows (`$x`, `*`) could be any word.
+//! only the shell knows (`$x`, `*`, `` `x` ``) could be any word.
+//!
+//! A shell that reads its commands from a pipe could run anything. So could a program that this file does not know, if the rule's words are
+//! among its arguments, and code of another language that holds these words.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `words` | the words of a line |
+//! | `programs` | programs, by what they do with their arguments and their input |
+//! | `spellings` | a test: lines that real shells run, and whether they ran the command |
 //!
 //! The rules are not a security boundary either: a script, an alias or a program of its own can run anything without being named here.
 
-/// Reserved words that a command can follow.
-const RESERVED: [&str; 11] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc"];
-/// Programs and builtins that run the command in their arguments.
-const RUNNERS: [&str; 71] = [
-    ".",
-    "ash",
-    "at",
-    "bash",
-    "batch",
-    "builtin",
-    "busybox",
-    "bwrap",
-    "caffeinate",
-    "choom",
-    "chroot",
-    "chrt",
-    "command",
-    "cpulimit",
-    "dash",
-    "dbus-run-session",
-    "doas",
-    "entr",
-    "env",
-    "eval",
-    "exec",
-    "fakeroot",
-    "faketime",
-    "find",
-    "firejail",
-    "fish",
-    "flock",
-    "gdb",
-    "ionice",
-    "ksh",
-    "ltrace",
-    "mksh",
-    "nice",
-    "nohup",
-    "nsenter",
-    "numactl",
-    "parallel",
-    "perf",
-    "pkexec",
-    "prlimit",
-    "proot",
-    "pwsh",
-    "rlwrap",
-    "runuser",
-    "screen",
-    "script",
-    "setpriv",
-    "setsid",
-    "sh",
-    "source",
-    "ssh",
-    "start-stop-daemon",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "time",
-    "timeout",
-    "tmux",
-    "toybox",
-    "trap",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xargs",
-    "xvfb-run",
-    "zsh",
-];
+mod programs;
+#[cfg(test)]
+mod spellings;
+mod words;
+
+use programs::name;
 
 /// True if a rule's words are plain words, without any character that means something to a shell.
 #[must_use]
@@ -93,8 +32,9 @@ pub fn are_plain_words(words: &str) -> bool {
 /// True if a part of the line could be a command that begins with these words.
 #[must_use]
 pub fn could_begin_with(line: &str, words: &str) -> bool {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    commands(line).iter().any(|command| fits(command, &words, false))
+    let rule = Rule { words: words.split_whitespace().collect(), is_whole: false };
+    let commands = words::commands(line);
+    commands.iter().any(|command| rule.fits(command)) || rule.may_run_unseen(line, &commands)
 }
 
 /// True if the line, or a part of it, could be exactly this command.
@@ -103,48 +43,165 @@ pub fn could_be(line: &str, whole: &str) -> bool {
     if line.split_whitespace().eq(whole.split_whitespace()) {
         return true;
     }
-    let (asked, given) = (commands(whole), commands(line));
+    let (asked, given) = (words::commands(whole), words::commands(line));
     match asked.as_slice() {
         [asked] => {
-            let words: Vec<&str> = asked.iter().map(String::as_str).collect();
-            given.iter().any(|command| fits(command, &words, true))
+            let rule = Rule { words: asked.iter().map(String::as_str).collect(), is_whole: true };
+            given.iter().any(|command| rule.fits(command)) || rule.may_run_unseen(line, &given)
         }
         asked => given.windows(asked.len().max(1)).any(|given| given == asked),
     }
 }
 
-/// True if a command begins with these words. With `whole`, it must not have any other words.
-fn fits(command: &[String], words: &[&str], whole: bool) -> bool {
-    let mut rest = command;
-    while let Some((first, after)) = rest.split_first() {
-        if !RESERVED.contains(&first.as_str()) && !is_assignment(first) {
-            break;
-        }
-        rest = after;
-    }
-    let begins = |at: &[String]| {
-        let mut given = at.iter();
-        for (n, word) in words.iter().enumerate() {
-            match given.next() {
-                Some(other) if is_open(other) => return true,
-                Some(other) if other == word || (n == 0 && name(other) == *word) => {}
-                _ => return false,
-            }
-        }
-        !whole || given.next().is_none_or(|further| is_open(further))
-    };
-    if begins(rest) {
-        return true;
-    }
-    let runs_others = rest.first().is_some_and(|first| RUNNERS.contains(&name(first)));
-    runs_others
-        && (1..rest.len())
-            .any(|n| begins(&rest[n..]) || (whole && rest[n..].iter().map(String::as_str).take(words.len()).eq(words.iter().copied())))
+/// The words of a rule for one command. With `is_whole`, the command must not have any other words.
+struct Rule<'a> {
+    words: Vec<&'a str>,
+    is_whole: bool,
 }
 
-/// The name of a program without its folder.
-fn name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
+impl Rule<'_> {
+    /// True if a command begins with these words.
+    fn fits(&self, command: &[String]) -> bool {
+        let rest = without_prefix(command);
+        // `{}` alone is a word to be replaced, and no shell replaces it.
+        if rest.first().is_some_and(|first| first != "{}") && self.begins(rest, false) {
+            return true;
+        }
+        let Some(first) = rest.first() else { return false };
+        if first == "[[" {
+            // zsh: `if [[ … ]] COMMAND`.
+            let end = rest.iter().position(|word| word == "]]").unwrap_or(0);
+            return end > 0 && self.fits(&rest[end + 1..]);
+        }
+        if !runs_arguments(rest) {
+            return false;
+        }
+        let appends = programs::appends_words(first);
+        // `xargs env` runs whatever comes in.
+        let runs_anything = || appends && rest.last().is_some_and(|last| rest.len() > 1 && programs::runs_arguments(last));
+        runs_anything()
+            || (1..rest.len()).any(|n| {
+                let at = &rest[n..];
+                self.begins(at, appends)
+                    || (self.is_whole && at.iter().map(String::as_str).take(self.words.len()).eq(self.words.iter().copied()))
+            })
+    }
+
+    /// True if these words begin with the rule's. Options may stand between a program and its subcommand. If `appends`, further words may
+    /// follow that nobody sees here.
+    fn begins(&self, at: &[String], appends: bool) -> bool {
+        let mut given = at.iter().peekable();
+        for (n, word) in self.words.iter().enumerate() {
+            loop {
+                match given.next() {
+                    Some(other) if is_open(other) => return true,
+                    Some(other) if other == word || (n == 0 && is_program(other, word)) => break,
+                    Some(option) if n > 0 && !self.is_whole && option.starts_with(['-', '+']) => {
+                        // The next word is the option's value, or the rule's word.
+                        let takes_value = programs::takes_value(option);
+                        let is_value = |next: &&String| **next != *word && !next.starts_with('-') && (takes_value || !is_open(next));
+                        let _ = given.next_if(|next| is_value(&next));
+                    }
+                    Some(_) => return false,
+                    None => return appends && n > 0,
+                }
+            }
+        }
+        !self.is_whole || given.next().is_none_or(|further| is_open(further))
+    }
+
+    /// True if the line may run the rule's command from a text that is no command of this line: it comes through a pipe, is code of
+    /// another language, or is an argument of a program that this file does not know.
+    fn may_run_unseen(&self, line: &str, commands: &[Vec<String>]) -> bool {
+        if words::has_pipe(line) && commands.iter().any(|command| runs_its_input(command)) {
+            return true;
+        }
+        let own = self.words.first().copied().unwrap_or_default();
+        let at_begin =
+            |is: fn(&str) -> bool| commands.iter().flat_map(|command| programs_of(command)).any(|word| name(word) != own && is(word));
+        let tokens = words::tokens(line);
+        let are_ours = |tokens: &[String]| tokens.iter().zip(&self.words).all(|(token, word)| token == word);
+        let is_named = || tokens.iter().any(|tokens| tokens.windows(self.words.len().max(1)).any(are_ours));
+        let is_shell = |word: &String| name(word) != own && (matches!(name(word), "eval" | "xargs") || programs::reads_commands(word));
+        // One word alone, such as `rm`, means many things in other languages.
+        let is_code = || self.words.len() > 1 && at_begin(programs::interprets);
+        if is_named() && (commands.iter().flatten().any(is_shell) || is_code()) {
+            return true;
+        }
+        // The program gets another name.
+        let is_argument = || commands.iter().any(|command| command.iter().skip(1).any(|word| name(word) == own));
+        if (at_begin(programs::renames) && tokens.iter().flatten().any(|token| token == own))
+            || (at_begin(programs::copies) && is_argument())
+        {
+            return true;
+        }
+        words::quoted(line).iter().any(|command| self.fits(command) || self.is_argument_of_any(command))
+    }
+
+    /// True if the rule's words stand among the arguments of a program that may run them.
+    fn is_argument_of_any(&self, command: &[String]) -> bool {
+        let rest = without_prefix(command);
+        if rest.first().is_none_or(|first| programs::is_harmless(first)) {
+            return false;
+        }
+        let whole = self.words.join(" ");
+        let is_alone = self.words.len() == 1;
+        let is_text =
+            |word: &String| word.strip_prefix(&whole).is_some_and(|further| (further.is_empty() && !is_alone) || further.starts_with(' '));
+        let are_words = |words: &[String]| {
+            words.iter().zip(&self.words).enumerate().all(|(n, (given, word))| given == word || (n == 0 && is_program(given, word)))
+        };
+        if self.is_whole {
+            return rest.len() > self.words.len() && !is_alone && are_words(&rest[rest.len() - self.words.len()..]);
+        }
+        rest[1..].iter().any(is_text) || (!is_alone && rest[1..].windows(self.words.len()).any(are_words))
+    }
+}
+
+/// The command without the words in front of its program.
+fn without_prefix(command: &[String]) -> &[String] {
+    let is_prefix = |word: &String| programs::is_reserved(word) || is_assignment(word);
+    let begin = command.iter().position(|word| !is_prefix(word)).unwrap_or(command.len());
+    &command[begin..]
+}
+
+/// True if the command's program runs its arguments. `find` does so only with some of its options.
+fn runs_arguments(command: &[String]) -> bool {
+    let Some(first) = command.first().filter(|first| programs::runs_arguments(first)) else { return false };
+    name(first) != "find" || command.iter().any(|word| word.starts_with("-exec") || word.starts_with("-ok"))
+}
+
+/// The command's program, and every word that could be the program that it runs.
+fn programs_of(command: &[String]) -> impl Iterator<Item = &str> {
+    let rest = without_prefix(command);
+    let all = if runs_arguments(rest) { rest.len() } else { 1 };
+    rest.iter().take(all).map(String::as_str)
+}
+
+/// True if the command is a shell that reads commands from its standard input, or from a file that is one.
+fn runs_its_input(command: &[String]) -> bool {
+    let rest = without_prefix(command);
+    let last = if runs_arguments(rest) { rest.len() } else { rest.len().min(1) };
+    (0..last).any(|n| {
+        let is_shell = programs::reads_commands(&rest[n]) || rest[n] == ".";
+        let given = &rest[n + 1..];
+        let script = given.iter().find(|word| !word.starts_with('-'));
+        let is_input = |script: &String| script.starts_with("/dev/") || script.starts_with("/proc/") || programs::reads_commands(script);
+        let is_told_to = given.iter().any(|word| word == "-s" || word == "-");
+        let has_code = given.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
+        is_shell && (is_told_to || script.is_none_or(is_input)) && !has_code
+    })
+}
+
+/// True if a word is the program that the rule names, or an option with that program as its value (`env -Sgit`). Some filesystems find
+/// a program in capitals, too.
+fn is_program(given: &str, word: &str) -> bool {
+    let is_it = |given: &str| name(given).eq_ignore_ascii_case(word);
+    let value = given.strip_prefix('-').and_then(|option| match option.split_once('=') {
+        Some((_, value)) => Some(value),
+        None => option.get(1..),
+    });
+    is_it(given) || value.is_some_and(is_it)
 }
 
 /// True if only the shell knows which words this one becomes.
@@ -156,58 +213,6 @@ fn is_open(word: &str) -> bool {
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name.trim_end_matches('+'));
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || "_[]".contains(c))
-}
-
-/// The line with each `$'…'` as plain quotes. Escapes in such a quote could stand for any characters, so a `$` is left before it, as
-/// before a variable.
-fn without_escapes(line: &str) -> String {
-    let mut parts = line.split("$'");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |line, part| {
-        let quoted = part.split('\'').next().unwrap_or_default();
-        line + if quoted.contains('\\') { "$" } else { "" } + part
-    })
-}
-
-/// The words of each simple command in the line, without quotes and redirections.
-fn commands(line: &str) -> Vec<Vec<String>> {
-    let mut line = without_escapes(&line.replace("\\\n", "")).replace("$\"", "");
-    line.retain(|c| !matches!(c, '\'' | '"' | '\\'));
-    let mut commands = vec![Vec::new()];
-    let (mut word, mut is_target) = (String::new(), false);
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        let ends_command = matches!(c, ';' | '&' | '|' | '\n' | '(' | ')' | '`');
-        let redirects = matches!(c, '<' | '>');
-        if !ends_command && !redirects && !c.is_whitespace() {
-            word.push(c);
-            continue;
-        }
-        // The number of a redirection, as in `2>`, is not a word.
-        let is_number = redirects && word.chars().all(|c| c.is_ascii_digit());
-        if !word.is_empty() && !is_number && !std::mem::take(&mut is_target) {
-            commands.last_mut().into_iter().for_each(|command: &mut Vec<String>| command.push(word.clone()));
-        }
-        word.clear();
-        let mut operator = 1;
-        if redirects {
-            while chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|')).is_some() {
-                operator += 1;
-            }
-            is_target = true;
-        }
-        // A here-string passed to a shell contains commands, and so does a brace group.
-        let begins_command = operator > 2 || commands.last().is_some_and(|command| command.last().is_some_and(|word| word == "{"));
-        if ends_command || begins_command {
-            is_target = false;
-            commands.push(Vec::new());
-        }
-    }
-    if !word.is_empty() && !is_target {
-        commands.last_mut().into_iter().for_each(|command| command.push(word.clone()));
-    }
-    commands.retain(|command| !command.is_empty());
-    commands
 }
 
 #[cfg(test)]
