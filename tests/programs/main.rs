@@ -45,4 +45,5 @@ mod umask;
 mod versions_agree;
 mod waits;
 mod who_answered;
+mod who_signs;
 mod wrong_words;

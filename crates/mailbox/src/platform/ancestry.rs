@@ -10,7 +10,7 @@ const MARK_OF_AN_AGENT: &str = "CLAUDECODE";
 /// The name of Claude Code's program. A person may have started it, so its own environment may have no mark.
 const AGENT: &str = "claude";
 
-/// The name of the program that supervises runs. A supervisor that a person started in the foreground has no mark.
+/// The name of the process that supervises runs. A supervisor that a person started in the foreground has no other mark.
 const SUPERVISOR: &str = "relaunch";
 
 /// How many ancestors are looked at.
@@ -25,7 +25,7 @@ pub enum Below {
     Agent,
     /// The process belongs to a run of askbox.
     Run,
-    /// The origin is unknown: the parent has ended or cannot be seen, and the process has no terminal.
+    /// The origin is unknown: an ancestor has ended or cannot be seen, and no terminal shows that a person started the process.
     Unknown,
 }
 
@@ -47,6 +47,12 @@ impl Below {
     }
 }
 
+/// Gives this process the name by which everything below it is known as a run's. A person may have started a supervisor in the
+/// foreground, by a link with another name.
+pub fn mark_supervisor() {
+    crate::platform::ancestors::take_name(SUPERVISOR);
+}
+
 /// The findings about the ancestors of this process.
 #[derive(Default)]
 struct Above {
@@ -57,23 +63,79 @@ struct Above {
 }
 
 fn above() -> Above {
-    use crate::platform::ancestors::Ancestor;
+    use crate::platform::ancestors::{self, Ancestor};
     let mut above = Above::default();
-    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let pid_of = |pid: Option<rustix::process::Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
+    let leader = ancestors::session_leader();
+    let parent = pid_of(rustix::process::getppid());
     let (mut next, mut topmost) = (parent, None);
+    let mut leads = leader == pid_of(Some(rustix::process::getpid()));
     for _ in 0..DEPTH {
         let Some(ancestor) = Some(next).filter(|pid| *pid > 0).and_then(Ancestor::at) else { break };
         above.has_run |= ancestor.is_called(SUPERVISOR) || ancestor.has_any(&MARKS_OF_A_RUN);
         above.has_agent |= ancestor.is_called(AGENT) || ancestor.has_any(&[MARK_OF_AN_AGENT]);
+        leads |= next == leader;
         let pid = std::mem::replace(&mut next, ancestor.parent);
         if pid != 1 {
             topmost = Some(ancestor);
         }
     }
-    // The first process of the system adopts every process whose parent has ended. So an orphan of an ordinary user, and everything
-    // below it, may come from anywhere. An orphan of root is a service of the system.
-    let is_below_an_orphan = || topmost.is_some_and(|topmost| topmost.parent <= 1 && topmost.is_an_ordinary_users());
-    let has_terminal = || std::fs::File::open("/dev/tty").is_ok();
-    above.ends_early = parent == 0 || (parent == 1 || is_below_an_orphan()) && !has_terminal();
+    let line = Line {
+        parent,
+        is_whole: next <= 1,
+        // The first process of the system adopts every process whose parent has ended. So an orphan of an ordinary user, and
+        // everything below it, may come from anywhere. An orphan of root is a service of the system.
+        is_below_an_orphan: topmost.is_some_and(|topmost| topmost.parent <= 1 && topmost.is_an_ordinary_users()),
+        terminal: std::fs::File::open("/dev/tty").ok().map(|_| leads),
+    };
+    above.ends_early = line.ends_early() || !ancestors::namespace_is_known();
     above
+}
+
+/// The line from this process up to the first process of the system.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// The pid of the parent. It is 0 if the parent is out of sight, and 1 if it has ended.
+    parent: i32,
+    /// True if every ancestor was seen. A long line is not followed to its end.
+    is_whole: bool,
+    /// True if the topmost ancestor is an orphan of an ordinary user.
+    is_below_an_orphan: bool,
+    /// `None` without a terminal. Otherwise true if the process that leads the terminal's session is in the line, as a person's
+    /// shell is. An orphan keeps the terminal, but not the line to that shell.
+    terminal: Option<bool>,
+}
+
+impl Line {
+    fn ends_early(self) -> bool {
+        let is_broken = self.parent == 1 || !self.is_whole || self.is_below_an_orphan;
+        match self.terminal {
+            _ if self.parent == 0 => true,
+            Some(leads_here) => !leads_here,
+            None => is_broken,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_a_gap_needs_a_terminal_led_from_within_it() {
+        let ssh = Line { parent: 50, is_whole: true, is_below_an_orphan: false, terminal: Some(true) };
+        let cron = Line { terminal: None, ..ssh };
+        // The servers of tmux and of VS Code are orphans, and so are many windows. Each leads a person's shell with a terminal.
+        let tmux = Line { is_below_an_orphan: true, ..ssh };
+        let hidden_parents = Line { is_whole: false, ..ssh };
+        assert!(![ssh, cron, tmux, hidden_parents].map(Line::ends_early).contains(&true));
+        let in_a_namespace = Line { parent: 0, ..ssh };
+        let orphan = Line { parent: 1, ..cron };
+        let orphan_that_keeps_its_terminal = Line { parent: 1, terminal: Some(false), ..ssh };
+        let below_such_an_orphan = Line { terminal: Some(false), ..ssh };
+        let service_of_a_user = Line { is_below_an_orphan: true, ..cron };
+        let too_deep = Line { is_whole: false, ..cron };
+        let unknown = [in_a_namespace, orphan, orphan_that_keeps_its_terminal, below_such_an_orphan, service_of_a_user, too_deep];
+        assert!(!unknown.map(Line::ends_early).contains(&false));
+    }
 }

@@ -11,7 +11,7 @@ use rustix::process::WaitOptions;
 use signal_hook::consts::SIGCHLD;
 
 use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
-use askbox_mailbox::platform::{ProcessHandle, processes};
+use askbox_mailbox::platform::{ProcessHandle, ancestry, processes};
 use askbox_mailbox::thread::Waiting;
 
 /// The children that this process had before it began to adopt orphans; empty until then.
@@ -27,6 +27,7 @@ pub fn adopt_orphans() {
         processes::all().filter(|process| Some(process.parent) == own).map(|process| process.pid()).collect()
     });
     processes::adopt_orphans();
+    ancestry::mark_supervisor();
 }
 
 /// Leaves orphans to init again from now on. For a process whose own run has ended, and that starts other supervisors.

@@ -14,6 +14,10 @@ const STAT: usize = 128;
 /// The largest environment that is searched, in bytes.
 const ENVIRONMENT: usize = 256 << 10;
 
+/// The inode numbers of the first PID namespace and the first user namespace. They are fixed in the kernel (`PROC_PID_INIT_INO`).
+const INITIAL_PID: u64 = 0xEFFF_FFFC;
+const INITIAL_USER: u64 = 0xEFFF_FFFD;
+
 /// A snapshot of a process.
 pub struct Ancestor {
     pid: i32,
@@ -63,6 +67,41 @@ impl Ancestor {
     }
 }
 
+/// Returns the process that leads the session of this process; 0 if it is out of sight. (`getsid` of rustix does not take a 0.)
+#[must_use]
+pub fn session_leader() -> i32 {
+    let line = std::fs::read("/proc/self/stat").unwrap_or_default();
+    let behind = line.iter().rposition(|byte| *byte == b')').and_then(|close| std::str::from_utf8(&line[close + 1..]).ok());
+    behind.and_then(|fields| fields.split_ascii_whitespace().nth(3)?.parse().ok()).unwrap_or(0)
+}
+
+/// True if the ancestors in `/proc` are those of this process, and an ordinary user's program cannot have hidden some of them. A new
+/// user namespace lets every program make a PID namespace, where nothing above it is seen. A container of an administrator is known.
+#[must_use]
+pub fn namespace_is_known() -> bool {
+    let number = |namespace: &str| std::fs::metadata(format!("/proc/self/ns/{namespace}")).ok().map(|file| file.ino());
+    let shows_this = std::fs::read_link("/proc/self").is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str());
+    shows_this && (number("pid") == Some(INITIAL_PID) || number("user") == Some(INITIAL_USER) || is_a_container())
+}
+
+/// True if this looks like a container that a person's program made: it has more than one user, and its first process belongs to
+/// another user or has the mark of a container.
+fn is_a_container() -> bool {
+    let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let users = users.split_ascii_whitespace().skip(2).step_by(3).filter_map(|length| length.parse::<u64>().ok()).sum::<u64>();
+    let first_is_anothers = || std::fs::metadata("/proc/1").is_ok_and(|first| first.uid() != rustix::process::geteuid().as_raw());
+    let is_marked = || ["/run/.containerenv", "/.dockerenv"].iter().any(|file| std::fs::metadata(file).is_ok());
+    let says_so = || Ancestor::at(1).is_some_and(|first| first.has_any(&["container"]));
+    users > 1 && (first_is_anothers() || is_marked() || says_so())
+}
+
+/// Gives this process a name, which [`Ancestor::is_called`] finds. Call it in the main thread.
+pub fn take_name(name: &str) {
+    if let Ok(name) = std::ffi::CString::new(name) {
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
 /// Reads the entries of the environment of a process. A zero byte ends each entry.
 fn environment(pid: i32) -> Option<Vec<u8>> {
     let file = open(pid, "environ")?;
@@ -102,6 +141,7 @@ mod tests {
     #[test]
     fn the_parent_is_found_and_a_large_environment_is_searched() {
         let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(session_leader(), rustix::process::getsid(None).unwrap().as_raw_nonzero().get());
         assert_eq!(Ancestor::at(own).unwrap().parent, rustix::process::getppid().unwrap().as_raw_nonzero().get());
         let mut child = std::process::Command::new("sleep");
         child.arg("100").env_clear().env("AFIRST", "x".repeat(100_000)).env("MARK", "1").env("NOTMARK2", "").env("EMPTY", "");

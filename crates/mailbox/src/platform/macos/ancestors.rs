@@ -31,3 +31,18 @@ impl Ancestor {
         self.seen.environment().is_some_and(|all| variables.iter().any(|name| all.get(name).is_some_and(|value| !value.is_empty())))
     }
 }
+
+/// Returns the process that leads the session of this process; 0 if it is out of sight.
+#[must_use]
+pub fn session_leader() -> i32 {
+    rustix::process::getsid(None).map_or(0, |leader| leader.as_raw_nonzero().get())
+}
+
+/// Always true: macOS has no PID namespaces.
+#[must_use]
+pub fn namespace_is_known() -> bool {
+    true
+}
+
+/// Does nothing: the name of a process is that of its program on macOS.
+pub fn take_name(_name: &str) {}
