@@ -133,3 +133,34 @@ fn an_asker_cannot_say_what_its_person_took_back_or_asked_back() {
     assert_eq!(world.document("pending/w.json").get("in_reply_to"), None);
     assert!(!world.ok("ask-answer", &["list"]).contains("reply to you"));
 }
+
+#[test]
+fn a_signed_answer_that_was_taken_back_never_counts_again() {
+    let world = World::new();
+    world.configure(&world.only_signed_answers());
+    world.sh("ask-post -w w 'Merge?' -o a=A -o b=B; ask-answer w a; cp m/answered/w.json kept.json");
+    world.sh("cp m/answered/w.json moved.json; ask-answer undo w");
+    let noted = world.document("pending/w.json")["taken_back"]["withdrawn"].clone();
+    assert_eq!(noted.as_array().map(Vec::len), Some(1), "{noted}");
+    // A copy of the old file, and the old answer in the question's own file.
+    let replays = [
+        "cp kept.json copy; mv copy m/answered/w.json",
+        "jq --slurpfile old kept.json '.answer = $old[0].answer' m/pending/w.json >copy; rm m/pending/w.json; mv copy m/answered/w.json",
+    ];
+    for (replay, command) in replays.iter().flat_map(|replay| [(replay, "relaunch w"), (replay, "relaunch prompt w")]) {
+        world.sh(replay);
+        world.shell(command);
+        assert_eq!(world.state("w"), "pending", "{replay}: {command}");
+        let kept = world.names("quarantine").into_iter().filter(|name| name.ends_with(".reason"));
+        let reasons: Vec<_> = kept.map(|name| std::fs::read_to_string(world.in_mailbox("quarantine").join(name)).unwrap()).collect();
+        assert!(reasons.iter().all(|reason| reason.contains("was taken back, and does not count again")), "{reasons:?}");
+        assert!(!reasons.is_empty());
+    }
+    // Other answers come and go; the first one stays refused, and a new one counts.
+    world.sh("ask-answer w b; ask-answer undo w");
+    assert_eq!(world.document("pending/w.json")["taken_back"]["withdrawn"].as_array().map(Vec::len), Some(2));
+    world.sh(replays[0]);
+    world.sh("ask-answer w a; relaunch prompt w");
+    let answer = world.closed("w", "delivered", 1)[0]["answer"].clone();
+    assert_ne!(answer["signature"], world.json("kept.json")["answer"]["signature"]);
+}

@@ -29,6 +29,7 @@ use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::listing::near_id;
 use crate::transitions::{answered_by_hand, late_answer, retire, settle};
+use crate::trust::withdrawn;
 use crate::who::caller::Caller;
 use crate::{read_question, round};
 
@@ -290,6 +291,9 @@ impl<'a> Waiting<'a> {
             On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
         };
         let answer = Answer { question_hash: Some(question.hash()?), shown: Some(shown), ..reply };
+        if withdrawn::holds(question, question, &answer) {
+            return Err(Error::conflict(withdrawn::WHY, format!("answer it again: ask-answer show {}", question.workflow_id)));
+        }
         Ok(Decided { waiting: self, answer })
     }
 }

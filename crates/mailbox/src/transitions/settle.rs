@@ -4,12 +4,14 @@
 //! - If it has the field `closed`, it is moved to `closed/`.
 //! - If its round was already claimed or closed, there are two cases. If the same question was answered there, a power cut brought
 //!   its name back, and it is removed. Otherwise it goes to quarantine.
-//! - If `answered/` holds its answer, it is retired (see [`super::retire`]).
+//! - If `answered/` holds its answer, it is retired (see [`super::retire`]). A copy of a signed answer that was taken back goes to
+//!   quarantine instead.
 //! - Otherwise the question waits. If a checkpoint holds an answer to it, a program died before it accepted that answer: the answer is
 //!   removed there.
 
 use std::path::Path;
 
+use crate::audit::{self, Entry};
 use crate::checkpoints::{store, user_answer};
 use crate::disk;
 use crate::documents::checkpoint::CheckpointDocument;
@@ -20,6 +22,7 @@ use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::quarantine::quarantine;
 use crate::time;
 use crate::transitions::{close, retire};
+use crate::trust::withdrawn;
 use crate::{read_question, round};
 
 /// Completes what is half done. Cheap if nothing is. Returns the pending question if there is a valid one and it stays. The caller
@@ -55,8 +58,13 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
         let round = round::round_of(mailbox, &pending.typed)?;
         let at = Some(round::answered_at(&answered, answer));
         if round::round_of(mailbox, &document.typed)? == round && !round::is_asked_again(&path, &pending.typed, at) {
-            retire::retire_pending(mailbox, &round, at)?;
-            return Ok(None);
+            if !withdrawn::holds(&pending.typed, &document.typed, answer) {
+                retire::retire_pending(mailbox, &round, at)?;
+                return Ok(None);
+            }
+            let entry = Entry::about_round("refused", &round).answer(document.typed.hash().ok(), answer).by(&answer.by);
+            quarantine(mailbox, &answered, workflow.file_name(), withdrawn::WHY)?;
+            audit::record(mailbox, entry.why(withdrawn::WHY));
         }
     }
     user_answer::clear_unaccepted(mailbox, &pending.typed)?;

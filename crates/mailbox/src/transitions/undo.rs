@@ -3,7 +3,8 @@
 //! The steps run under the workflow's lock. Every claimant takes this lock, too, so either the claim or the undo finds the answer:
 //! 1. Check that the answer is there, and that a person gave it.
 //! 2. Replace `answered/WORKFLOW.json` by the question without its answer, with `taken_back`. This is **the commit point**: no
-//!    program takes such a file for an answer. If the question's time is over, the question stays open from now on, whatever
+//!    program takes such a file for an answer. `taken_back` holds the hash of a signed answer, so that a copy of it does not count
+//!    again: see [`withdrawn`]. If the question's time is over, the question stays open from now on, whatever
 //!    `on_expiry` said.
 //! 3. Remove the answer from the checkpoints.
 //! 4. Move the file to `pending/`, and make its timers.
@@ -25,6 +26,7 @@ use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::round;
 use crate::time;
 use crate::transitions::{answered_by_hand, settle};
+use crate::trust::withdrawn;
 
 /// An answer that was taken back.
 #[derive(Debug)]
@@ -80,11 +82,13 @@ pub(super) fn without_answer(
 ) -> Result<Option<String>> {
     let Some(given) = document.typed.answer.take() else { return Ok(None) };
     document.typed.question_id = Some(round.question);
+    // A refused answer may count once its operator has changed the configuration. One that was taken back never does.
+    let withdrawn = withdrawn::hash(&document.typed, &given).filter(|_| refused.is_none());
     if document.typed.asked.expires_at.is_some_and(|at| at <= time::now()) {
         // The person who takes the answer back is present, so only this person may decide now, and no default.
         document.typed.asked.on_expiry = Some(OnExpiry::Keep);
     }
-    document.typed.taken_back = Some(TakenBack::now(by, &given, refused, document.typed.taken_back.take()));
+    document.typed.taken_back = Some(TakenBack::now(by, &given, refused, withdrawn, document.typed.taken_back.take()));
     document.update()?;
     disk::replace(&mailbox.document(Folder::Answered, &round.workflow), &document.to_file_within(MAX_TAKEN_BACK)?)?;
     Ok(complete(mailbox, &document.typed, round))

@@ -9,12 +9,14 @@
 //! | [`key`] | the text forms of keys and signatures, and the file of a secret key |
 //! | [`signed_bytes`] | the bytes that are signed |
 //! | [`signer`] | makes a signature: with a key's file, or by a command |
+//! | [`withdrawn`] | recognizes a signed answer that its person took back |
 //! | [`policy`] | decides whether an answer counts |
 
 pub mod key;
 pub mod policy;
 pub mod signed_bytes;
 pub mod signer;
+pub mod withdrawn;
 
 pub use key::{PublicKey, SecretKey};
 pub use policy::Policy;

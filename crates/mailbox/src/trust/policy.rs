@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::text;
 use crate::time;
 use crate::trust::key::PublicKey;
-use crate::trust::signed_bytes;
+use crate::trust::{signed_bytes, withdrawn};
 
 /// The conditions that an answer must meet to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,7 @@ impl Policy {
     pub fn judge(&self, question: &Question) -> Result<(), WhyRefused> {
         self.trusts(question)?;
         match &question.answer {
+            Some(answer) if withdrawn::holds(question, question, answer) => Err(WhyRefused(withdrawn::WHY.into())),
             Some(answer) if answer.is_a_persons() && !is_to_this_question(question, answer) => {
                 Err(WhyRefused("its question was changed after it was answered".into()))
             }

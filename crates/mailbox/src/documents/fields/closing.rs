@@ -44,6 +44,10 @@ pub struct TakenBack {
     /// The offer by which it had come from another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
+    /// The signed answers to this question that were ever taken back: the SHA-256 of each one's signed bytes, in hexadecimal. They
+    /// do not count again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
     /// The answers to the same question that were taken back before, the oldest first: at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<TakenBack>,
@@ -54,18 +58,21 @@ pub const MAX_BEFORE: usize = 20;
 
 impl TakenBack {
     /// Returns the record of an answer that is taken back now. `refused` is the reason if the operator does not trust the answer.
-    /// `earlier` is the question's last such record, which is kept in [`before`](Self::before).
+    /// `earlier` is the question's last such record, which is kept in [`before`](Self::before). `withdrawn` is the hash of the answer,
+    /// if it must not count again.
     #[must_use]
-    pub fn now(by: &str, answer: &Answer, refused: Option<&str>, earlier: Option<Self>) -> Self {
-        let mut before = Vec::new();
+    pub fn now(by: &str, answer: &Answer, refused: Option<&str>, withdrawn: Option<String>, earlier: Option<Self>) -> Self {
+        let (mut before, mut all_withdrawn) = (Vec::new(), Vec::new());
         if let Some(mut last) = earlier {
             before = std::mem::take(&mut last.before);
+            all_withdrawn = std::mem::take(&mut last.withdrawn);
             before.push(last);
             before.drain(..before.len().saturating_sub(MAX_BEFORE));
         }
+        all_withdrawn.extend(withdrawn);
         // The texts are cut, because the document's length is limited.
         let (by, refused) = (text::excerpt(by, 256), refused.map(|why| text::excerpt(why, 500)));
-        Self { at: time::now(), by, answer: answer.said_by(), refused, offer_id: answer.offer_id, before }
+        Self { at: time::now(), by, answer: answer.said_by(), refused, offer_id: answer.offer_id, withdrawn: all_withdrawn, before }
     }
 }
 
