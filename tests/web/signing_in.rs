@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Page, Signal, World, signal};
+use sha2::Digest;
+
+use crate::support::{Browser, Page, Signal, World, signal};
 
 #[test]
 fn a_link_shows_a_button_and_signs_in_once() {
@@ -121,4 +123,29 @@ fn a_link_has_the_name_under_which_browsers_reach_the_page() {
     world.configure("[web]\nlisten = \"unix:/nowhere/s\"");
     assert!(world.refused(2, "askbox web link").contains("has no URL"));
     assert!(world.refused(5, "askbox web link default").contains("stands for an answer that nobody gave"));
+}
+
+#[test]
+fn a_device_that_was_written_into_the_file_answers_nothing() {
+    let world = World::new();
+    world.configure(&world.only_signed_answers());
+    world.ok("ask-post", &["-w", "w", "Merge?", "-o", "a=A"]);
+    let page = world.serve_page();
+    let ann = page.signed_in(&world, "desk");
+    let file = world.home().join(".config/askbox/web-devices.json");
+    let mut book: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let secret = "e".repeat(43);
+    let mut device = book["devices"][0].clone();
+    device["sha256"] = serde_json::json!(askbox::mailbox::text::hex(&sha2::Sha256::digest(&secret)));
+    book["devices"].as_array_mut().unwrap().push(device);
+    std::fs::write(&file, book.to_string()).unwrap();
+    let eve = Browser { cookie: Some(format!("askbox={secret}")), ..page.browser() };
+    let path = format!("/q/w/{}", world.round("w"));
+    let refused = eve.fill(&path, &[("a0", "0"), ("act", "send")]);
+    assert!(refused.status >= 400 && refused.text().contains("was not signed in with the key of this page"), "{refused:?}");
+    assert_eq!(world.state("w"), "pending");
+    let doctor = world.run("askbox", &["doctor"]).stdout;
+    assert!(doctor.contains("was not signed in with the key of answers.sign_key"), "{doctor}");
+    ann.answer(&world, "w", &[("a0", "0")]);
+    assert!(world.document("answered/w.json")["answer"]["signature"].is_string());
 }

@@ -23,10 +23,11 @@ fn devices(context: &Context) -> Result<(config::Web, Devices)> {
 /// `askbox web link`
 pub fn link(args: &Link, context: &Context) -> Result<u8> {
     let (config, devices) = devices(context)?;
+    let key = context.config()?.answers.own_key()?;
     let device = args.device.as_deref().map(name_of_device).transpose()?;
     let listen = config.listen(None)?;
     let base = base(&config, &listen, args.url.as_deref())?;
-    let link = format!("{base}/in/{}", devices.new_link(device)?.expose());
+    let link = format!("{base}/in/{}", devices.new_link(device, key.as_ref())?.expose());
     let code = QrCode::new(&link).ok().filter(|_| program::prints_to_terminal());
     if let Some(code) = code {
         let drawn = code.render::<unicode::Dense1x2>().dark_color(unicode::Dense1x2::Light).light_color(unicode::Dense1x2::Dark).build();

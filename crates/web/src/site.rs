@@ -19,6 +19,8 @@ use askbox_cli::program::Context;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::documents::fields::through::Through;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text;
+use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::who::caller::Caller;
 
 /// The data for all pages.
@@ -68,10 +70,29 @@ impl Site {
     /// answers are signed.
     ///
     /// # Errors
-    /// If the answer would not count.
-    pub fn caller(&self, device: &str, channel: &str) -> Result<Caller> {
+    /// If the answer would not count, or if the page has a key that did not sign this device in.
+    pub fn caller(&self, signed_in: &SignedIn, channel: &str) -> Result<Caller> {
+        if let Some(key) = self.own_key()?
+            && !self.devices.of_cookie(&signed_in.cookie)?.is_some_and(|device| device.is_signed_by(&key))
+        {
+            return Err(Error::failed(
+                format!(
+                    "the device {} was not signed in with the key of this page, so its answers are not signed",
+                    text::one_line(&signed_in.device)
+                ),
+                "make a new link, and sign in again: askbox web link",
+            ));
+        }
+        self.context.caller_through(&signed_in.device, channel, Through::Web)
+    }
+
+    /// The key with which the page signs, if it has one of its own. The configuration is read again.
+    ///
+    /// # Errors
+    /// If the key cannot be read.
+    pub fn own_key(&self) -> Result<Option<SecretKey>> {
         self.context.reload();
-        self.context.caller_through(device, channel, Through::Web)
+        self.context.config().map_or(Ok(None), |config| config.answers.own_key())
     }
 
     /// Reads or writes files on another thread than the one that talks to browsers.

@@ -57,9 +57,8 @@ impl Answers {
         let hint = "answer in another way; what counts says [answers] in the configuration";
         self.policy().accepts(through).map_err(|why| Error::failed(format!("this answer would not count: {}", why.0), hint))?;
         let signs = matches!(through, Through::Terminal | Through::Web);
-        let key = Some(&self.sign_key).filter(|path| signs && !path.as_os_str().is_empty());
-        let with = match key.map(|path| SecretKey::read(path)) {
-            Some(key) => Some(With::Key(key.map_err(|e| unreadable(&e))?)),
+        let with = match if signs { self.own_key()? } else { None } {
+            Some(key) => Some(With::Key(key)),
             None => (signs && !self.sign_command.is_empty()).then(|| With::Command(self.sign_command.clone())),
         };
         let trusted = if self.require_signed { self.trusted_keys.clone() } else { Vec::new() };
@@ -77,6 +76,15 @@ impl Answers {
             None => Ok(None),
             Some(signer) => signer.check_key().map(|()| Some(signer)),
         }
+    }
+
+    /// The key in `sign_key`. `None` if none is set.
+    ///
+    /// # Errors
+    /// If the key cannot be read.
+    pub fn own_key(&self) -> Result<Option<SecretKey>> {
+        let path = Some(&self.sign_key).filter(|path| !path.as_os_str().is_empty());
+        path.map(|path| SecretKey::read(path).map_err(|e| unreadable(&e))).transpose()
     }
 
     /// True if a reply to a notification counts.

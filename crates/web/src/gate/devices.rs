@@ -1,5 +1,8 @@
 //! The signed-in devices and the links that can still be used, in one file beside the configuration. The file contains only hashes of
 //! secrets. The page and `askbox web link` are two processes, so each change is made under a lock, and each look reads the file again.
+//!
+//! If the page signs with a key of its own (`answers.sign_key`), the key signs each link and each device in the file. So a program that
+//! can write the file, but not read the key, adds no device whose answers are signed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +15,7 @@ use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{document, text};
 
 /// How long a link can be used.
@@ -50,6 +54,9 @@ struct Link {
     #[serde(default)]
     device: Option<String>,
     expires_at: Time,
+    /// The signature by the key of `answers.sign_key`, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
 }
 
 /// A signed-in device.
@@ -62,6 +69,44 @@ pub struct Device {
     pub since: Time,
     /// The time when it was last there, to the hour.
     pub seen_at: Time,
+    /// The signature by the key of `answers.sign_key`, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
+}
+
+/// The first line of the bytes that the key signs. It differs from that of an answer.
+const FIRST_LINE: &str = "askbox device v1\n";
+
+fn signed_bytes(kind: &str, sha256: &str, name: Option<&str>, at: Time) -> Result<Vec<u8>> {
+    let mut bytes = FIRST_LINE.as_bytes().to_vec();
+    bytes.extend(document::to_json(&(kind, sha256, name, time::rfc3339(at)))?);
+    Ok(bytes)
+}
+
+impl Link {
+    fn signed_bytes(&self) -> Result<Vec<u8>> {
+        signed_bytes("link", &self.sha256, self.device.as_deref(), self.expires_at)
+    }
+
+    fn is_signed_by(&self, key: &SecretKey) -> bool {
+        is_signed(key, self.signed_bytes(), self.signature.as_deref())
+    }
+}
+
+impl Device {
+    fn signed_bytes(&self) -> Result<Vec<u8>> {
+        signed_bytes("device", &self.sha256, Some(&self.name), self.since)
+    }
+
+    /// True if the device was signed in with this key.
+    #[must_use]
+    pub fn is_signed_by(&self, key: &SecretKey) -> bool {
+        is_signed(key, self.signed_bytes(), self.signature.as_deref())
+    }
+}
+
+fn is_signed(key: &SecretKey, bytes: Result<Vec<u8>>, signature: Option<&str>) -> bool {
+    bytes.is_ok_and(|bytes| signature.is_some_and(|signature| key.public("").has_signed(&bytes, signature)))
 }
 
 /// Checks a device's name and returns it on one line, as it is recorded with answers.
@@ -114,14 +159,19 @@ impl Devices {
         self.path == path
     }
 
-    /// Creates a link. `device` is the name that the device will get, if it is set beforehand.
-    pub fn new_link(&self, device: Option<String>) -> Result<Secret> {
+    /// Creates a link, signed with this key. `device` is the name that the device will get, if it is set beforehand.
+    pub fn new_link(&self, device: Option<String>, key: Option<&SecretKey>) -> Result<Secret> {
         let secret = Secret::generate();
+        let expires_at = time::to_the_millisecond(time::now() + LINK_LASTS);
+        let mut link = Link { sha256: secret.hash(), device, expires_at, signature: None };
+        if let Some(key) = key {
+            link.signature = Some(key.sign(&link.signed_bytes()?));
+        }
         self.change(|book| {
             if book.links.len() >= MAX_LINKS {
                 return Err(Error::conflict(format!("{MAX_LINKS} links wait to be used"), "wait ten minutes, or: askbox web revoke --all"));
             }
-            book.links.push(Link { sha256: secret.hash(), device, expires_at: time::now() + LINK_LASTS });
+            book.links.push(link);
             Ok(())
         })?;
         Ok(secret)
@@ -134,8 +184,9 @@ impl Devices {
         Ok(self.read()?.links.into_iter().find(|known| session::is_same(&known.sha256, &hash)).map(|link| link.device))
     }
 
-    /// Uses up a link, and signs a device in. `None` if the link cannot be used (any more).
-    pub fn sign_in(&self, link: &Secret, name: &str) -> Result<Option<Secret>> {
+    /// Uses up a link, and signs a device in. `None` if the link cannot be used (any more). The key signs the device if it has signed
+    /// the link.
+    pub fn sign_in(&self, link: &Secret, name: &str, key: Option<&SecretKey>) -> Result<Option<Secret>> {
         let name = name_of_device(name)?;
         let (hash, secret) = (link.hash(), Secret::generate());
         self.change(|book| {
@@ -144,9 +195,14 @@ impl Devices {
                 return Err(Error::conflict(format!("{MAX_DEVICES} devices are signed in"), "sign one out: askbox web revoke NAME"));
             }
             let link = book.links.remove(at);
-            let name = unused(&book.devices, link.device.unwrap_or(name));
-            let now = time::now();
-            book.devices.push(Device { sha256: secret.hash(), name, since: now, seen_at: now });
+            let has_signed = |key: &SecretKey| link.is_signed_by(key);
+            let name = unused(&book.devices, link.device.clone().unwrap_or(name));
+            let now = time::to_the_millisecond(time::now());
+            let mut device = Device { sha256: secret.hash(), name, since: now, seen_at: now, signature: None };
+            if let Some(key) = key.filter(|key| has_signed(key)) {
+                device.signature = Some(key.sign(&device.signed_bytes()?));
+            }
+            book.devices.push(device);
             Ok(Some(secret.clone()))
         })
     }
@@ -245,10 +301,10 @@ mod tests {
     #[test]
     fn a_link_signs_one_device_in_and_no_secret_is_written_down() {
         let (_folder, devices) = devices();
-        let link = devices.new_link(None).unwrap();
+        let link = devices.new_link(None, None).unwrap();
         assert_eq!(devices.link(&link).unwrap(), Some(None));
-        let cookie = devices.sign_in(&link, "ann's phone").unwrap().unwrap();
-        assert!(devices.sign_in(&link, "eve").unwrap().is_none());
+        let cookie = devices.sign_in(&link, "ann's phone", None).unwrap().unwrap();
+        assert!(devices.sign_in(&link, "eve", None).unwrap().is_none());
         assert_eq!(devices.link(&link).unwrap(), None);
         assert_eq!(devices.of_cookie(&cookie).unwrap().unwrap().name, "ann's phone");
         assert_eq!(devices.of_cookie(&link).unwrap(), None);
@@ -260,10 +316,36 @@ mod tests {
     }
 
     #[test]
+    fn a_device_or_link_written_by_hand_is_not_signed() {
+        let (_folder, devices) = devices();
+        let key = SecretKey::generate();
+        let cookie = devices.sign_in(&devices.new_link(None, Some(&key)).unwrap(), "desk", Some(&key)).unwrap().unwrap();
+        let is_signed = |cookie: &Secret| devices.of_cookie(cookie).unwrap().unwrap().is_signed_by(&key);
+        assert!(is_signed(&cookie) && !devices.of_cookie(&cookie).unwrap().unwrap().is_signed_by(&SecretKey::generate()));
+        let (device, link) = (Secret::generate(), Secret::generate());
+        let by_hand = |change: &dyn Fn(&mut Book)| {
+            let mut book: Book = serde_json::from_slice(&std::fs::read(&devices.path).unwrap()).unwrap();
+            change(&mut book);
+            std::fs::write(&devices.path, serde_json::to_vec(&book).unwrap()).unwrap();
+        };
+        by_hand(&|book| {
+            let known = book.devices[0].clone();
+            book.devices.push(Device { sha256: device.hash(), ..known });
+            let expires_at = time::now() + LINK_LASTS;
+            book.links.push(Link { sha256: link.hash(), device: None, expires_at, signature: book.devices[0].signature.clone() });
+        });
+        assert!(!is_signed(&device));
+        let by_link = devices.sign_in(&link, "eve", Some(&key)).unwrap().unwrap();
+        assert!(!is_signed(&by_link));
+        by_hand(&|book| book.devices[0].name = "ann".into());
+        assert!(!is_signed(&cookie), "the name is recorded with its answers");
+    }
+
+    #[test]
     fn old_links_and_idle_devices_are_over_also_with_a_clock_behind() {
         let (_folder, devices) = devices();
-        let (link, unused) = (devices.new_link(None).unwrap(), devices.new_link(None).unwrap());
-        let cookie = devices.sign_in(&link, "desk").unwrap().unwrap();
+        let (link, unused) = (devices.new_link(None, None).unwrap(), devices.new_link(None, None).unwrap());
+        let cookie = devices.sign_in(&link, "desk", None).unwrap().unwrap();
         for wrong in [-2, 2] {
             devices.change(|_| Ok(())).unwrap();
             let mut book: Book = serde_json::from_slice(&std::fs::read(&devices.path).unwrap()).unwrap();
@@ -279,7 +361,7 @@ mod tests {
     fn two_devices_never_share_a_name() {
         let (_folder, devices) = devices();
         for _ in 0..3 {
-            devices.sign_in(&devices.new_link(None).unwrap(), "desk").unwrap().unwrap();
+            devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", None).unwrap().unwrap();
         }
         let names: Vec<_> = devices.all().unwrap().into_iter().map(|device| device.name).collect();
         assert_eq!(names, ["desk", "desk 2", "desk 3"]);
@@ -295,7 +377,7 @@ mod tests {
         let elsewhere = folder.path().join("elsewhere");
         std::fs::write(&elsewhere, "{}").unwrap();
         std::os::unix::fs::symlink(&elsewhere, &devices.path).unwrap();
-        assert!(devices.new_link(None).is_err());
+        assert!(devices.new_link(None, None).is_err());
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "{}");
     }
 }

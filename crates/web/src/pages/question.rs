@@ -137,7 +137,7 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
             Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
             Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
         };
-        let person = visit.site.caller(&visit.signed_in.device, CHANNEL);
+        let person = visit.site.caller(&visit.signed_in, CHANNEL);
         let sent = person.and_then(|person| send::send_decision(&visit.site.mailbox, &person, &id, shown, decision.clone()));
         // Whatever the result, the inbox must show it at once.
         visit.site.index.outdate_one(&id.workflow);

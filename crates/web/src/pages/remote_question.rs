@@ -172,7 +172,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
 }
 
 fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
-    let person = visit.site.caller(&visit.signed_in.device, &answer::channel(CHANNEL))?;
+    let person = visit.site.caller(&visit.signed_in, &answer::channel(CHANNEL))?;
     visit.site.elsewhere.offer(question, decision, &person, draft)
 }
 

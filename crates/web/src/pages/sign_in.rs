@@ -55,7 +55,7 @@ pub async fn sign_in(
         let Some(link) = Secret::parse(&link) else { return Ok(used_up()) };
         let Some(device) = site.devices.link(&link)? else { return Ok(used_up()) };
         let name = device.clone().unwrap_or_else(|| posted.get("device").unwrap_or_default().to_owned());
-        match site.devices.sign_in(&link, &name) {
+        match site.devices.sign_in(&link, &name, site.own_key().ok().flatten().as_ref()) {
             Ok(Some(cookie)) => {
                 let mut response = reply::go_to("/");
                 if let Ok(cookie) = set_cookie(&host, Some(&cookie), lasts).parse() {

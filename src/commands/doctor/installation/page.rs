@@ -1,6 +1,7 @@
 //! The devices that may answer on the web page, and the file that lists them.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -13,6 +14,10 @@ use askbox_web::gate::{Device, Devices};
 #[derive(Debug, Serialize)]
 pub(in crate::commands::doctor) struct PageDevices {
     devices: Vec<KnownDevice>,
+    /// True if the page has a key of its own, which signs each device in.
+    has_key: bool,
+    #[serde(skip)]
+    file: PathBuf,
 }
 
 #[derive(Debug, Serialize)]
@@ -24,9 +29,11 @@ struct KnownDevice {
 
 /// The devices, if any is signed in.
 pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<PageDevices> {
-    let devices = Devices::beside_the_configuration(checkup.config.web.session.0).ok()?.all().ok()?;
+    let file = Devices::beside_the_configuration(checkup.config.web.session.0).ok()?;
+    let (devices, has_key) = (file.all().ok()?, !checkup.config.answers.sign_key.as_os_str().is_empty());
+    let file = file.path().to_owned();
     let known = |Device { name, since, seen_at, .. }: Device| KnownDevice { name, since, seen_at };
-    Some(PageDevices { devices: devices.into_iter().map(known).collect() }).filter(|known| !known.devices.is_empty())
+    Some(PageDevices { devices: devices.into_iter().map(known).collect(), has_key, file }).filter(|known| !known.devices.is_empty())
 }
 
 impl PageDevices {
@@ -40,7 +47,13 @@ impl PageDevices {
             let ago = if since.as_secs() < 2 * 3600 { "within two hours".into() } else { format!("{} ago", time::human(since)) };
             format!(", last seen {ago}: {}", text::excerpt(&device.name, 60))
         };
-        format!("The page: {devices} signed in{}.\n", last.map(seen).unwrap_or_default())
+        let by_hand = match self.has_key {
+            true => String::new(),
+            false => {
+                format!("  Any program that can write {} can add a device, because answers.sign_key is not set.\n", self.file.display())
+            }
+        };
+        format!("The page: {devices} signed in{}.\n{by_hand}", last.map(seen).unwrap_or_default())
     }
 }
 
@@ -64,6 +77,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             &shown,
             format!("{said}; until then nobody is signed in to the page"),
             format!("rm {}", word(&path)),
+        );
+    }
+    let Ok(Some(key)) = checkup.config.answers.own_key() else { return };
+    for device in devices.all().unwrap_or_default().iter().filter(|device| !device.is_signed_by(&key)) {
+        let name = text::excerpt(&device.name, 60);
+        checkup.report(
+            "page_device_unsigned",
+            &shown,
+            format!("the device {name} was not signed in with the key of answers.sign_key, so it cannot answer"),
+            format!("askbox web revoke {}; then sign it in again: askbox web link", text::shell_quote(&device.name)),
         );
     }
 }
