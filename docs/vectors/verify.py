@@ -43,6 +43,26 @@ def in_order(written, fields):
     found = {name: form.get(name, lambda value: value)(written[name]) for name in fields if written.get(name) is not None}
     return {k: v for k, v in found.items() if v or k not in ("question", "options", "questions", "multiSelect", "to_session")}
 
+def text(bytes):
+    """A text in the encoding of SSH, and the bytes behind it."""
+    end = 4 + int.from_bytes(bytes[:4], "big")
+    return bytes[4:end], bytes[end:]
+
+def key_and_signed(trusted, signature, signed):
+    """The bytes of the key and of the signature, and the bytes that it is for. None if they do not belong together."""
+    if not signature.startswith("sshsig:"):
+        return *[base64.b64decode(t.removeprefix("ed25519:")) for t in (trusted, signature)], signed
+    blob, parts = base64.b64decode(signature.removeprefix("sshsig:")), []
+    head, rest = blob[:10], blob[10:]
+    while rest:
+        part, rest = text(rest)
+        parts.append(part)
+    if head != b"SSHSIG\0\0\0\1" or parts[0] != base64.b64decode(trusted.split()[1]) or parts[1] != b"askbox-answer":
+        return None
+    hashed = hashlib.new(parts[3].decode(), signed).digest()
+    wrapped = b"SSHSIG" + b"".join(len(part).to_bytes(4, "big") + part for part in (*parts[1:4], hashed))
+    return text(text(parts[0])[1])[0], text(text(parts[4])[1])[0], wrapped
+
 PART = "id question header type multiSelect options free_text range".split()
 
 def check(vector):
@@ -60,9 +80,10 @@ def check(vector):
     counts = a["question_hash"] == found["question_hash"] and a["shown"] == found["shown"] and bool(a.get("signature"))
     counts = counts and (not q.get("approval") or options(q["options"]) == APPROVAL)
     if counts and Ed25519PublicKey:
-        raw = [base64.b64decode(text.removeprefix("ed25519:")) for text in (vector["trusted_key"], a["signature"])]
+        of = key_and_signed(vector["trusted_key"], a["signature"], found["signed_bytes"].encode())
         try:
-            Ed25519PublicKey.from_public_bytes(raw[0]).verify(raw[1], found["signed_bytes"].encode())
+            counts = of is not None
+            counts and Ed25519PublicKey.from_public_bytes(of[0]).verify(*of[1:])
         except InvalidSignature:
             counts = False
     is_known = Ed25519PublicKey or not counts  # Only a signature can still be wrong.

@@ -10,7 +10,10 @@ use askbox::mailbox::documents::fields::shown_hash::Shown;
 use askbox::mailbox::documents::shown;
 use askbox::mailbox::trust::{Policy, PublicKey, SecretKey, signed_bytes};
 use askbox::mailbox::{Answer, Question};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
+use sha2::Digest;
 
 use crate::support::{approval_question, needs};
 
@@ -125,6 +128,12 @@ fn cases() -> Vec<Case> {
             let signed = document["signed_bytes"].as_str().unwrap();
             document["answer"]["signature"] = json!(key(OTHER).sign(signed.as_bytes()));
         }),
+        case("accepted-ssh-key", "An SSH key signed, as `ssh-keygen -Y sign` does.", merge(), merged.clone(), |document| {
+            sign_by_ssh(document, "askbox-answer");
+        }),
+        case("refused-ssh-namespace", "An SSH key signed for another purpose.", merge(), merged.clone(), |document| {
+            sign_by_ssh(document, "file");
+        }),
         case("refused-unsigned", "There is no signature.", merge(), merged, |document| {
             document["answer"].as_object_mut().unwrap().remove("signature");
         }),
@@ -140,6 +149,21 @@ fn cases() -> Vec<Case> {
             untouched,
         ),
     ]
+}
+
+/// Signs with the key of the vectors as OpenSSH does (PROTOCOL.sshsig).
+fn sign_by_ssh(document: &mut Value, namespace: &str) {
+    let texts = |texts: &[&[u8]]| -> Vec<u8> {
+        texts.iter().flat_map(|text| [&u32::try_from(text.len()).unwrap().to_be_bytes(), *text].concat()).collect()
+    };
+    let raw = |text: String| BASE64.decode(text.trim_start_matches("ed25519:")).unwrap();
+    let public = texts(&[b"ssh-ed25519", &raw(key(SECRET).public("").into())]);
+    let hashed = sha2::Sha512::digest(document["signed_bytes"].as_str().unwrap());
+    let wrapped = [b"SSHSIG".as_slice(), &texts(&[namespace.as_bytes(), b"", b"sha512", &hashed])].concat();
+    let signature = texts(&[b"ssh-ed25519", &raw(key(SECRET).sign(&wrapped))]);
+    let blob = [b"SSHSIG\0\0\0\x01".as_slice(), &texts(&[&public, namespace.as_bytes(), b"", b"sha512", &signature])].concat();
+    document["trusted_key"] = json!(format!("ssh-ed25519 {}", BASE64.encode(&public)));
+    document["answer"]["signature"] = json!(format!("sshsig:{}", BASE64.encode(blob)));
 }
 
 /// The question as the library reads it, with its answer.
@@ -178,7 +202,8 @@ fn vector(case: &Case) -> Value {
     vector["answer"]["signature"] = json!(key(SECRET).sign(vector["signed_bytes"].as_str().unwrap().as_bytes()));
     (case.tamper)(&mut vector);
     add_hashes(&mut vector);
-    match judge(&read(&vector), key(SECRET).public("")) {
+    let trusted = PublicKey::try_from(vector["trusted_key"].as_str().unwrap().to_owned()).unwrap();
+    match judge(&read(&vector), trusted) {
         Ok(()) => vector["verdict"] = json!("accepted"),
         Err(why) => {
             vector["verdict"] = json!("refused");

@@ -39,6 +39,7 @@ mod session_news;
 mod setup;
 mod silent_hook;
 mod small_programs;
+mod ssh_signatures;
 mod tree;
 mod trusted;
 mod umask;

@@ -190,7 +190,7 @@ fn a_command_signs_where_the_key_lies_elsewhere() {
     program("exit 3");
     assert!(world.refused(1, "ask-answer w a").contains("failed: exit status: 3"));
     program("echo ed25519:AAAA");
-    assert!(world.refused(1, "ask-answer w a").contains("printed no Ed25519 signature"));
+    assert!(world.refused(1, "ask-answer w a").contains("printed neither an Ed25519 signature"));
     // A signature that would not count is not given.
     program(&format!("cat >'{}'; echo {}", world.path("bytes").display(), key.sign(b"something else")));
     let refused = world.refused(1, "ask-answer w a");

@@ -27,13 +27,14 @@ section! {
         /// answer. An asker's default then decides nothing: the question stays open. Questions that wait for an event, and tasks, go on
         /// without a signature.
         require_signed: bool = false,
-        /// The public keys of the people who answer, as `askbox keygen` prints them. Example: `["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"]`.
+        /// The public keys of the people who answer, as `askbox keygen` prints them. A line of an SSH key (`ssh-ed25519 AAAA… ann`,
+        /// `sk-ssh-ed25519@openssh.com AAAA… ann`) is one as well. Example: `["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"]`.
         trusted_keys: Vec<PublicKey> = Vec::new(),
         /// The file of the secret key, by its absolute path. The programs that read this configuration sign answers with it. `""`:
         /// none. Keep the file where no agent can read it. Example: `"/home/ann/.config/askbox/answer.key"`.
         sign_key: PathBuf = PathBuf::new(),
         /// A program, with its arguments, that signs instead of `sign_key`: it reads the bytes on standard input and prints their Ed25519 signature in
-        /// base64. It has two minutes. Example: `["sign-with-token"]`.
+        /// base64, or an SSH signature. It has two minutes. Example: `["ssh-keygen", "-Y", "sign", "-n", "askbox-answer", "-f", "/home/ann/.ssh/id_ed25519_sk.pub"]`.
         sign_command: Vec<String> = Vec::new(),
     }
 }

@@ -173,7 +173,7 @@ pub struct Answer {
     /// A remark beside the value, the reason for declining, or the person's own question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The signature of the person's key, `ed25519:BASE64`.
+    /// The signature of the person's key: `ed25519:BASE64`, or `sshsig:BASE64` for a key of OpenSSH.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// The person asks back before they decide: the outcome is `declined`, and the note is their question.

@@ -1,4 +1,4 @@
-//! Keys of Ed25519: the text forms of public keys and signatures, and the file of a secret key.
+//! Keys of Ed25519: the text forms of public keys and signatures, and the file of a secret key. [`sshsig`] has those of OpenSSH.
 
 use std::path::Path;
 
@@ -10,35 +10,47 @@ use serde::{Deserialize, Serialize};
 use crate::disk::{self, Placed};
 use crate::error::{Error, Result};
 use crate::text;
+use crate::trust::sshsig::{self, SshKey, Wrong};
 
 /// The first word of a public key and of a signature.
 const PUBLIC: &str = "ed25519";
+/// The first word of a signature of OpenSSH.
+const SSH: &str = "sshsig";
 /// The first word of a secret key.
 const SECRET: &str = "askbox-secret-ed25519";
 /// The longest file of a secret key, in bytes.
 const LONGEST: u64 = 4096;
 
-/// A public key, with the name that the operator gives it: `ed25519:BASE64 ann`.
+/// A public key, with the name that the operator gives it: `ed25519:BASE64 ann`, or a public key of OpenSSH: `ssh-ed25519 BASE64 ann`
+/// or `sk-ssh-ed25519@openssh.com BASE64 ann`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey {
-    key: VerifyingKey,
+    key: Kind,
     name: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// A key of `askbox keygen`.
+    Plain(VerifyingKey),
+    /// A key of OpenSSH.
+    Ssh(SshKey),
+}
+
 impl PublicKey {
-    /// True if `signature` (`ed25519:BASE64`) is the signature of these bytes by this key. Weak keys are never accepted.
+    /// True if `signature` (`ed25519:BASE64` or `sshsig:BASE64`) is the signature of these bytes by this key. Weak keys are never
+    /// accepted.
     #[must_use]
     pub fn has_signed(&self, bytes: &[u8], signature: &str) -> bool {
-        let signature = decoded::<64>(signature).map(|bytes| ed25519_dalek::Signature::from_bytes(&bytes));
-        signature.is_some_and(|signature| self.key.verify_strict(bytes, &signature).is_ok())
+        check(std::slice::from_ref(self), bytes, signature).is_ok()
     }
 
     /// True if this is the public half of the secret key.
     #[must_use]
     pub fn is_of(&self, secret: &SecretKey) -> bool {
-        self.key == secret.0.verifying_key()
+        self.key == Kind::Plain(secret.0.verifying_key())
     }
 
     /// The name that the operator gave to the key.
@@ -51,24 +63,40 @@ impl PublicKey {
 impl TryFrom<String> for PublicKey {
     type Error = String;
 
-    /// Reads `ed25519:BASE64 NAME`; the name may be missing.
+    /// Reads `ed25519:BASE64 NAME`, or the line of a public key of OpenSSH; the name may be missing.
     ///
     /// # Errors
     /// A message, if it is not a public key, or is a weak key.
     fn try_from(written: String) -> Result<Self, String> {
+        let (first, rest) = written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""));
+        if SshKey::is_kind(first) {
+            let (base64, name) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+            let key = SshKey::parse(first, base64).map_err(|wrong| match wrong {
+                Wrong::Kind(kind) => format!("keys of the kind `{kind}` are not verified: use ssh-ed25519 or sk-ssh-ed25519@openssh.com"),
+                _ => format!(
+                    "`{}` is not a public key of OpenSSH: copy the line from a file such as ~/.ssh/id_ed25519.pub",
+                    text::excerpt(&written, 60)
+                ),
+            })?;
+            return Ok(Self { key: Kind::Ssh(key), name: name.trim().to_owned() });
+        }
         let (key, name) = written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""));
         let form = || format!("`{}` is no public key: write `{PUBLIC}:BASE64 NAME`, as `askbox keygen` prints it", text::excerpt(key, 60));
         let key = VerifyingKey::from_bytes(&decoded::<32>(key).ok_or_else(form)?).map_err(|_| form())?;
         if key.is_weak() {
             return Err(format!("{}: anybody can sign for this key", form()));
         }
-        Ok(Self { key, name: name.trim().to_owned() })
+        Ok(Self { key: Kind::Plain(key), name: name.trim().to_owned() })
     }
 }
 
 impl From<PublicKey> for String {
     fn from(key: PublicKey) -> Self {
-        format!("{} {}", encoded(key.key.as_bytes()), key.name).trim_end().to_owned()
+        let written = match &key.key {
+            Kind::Plain(key) => encoded(key.as_bytes()),
+            Kind::Ssh(key) => key.line(),
+        };
+        format!("{written} {}", key.name).trim_end().to_owned()
     }
 }
 
@@ -132,7 +160,7 @@ impl SecretKey {
     /// Returns the public half, with this name.
     #[must_use]
     pub fn public(&self, name: &str) -> PublicKey {
-        PublicKey { key: self.0.verifying_key(), name: text::one_line(name) }
+        PublicKey { key: Kind::Plain(self.0.verifying_key()), name: text::one_line(name) }
     }
 
     /// Returns the signature of these bytes: `ed25519:BASE64`.
@@ -140,6 +168,20 @@ impl SecretKey {
     pub fn sign(&self, bytes: &[u8]) -> String {
         encoded(&self.0.sign(bytes).to_bytes())
     }
+}
+
+/// Checks that one of these keys has signed these bytes.
+///
+/// # Errors
+/// The reason why the signature does not count.
+pub fn check(keys: &[PublicKey], bytes: &[u8], signature: &str) -> Result<(), Wrong> {
+    if let Some(ssh) = signature.strip_prefix(SSH).and_then(|rest| rest.strip_prefix(':')) {
+        let keys = keys.iter().filter_map(|key| if let Kind::Ssh(key) = &key.key { Some(key) } else { None });
+        return sshsig::check(keys, bytes, ssh);
+    }
+    let signature = decoded::<64>(signature).map(|bytes| ed25519_dalek::Signature::from_bytes(&bytes)).ok_or(Wrong::OtherBytes)?;
+    let has_signed = |key: &PublicKey| matches!(&key.key, Kind::Plain(key) if key.verify_strict(bytes, &signature).is_ok());
+    if keys.iter().any(has_signed) { Ok(()) } else { Err(Wrong::OtherBytes) }
 }
 
 fn encoded(bytes: &[u8]) -> String {
@@ -152,10 +194,13 @@ fn decoded<const N: usize>(text: &str) -> Option<[u8; N]> {
     STANDARD.decode(base64).ok()?.try_into().ok()
 }
 
-/// Returns the signature in the output of a command, as `ed25519:BASE64`. The command may print that, or the base64 alone. `None`
-/// if it is neither.
+/// Returns the signature in the output of a command, as `ed25519:BASE64` or `sshsig:BASE64`. The command may print the former, its
+/// base64 alone, or what `ssh-keygen -Y sign` prints. `None` if it is none of these.
 #[must_use]
 pub fn signature_in(text: &str) -> Option<String> {
+    if let Some(base64) = sshsig::in_armor(text) {
+        return Some(format!("{SSH}:{base64}"));
+    }
     let text = text.trim();
     let signature = text.strip_prefix(PUBLIC).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text);
     let bytes: [u8; 64] = STANDARD.decode(signature).ok()?.try_into().ok()?;
@@ -193,7 +238,21 @@ mod tests {
         assert!(written.starts_with("ed25519:") && written.ends_with(" ann at work"), "{written}");
         let read = PublicKey::try_from(written.clone()).unwrap();
         assert_eq!((read.name(), String::from(read.clone())), ("ann at work", written));
-        for wrong in ["", "ed25519:", "ed25519:AAAA ann", "rsa:AAAA", "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= weak"] {
+        for ssh in ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAgZlSIllw94yj+QNuuY/9xeE0GUyhKo8jSuuR4HMIDR", "rsa"] {
+            let read = PublicKey::try_from(format!("{ssh} ann at work"));
+            assert_eq!(read.map(String::from).ok(), ssh.starts_with("ssh-").then(|| format!("{ssh} ann at work")));
+        }
+        let rsa = PublicKey::try_from("ssh-rsa AAAAB3NzaC1yc2E= ann".to_owned()).unwrap_err();
+        assert!(rsa.contains("keys of the kind `ssh-rsa` are not verified"), "{rsa}");
+        for wrong in [
+            "ssh-ed25519",
+            "ssh-ed25519 AAAA ann",
+            "",
+            "ed25519:",
+            "ed25519:AAAA ann",
+            "rsa:AAAA",
+            "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= weak",
+        ] {
             assert!(PublicKey::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }

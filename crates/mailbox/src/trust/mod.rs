@@ -7,6 +7,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`key`] | the text forms of keys and signatures, and the file of a secret key |
+//! | [`sshsig`] | the keys and signatures of OpenSSH |
 //! | [`signed_bytes`] | the bytes that are signed |
 //! | [`signer`] | makes a signature: with a key's file, or by a command |
 //! | [`withdrawn`] | recognizes a signed answer that its person took back |
@@ -16,6 +17,7 @@ pub mod key;
 pub mod policy;
 pub mod signed_bytes;
 pub mod signer;
+pub mod sshsig;
 pub mod withdrawn;
 
 pub use key::{PublicKey, SecretKey};

@@ -16,7 +16,8 @@ use crate::documents::question::Question;
 use crate::error::Result;
 use crate::text;
 use crate::time;
-use crate::trust::key::PublicKey;
+use crate::trust::key::{self, PublicKey};
+use crate::trust::sshsig::Wrong;
 use crate::trust::{signed_bytes, withdrawn};
 
 /// The conditions that an answer must meet to count.
@@ -78,9 +79,12 @@ impl Policy {
         // A signed answer names its question.
         let is_of_this = question.hash().is_ok_and(|hash| answer.question_hash == Some(hash));
         let bytes = signed_bytes::of_answer(question, answer).ok().filter(|_| is_of_this);
-        match bytes.is_some_and(|bytes| keys.iter().any(|key| key.has_signed(&bytes, signature))) {
-            true => Ok(()),
-            false => Err(WhyRefused("its signature is not that of a key in answers.trusted_keys for this question and this answer".into())),
+        match bytes.map_or(Err(Wrong::OtherBytes), |bytes| key::check(keys, &bytes, signature)) {
+            Ok(()) => Ok(()),
+            Err(Wrong::OtherBytes) => {
+                Err(WhyRefused("its signature is not that of a key in answers.trusted_keys for this question and this answer".into()))
+            }
+            Err(wrong) => Err(WhyRefused(wrong.to_string())),
         }
     }
 

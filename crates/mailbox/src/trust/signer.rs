@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, IoContext, Result};
 use crate::time;
 use crate::trust::key::{self, PublicKey, SecretKey};
+use crate::trust::sshsig::Wrong;
 
 /// How long a command may take. A person may have to touch a token.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -34,7 +35,7 @@ pub enum With {
 }
 
 impl Signer {
-    /// Returns the signature of these bytes, `ed25519:BASE64`. A command may take up to two minutes.
+    /// Returns the signature of these bytes, `ed25519:BASE64` or `sshsig:BASE64`. A command may take up to two minutes.
     ///
     /// # Errors
     /// [`Error::Failed`] if the command fails, takes too long or prints no signature, or if no trusted key made the signature.
@@ -47,8 +48,12 @@ impl Signer {
             }
             With::Command(words) => {
                 let signature = by_command(words, bytes)?;
-                let counts = self.trusted.is_empty() || self.trusted.iter().any(|key| key.has_signed(bytes, &signature));
-                if counts { Ok(signature) } else { Err(untrusted("the key of answers.sign_command")) }
+                match key::check(&self.trusted, bytes, &signature) {
+                    _ if self.trusted.is_empty() => Ok(signature),
+                    Ok(()) => Ok(signature),
+                    Err(Wrong::OtherBytes) => Err(untrusted("the key of answers.sign_command is not one of answers.trusted_keys")),
+                    Err(wrong) => Err(untrusted(&wrong.to_string())),
+                }
             }
         }
     }
@@ -60,7 +65,7 @@ impl Signer {
     pub fn check_key(&self) -> Result<()> {
         match &self.with {
             With::Key(key) if !self.trusted.is_empty() && !self.trusted.iter().any(|trusted| trusted.is_of(key)) => {
-                Err(untrusted("the key in answers.sign_key"))
+                Err(untrusted("the key in answers.sign_key is not one of answers.trusted_keys"))
             }
             With::Key(_) | With::Command(_) => Ok(()),
         }
@@ -94,13 +99,14 @@ fn by_command(words: &[String], bytes: &[u8]) -> Result<String> {
     }
     let mut text = String::new();
     printed.rewind().and_then(|()| printed.take(PRINTED).read_to_string(&mut text)).io("read", "the signature")?;
-    key::signature_in(&text).ok_or_else(|| failed(program, "printed no Ed25519 signature in base64"))
+    key::signature_in(&text).ok_or_else(|| failed(program, "printed neither an Ed25519 signature in base64 nor an SSH signature"))
 }
 
-fn untrusted(key: &str) -> Error {
+fn untrusted(why: &str) -> Error {
     Error::failed(
-        format!("this answer would not count, and was not given: {key} is not one of answers.trusted_keys"),
-        "name its public half in answers.trusted_keys (askbox keygen --public FILE prints it), or sign with a key that stands there",
+        format!("this answer would not count, and was not given: {why}"),
+        "name its public half in answers.trusted_keys (askbox keygen --public FILE prints it; ssh-keygen writes it to a file .pub), or \
+         sign with a key that stands there; an SSH key signs with: ssh-keygen -Y sign -n askbox-answer -f FILE",
     )
 }
 
@@ -123,7 +129,9 @@ mod tests {
     fn a_command_signs_the_bytes_that_it_reads_or_says_why_not() {
         let any = SecretKey::generate().sign(b"?");
         assert_eq!(sh(&format!("test $(wc -c) = 5 && echo {any}")).sign(b"bytes").unwrap(), any);
-        for (script, problem) in [("exit 3", "exit status: 3"), ("echo nothing", "printed no Ed25519 signature"), ("yes", "printed no")] {
+        for (script, problem) in
+            [("exit 3", "exit status: 3"), ("echo nothing", "printed neither an Ed25519 signature"), ("yes", "printed neither")]
+        {
             let script = if script == "yes" { "yes | head -c 100000" } else { script };
             let error = sh(script).sign(b"bytes").unwrap_err();
             assert!(error.to_string().contains(problem), "{error}");
