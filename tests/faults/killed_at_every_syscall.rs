@@ -2,6 +2,7 @@
 //! after the other. The next program that a user would run must find nothing lost, doubled or torn.
 
 use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Outcome, World, files, in_parallel, names, needs, output, strace, until};
@@ -31,12 +32,18 @@ const CALLS: [&str; 20] = [
 ];
 
 /// One place to be killed at: before the `n`th call of this kind.
-struct Point {
-    call: &'static str,
-    n: usize,
+pub(crate) struct Point {
+    pub(crate) call: &'static str,
+    pub(crate) n: usize,
 }
 
 impl Point {
+    /// The words that run a program and kill it at this point.
+    pub(crate) fn killing(&self) -> Vec<String> {
+        let (trace, inject) = (format!("trace={}", self.call), format!("inject={}:signal=KILL:when={}", self.call, self.n));
+        strace(&["-qq", "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"])
+    }
+
     /// True if the call changes something. Calls that open a file are left out: a program that looks for the processes of a run opens more
     /// files on a machine with more processes.
     fn changes(&self) -> bool {
@@ -44,42 +51,74 @@ impl Point {
     }
 }
 
+/// Makes the command of a program in a place. The words stand before the program: those of `strace`.
+pub(crate) type Program<'a> = dyn Fn(&World, &[String]) -> Command + Sync + 'a;
+
 /// Every point of a program that runs in a place made by `setup`. A program that waits for another one looks more often while the machine
 /// is busy. So of several runs, the one with the fewest calls is taken: every run comes to these calls.
-fn points(setup: &dyn Fn() -> World, program: &str, args: &[&str]) -> Vec<Point> {
-    (0..3).map(|_| points_of_one_run(&setup(), program, args)).min_by_key(Vec::len).expect("three runs")
+fn points(setup: &dyn Fn() -> World, program: &Program<'_>) -> Vec<Point> {
+    (0..3).map(|_| points_of_one_run(&setup(), program)).min_by_key(Vec::len).expect("three runs")
 }
 
-fn points_of_one_run(world: &World, program: &str, args: &[&str]) -> Vec<Point> {
+fn points_of_one_run(world: &World, program: &Program<'_>) -> Vec<Point> {
     let trace = world.path("trace");
     let set = format!("trace={}", CALLS.join(","));
     let before = strace(&["-qq", "-e", &set, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
-    let out = output(world.wrapped(&before, program).args(args));
-    assert!(out.status.success(), "{program} {args:?}: {}", out.words());
+    let out = output(&mut program(world, &before));
+    assert!(out.status.success(), "{}", out.words());
     let text = std::fs::read_to_string(&trace).expect("a trace");
     let count = |call: &str| text.lines().filter(|l| l.starts_with(&format!("{call}("))).count();
     CALLS.iter().flat_map(|call| (1..=count(call)).map(|n| Point { call, n })).collect()
 }
 
+/// The points of one run of a program at which it changes something.
+#[cfg(feature = "askbox")]
+pub(crate) fn changes_of(world: &World, program: &str, args: &[&str]) -> Vec<Point> {
+    let command = |world: &World, before: &[String]| {
+        let mut command = world.wrapped(before, program);
+        command.args(args);
+        command
+    };
+    points_of_one_run(world, &command).into_iter().filter(Point::changes).collect()
+}
+
 /// Runs a program that is killed at that point. Whether it was: threads may have it a call more or less.
-fn run_killed(world: &World, point: &Point, program: &str, args: &[&str]) -> (Outcome, bool) {
-    let (trace, inject) = (format!("trace={}", point.call), format!("inject={}:signal=KILL:when={}", point.call, point.n));
-    let before = strace(&["-qq", "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
-    let out = output(world.wrapped(&before, program).args(args));
+fn run_killed(world: &World, point: &Point, program: &Program<'_>) -> (Outcome, bool) {
+    let out = output(&mut program(world, &point.killing()));
     let killed = out.status.signal() == Some(9);
-    assert!(killed || out.status.success(), "{program} neither died nor succeeded at {} {}: {}", point.call, point.n, out.words());
+    assert!(killed || out.status.success(), "it neither died nor succeeded at {} {}: {}", point.call, point.n, out.words());
     (out, killed)
 }
 
 /// Kills a program at each of its points in a fresh place; `after` looks at what is left.
-fn at_every_point(setup: &(dyn Fn() -> World + Sync), program: &str, args: &[&str], after: impl Fn(&World, &str, &Outcome) + Sync) {
-    let points = points(setup, program, args);
+pub(crate) fn at_every_point(
+    setup: &(dyn Fn() -> World + Sync),
+    program: &str,
+    args: &[&str],
+    after: impl Fn(&World, &str, &Outcome) + Sync,
+) {
+    let command = |world: &World, before: &[String]| {
+        let mut command = world.wrapped(before, program);
+        command.args(args);
+        command
+    };
+    at_every_point_of(setup, program, &command, after);
+}
+
+/// The same for a program that needs more than arguments. `name` is its name in messages.
+pub(crate) fn at_every_point_of(
+    setup: &(dyn Fn() -> World + Sync),
+    name: &str,
+    program: &Program<'_>,
+    after: impl Fn(&World, &str, &Outcome) + Sync,
+) {
+    let points = points(setup, program);
     let (changes, opens) = (AtomicUsize::new(0), AtomicUsize::new(0));
     in_parallel(12, &points, |point| {
         let world = setup();
-        let (out, killed) = run_killed(&world, point, program, args);
+        let (out, killed) = run_killed(&world, point, program);
         if point.changes() { &changes } else { &opens }.fetch_add(usize::from(killed), Ordering::Relaxed);
-        let when = format!("{program} killed before {} number {}", point.call, point.n);
+        let when = format!("{name} killed before {} number {}", point.call, point.n);
         world.assert_whole(&when);
         after(&world, &when, &out);
         world.assert_whole(&when);
@@ -88,7 +127,7 @@ fn at_every_point(setup: &(dyn Fn() -> World + Sync), program: &str, args: &[&st
     let (changes, opens) = (changes.into_inner(), opens.into_inner());
     let all_changes = points.iter().filter(|point| point.changes()).count();
     let reached =
-        format!("{program}: killed at {changes} of {all_changes} changes, and at {opens} of {} opened files", points.len() - all_changes);
+        format!("{name}: killed at {changes} of {all_changes} changes, and at {opens} of {} opened files", points.len() - all_changes);
     eprintln!("{reached}");
     assert!(changes * 10 >= all_changes * 9 && opens * 2 >= points.len() - all_changes, "{reached}");
 }
@@ -99,7 +138,7 @@ fn printed(out: &Outcome, words: &str) -> bool {
 
 /// The round was delivered, once: by one run, to a model that saw the answer once.
 #[track_caller]
-fn assert_delivered_once(world: &World, when: &str) {
+pub(crate) fn assert_delivered_once(world: &World, when: &str) {
     let closed = world.only("closed", "docs.").unwrap_or_else(|| panic!("{when}: the round is not closed"));
     assert_eq!(world.json(closed)["closed"]["state"], "delivered", "{when}");
     for folder in ["pending", "answered", "running", "parked", "quarantine"] {

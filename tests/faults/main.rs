@@ -14,8 +14,12 @@ mod full_disk;
 mod held_stripe;
 mod hostile_words;
 mod killed_at_every_syscall;
+#[cfg(feature = "askbox")]
+mod killed_calls;
 #[cfg(feature = "mcp")]
 mod killed_mcp;
+#[cfg(feature = "askbox")]
+mod killed_setup;
 mod power_cut;
 mod refusal_killed;
 mod shortages;
