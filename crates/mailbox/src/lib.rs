@@ -106,6 +106,7 @@ pub mod error;
 pub mod family;
 #[doc(hidden)]
 pub mod id;
+mod invisible;
 #[doc(hidden)]
 pub mod layout;
 #[doc(hidden)]

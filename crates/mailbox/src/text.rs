@@ -1,5 +1,7 @@
 //! Makes untrusted text safe for a terminal, a shell, or a single line.
 
+use crate::invisible::is_invisible;
+
 /// True if a character may control a terminal or reorder the shown text: C0 and C1 controls except newline and tab, DEL,
 /// bidirectional marks and overrides, zero-width and tag characters.
 fn is_hazardous(c: char) -> bool {
@@ -7,7 +9,7 @@ fn is_hazardous(c: char) -> bool {
         '\n' | '\t' => false,
         '\u{200B}'..='\u{200F}'
         | '\u{202A}'..='\u{202E}'
-        | '\u{2060}'..='\u{2069}'
+        | '\u{2060}'..='\u{206F}'
         | '\u{061C}'
         | '\u{FEFF}'
         | '\u{FFF9}'..='\u{FFFB}'
@@ -37,19 +39,24 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if ends_a_line(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
 }
 
-/// Returns the text with every character as `\u{…}` that a person could mistake or overlook: hazardous characters, tabs, and all
-/// white space and format characters except the plain space and the newline. For texts that a person must see exactly as they are.
+/// Returns the text with every character as `\u{…}` that a person could mistake or overlook: see [`is_invisible`]. For texts that a
+/// person must see exactly as they are. A backslash in front of `u{` becomes `\u{5c}`, so no text looks like an escape that is none.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    let is_invisible = |c: char| {
-        is_hazardous(c)
-            || (c.is_whitespace() && !matches!(c, ' ' | '\n'))
-            || matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}')
-            || matches!(c, '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
-    };
+    written_out(text, true)
+}
+
+/// Returns a text of [`visible`] as it is. If it is not one, its invisible characters are written out.
+#[must_use]
+pub fn still_visible(text: &str) -> String {
+    written_out(text, false)
+}
+
+fn written_out(text: &str, is_raw: bool) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    for (at, c) in text.char_indices() {
+        let looks_escaped = is_raw && text[at..].starts_with("\\u{");
+        if looks_escaped || is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out
 }
@@ -176,7 +183,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_written_out() {
+        assert_eq!(visible("\u{1bca0}\u{fff0}e\u{e0080}a\u{338}"), "\\u{1bca0}\\u{fff0}e\\u{e0080}a\\u{338}");
         assert_eq!(visible("rm\u{202e}x \ta\r\nb\u{a0}ü\u{200b}"), "rm\\u{202e}x \\u{9}a\\u{d}\nb\\u{a0}ü\\u{200b}");
+    }
+
+    #[test]
+    fn a_text_that_looks_escaped_is_told_from_an_escape() {
+        assert_eq!(visible(r"\u{202e}"), r"\u{5c}u{202e}");
+        assert_eq!(visible(r"\\u{5c}u{202e} C:\users \u00e9"), r"\\u{5c}u{5c}u{202e} C:\users \u00e9");
+        let texts = ["\u{202e}", r"\u{202e}", r"\\u{202e}", r"\u{5c}u{202e}", r"\\u{5c}u{202e}", "\\\u{202e}"];
+        for (n, text) in texts.iter().enumerate() {
+            assert!(texts[..n].iter().all(|other| visible(other) != visible(text)), "{text}");
+            assert_eq!(still_visible(&visible(text)), visible(text));
+        }
+        assert_eq!(still_visible("rm\u{202e}"), r"rm\u{202e}");
     }
 
     #[test]

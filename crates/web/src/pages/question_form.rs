@@ -116,8 +116,8 @@ impl QuestionForm {
     /// The question of a round, with the values of a form. `mailbox` is `None` for a question of another machine.
     pub fn new(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled, only_signed: bool) -> Result<Self> {
         let question = &round.document.typed;
-        // A tool call is shown with its invisible characters made visible.
-        let show = |words: &str| if question.asked.approval.is_some() { text::visible(words) } else { text::printable(words) };
+        // The question of a tool call has its invisible characters written out already, unless another program made it.
+        let show = |words: &str| if question.asked.approval.is_some() { text::still_visible(words) } else { text::printable(words) };
         let (title, rest) = head(question);
         let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
         let expiry = question.asked.expires_at.map(|at| {
