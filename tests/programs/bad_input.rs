@@ -25,6 +25,33 @@ fn an_id_that_could_leave_the_mailbox_is_always_refused() {
 }
 
 #[test]
+fn a_byte_order_mark_of_an_editor_is_skipped_everywhere() {
+    let world = World::new();
+    let put = |name: &str, text: &str| std::fs::write(world.path(name), format!("\u{feff}{text}")).unwrap();
+    put("q.json", r#"{"question": "Which?", "options": ["a", "b"]}"#);
+    put("all.json", r#"[{"question": "One?", "workflow_id": "one"}, {"question": "Two?", "workflow_id": "two"}]"#);
+    put("c.json", r#"{"workflow_id": "with", "current_step": "here"}"#);
+    put("a.json", r#""a""#);
+    put("r.json", r#"{"answers": {"Which?": "b"}}"#);
+    put("words.txt", "because");
+    world.sh("ask-post -w file --file q.json && ask-post -w stdin --file - < q.json && ask-post --batch --file all.json");
+    world.sh("checkpoint save with < c.json && checkpoint save with --file c.json");
+    assert_eq!(world.sh("checkpoint get with current_step"), "here");
+    world.sh("rm -r m/checkpoints/with.json && ask-post How? -w with -c $PWD/c.json && ask-answer with yes");
+    world.sh("ask-answer file --file a.json && ask-answer stdin --file - < r.json && ask-answer one - < words.txt");
+    for (id, value) in [("file", "a"), ("stdin", "b"), ("one", "because")] {
+        assert_eq!(world.json(format!("m/answered/{id}.json"))["answer"]["value"], value);
+    }
+    // Files made by hand.
+    put("m/pending/hand.json", r#"{"question": "By hand?", "workflow_id": "hand"}"#);
+    assert!(world.sh("ask-answer list").contains("By hand?"));
+    world.sh("ask-answer hand yes && relaunch prompt hand");
+    put("m/answered/done.json", r#"{"question": "Done?", "workflow_id": "done", "answer": {"value": "yes"}}"#);
+    assert!(world.sh("relaunch prompt done").contains("yes"));
+    assert!(world.sh("ls m/quarantine m/parked").lines().all(|line| line.ends_with(':') || line.is_empty()));
+}
+
+#[test]
 fn links_are_not_followed() {
     let mut world = World::new();
     world.sh("ask-post How? -w real && mv m/pending/real.json elsewhere.json && echo '{}' > checkpoint.json");

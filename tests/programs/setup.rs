@@ -149,6 +149,26 @@ fn a_persons_files_are_added_to_and_restored_to_the_byte() {
 }
 
 #[test]
+fn a_byte_order_mark_stays_in_a_persons_settings() {
+    let world = lived_in();
+    for (name, text) in [("settings.json", SETTINGS), ("CLAUDE.md", "# Mine\n")] {
+        fs::write(world.home().join(".claude").join(name), format!("\u{feff}{text}")).expect("a file");
+    }
+    let before = tree(&world);
+    let said = world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]);
+    assert!(!said.contains("Left as it is"), "{said}");
+    let settings = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
+    assert!(settings.starts_with("\u{feff}{") && settings.contains("Bash(ask-post:*)"), "{settings}");
+    assert!(world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]).contains("Nothing is to do"));
+    fs::write(world.home().join(".claude/settings.json"), settings.replace("opus", "haiku")).expect("settings");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    let after = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
+    assert_eq!(after, format!("\u{feff}{}", SETTINGS.replace("opus", "haiku")));
+    fs::write(world.home().join(".claude/settings.json"), format!("\u{feff}{SETTINGS}")).expect("settings");
+    assert_eq!(tree(&world), before);
+}
+
+#[test]
 fn only_our_part_of_a_file_changed_since_is_taken_out() {
     let world = lived_in();
     world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md,config,plugin"]);

@@ -36,7 +36,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded> {
 }
 
 fn read(bytes: &[u8]) -> Result<(Config, Vec<String>)> {
-    let toml = std::str::from_utf8(bytes).map_err(|_| Error::invalid("file", "not valid UTF-8", "save it as UTF-8"))?;
+    let toml = std::str::from_utf8(text::without_bom(bytes)).map_err(|_| Error::invalid("file", "not valid UTF-8", "save it as UTF-8"))?;
     let table = DeTable::parse(toml).map_err(|e| {
         let at = e.span().map_or("file".into(), |span| place(toml, span.start));
         Error::invalid(at, text::excerpt(e.message(), SHOWN_PROBLEM), FORMS)
@@ -215,6 +215,13 @@ mod tests {
 
     fn read(text: &str) -> Result<Loaded> {
         parse(text.as_bytes(), Path::new("config.toml"))
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_front_changes_nothing() {
+        assert_eq!(read("\u{feff}[relaunch]\nattempts = 2\n").unwrap().set, ["relaunch.attempts"]);
+        let error = read("\u{feff}runner = 3\n").unwrap_err();
+        assert!(error.to_string().contains("(line 1, column 10)"), "{error}");
     }
 
     #[test]

@@ -106,6 +106,12 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
+/// Returns a text without the byte order mark of UTF-8, which editors on Windows write in front of it.
+#[must_use]
+pub fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes)
+}
+
 /// Returns the bytes as lowercase hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {

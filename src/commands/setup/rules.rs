@@ -14,13 +14,18 @@ pub(super) struct Insertion {
 
 type Object<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
 
+/// The text without the byte order mark of an editor. Claude Code reads a file with one, and the file keeps it.
+fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text)
+}
+
 /// The fields of an object as they are written in the text, or `None` if it is not an object.
 fn object(text: &str) -> Option<Object<'_>> {
     #[derive(serde::Deserialize)]
     struct Fields<'a>(#[serde(borrow)] HashMap<Key<'a>, &'a RawValue>);
     #[derive(serde::Deserialize, PartialEq, Eq, Hash)]
     struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-    let Fields(fields) = serde_json::from_str(text).ok()?;
+    let Fields(fields) = serde_json::from_str(unmarked(text)).ok()?;
     Some(fields.into_iter().map(|(key, value)| (key.0, value)).collect())
 }
 
@@ -75,7 +80,7 @@ pub(super) fn insertion(text: &str, rules: &[&str]) -> Insertion {
     }
     let (owner, is_top) = match field(text, "permissions") {
         Some(permissions) => (permissions, false),
-        None => match serde_json::from_str::<&RawValue>(text) {
+        None => match serde_json::from_str::<&RawValue>(unmarked(text)) {
             Ok(top) => (top, true),
             Err(_) => return Insertion { at: text.len(), text: String::new() },
         },
@@ -178,19 +183,24 @@ mod tests {
             "{\n\t\"permissions\": {},\n\t\"b\": [1, 2]\n}",
             "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  }\n}\n",
             "{\"permissions\": {\"allow\": []}}",
+            "\u{feff}{\r\n  \"model\": \"opus\"\r\n}\r\n",
+            "\u{feff}{\"permissions\": {\"allow\": [\"Read\"]}}",
             "{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Read\"\r\n    ]\r\n  }\r\n}\r\n",
             "{\"a\": \"\u{e9}\\u00e9}{\", \"permissions\": {\"allow\": [\"Read\", \"Edit\"], \"x\": 1.0e5}, \"c\": null}",
         ] {
             let after = put_in(before);
-            let mut value: serde_json::Value = serde_json::from_str(&after).unwrap_or_else(|e| panic!("{e}: {after}"));
+            let mut value: serde_json::Value = serde_json::from_str(unmarked(&after)).unwrap_or_else(|e| panic!("{e}: {after}"));
             assert_eq!(missing(&after, &RULES), Ok(vec![]), "{after}");
             let rules = RULES.map(str::to_owned);
             let bare = without(&after, &rules).unwrap();
-            assert!(serde_json::from_str::<serde_json::Value>(&bare).is_ok() && missing(&bare, &RULES).unwrap().len() == 2, "{bare}");
+            assert!(
+                serde_json::from_str::<serde_json::Value>(unmarked(&bare)).is_ok() && missing(&bare, &RULES).unwrap().len() == 2,
+                "{bare}"
+            );
             // Apart from the rules, the value is the same.
             let allow = value["permissions"]["allow"].as_array_mut().unwrap();
             allow.truncate(allow.len() - 2);
-            let mut old: serde_json::Value = serde_json::from_str(before).unwrap();
+            let mut old: serde_json::Value = serde_json::from_str(unmarked(before)).unwrap();
             if old["permissions"]["allow"].is_null() {
                 old["permissions"]["allow"] = serde_json::json!([]);
             }

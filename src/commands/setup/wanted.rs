@@ -11,6 +11,7 @@ use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
 use askbox_config as config;
 use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::text::without_bom;
 
 /// The rules for asking and looking. None of them allows answering, because agents that askbox launches read the same settings, and they
 /// ask. The plugin lets a person's session answer.
@@ -121,7 +122,8 @@ pub(super) fn plugin(record: &Record) -> Result<Vec<Wanted>> {
 /// True if the plugin was installed from a marketplace.
 fn is_installed(claude: &Path) -> bool {
     let installed = askbox_mailbox::disk::read(&claude.join("plugins/installed_plugins.json"), change::LONGEST);
-    let installed: serde_json::Value = installed.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let installed: serde_json::Value =
+        installed.ok().and_then(|bytes| serde_json::from_slice(without_bom(&bytes)).ok()).unwrap_or_default();
     installed["plugins"].as_object().is_some_and(|plugins| plugins.keys().any(|name| name.starts_with("askbox@")))
 }
 
@@ -131,7 +133,7 @@ pub(super) fn section() -> Result<Wanted> {
     Ok(text_of(&path).map(|(path, before)| {
         let text = before.clone().unwrap_or_default();
         let heading = claude_md::SECTION.lines().next().unwrap_or_default();
-        if text.lines().any(|line| line == heading) {
+        if text.lines().any(|line| line.trim_start_matches('\u{FEFF}') == heading) {
             return None;
         }
         let space = if text.is_empty() {

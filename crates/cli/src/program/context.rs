@@ -96,5 +96,5 @@ pub fn has_peers() -> bool {
     use askbox_config as config;
     let text = config::location().and_then(|path| askbox_mailbox::disk::read(&path, config::MAX_CONFIG).ok());
     let is_section = |line: &str| line.trim_start().trim_start_matches(['[', ' ', '"']).starts_with("peers");
-    text.is_some_and(|text| String::from_utf8_lossy(&text).lines().any(is_section))
+    text.is_some_and(|text| String::from_utf8_lossy(askbox_mailbox::text::without_bom(&text)).lines().any(is_section))
 }

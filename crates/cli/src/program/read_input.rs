@@ -16,9 +16,11 @@ use rustix::io::Errno;
 
 use crate::program::readable;
 use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::text::without_bom;
 use askbox_mailbox::time;
 
-/// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into.
+/// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into. A byte order
+/// mark in front is left out.
 ///
 /// # Errors
 /// [`Error::Invalid`] if it is longer than `limit` bytes, is not a regular file or a pipe with a writer, or is a file that the agent above
@@ -34,6 +36,9 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if bytes.len() as u64 > limit {
         let fix = "shorten it, or save the bulk in a file and give its path";
         return Err(in_input(path, Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix)));
+    }
+    if without_bom(&bytes).len() < bytes.len() {
+        return Ok(without_bom(&bytes).to_vec());
     }
     Ok(bytes)
 }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::id::WorkflowId;
 use crate::layout::{Folder, Mailbox};
 use crate::read_question::modified;
+use crate::text::without_bom;
 
 /// The field that proves that a checkpoint belongs to a workflow.
 const PROOF: &str = "workflow_id";
@@ -72,7 +73,7 @@ pub(super) fn parse_proven(bytes: &[u8], workflow: &WorkflowId) -> Result<Checkp
         },
         // These errors quote no content of another file. The first kind names the place where the JSON breaks off. The second kind
         // names a field of this workflow's own checkpoint.
-        Err(e) if serde_json::from_slice::<IgnoredAny>(bytes).is_err() || says(bytes, workflow) => Err(e),
+        Err(e) if serde_json::from_slice::<IgnoredAny>(without_bom(bytes)).is_err() || says(bytes, workflow) => Err(e),
         Err(_) => Err(not_proven()),
     }
 }

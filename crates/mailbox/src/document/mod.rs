@@ -2,7 +2,7 @@
 //!
 //! An unknown field survives every rewrite byte for byte: its name, its value, and its place among the other fields. The bytes of a
 //! document may come from anybody. So these are errors: bytes that are not UTF-8, a field that appears twice, nesting deeper than
-//! [`MAX_DEPTH`], and anything but an object. An error names the field by its path (`questions[2].type`) and says how to mend it.
+//! [`MAX_DEPTH`], and anything but an object. A byte order mark in front is skipped. An error names the field by its path (`questions[2].type`) and says how to mend it.
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -229,7 +229,7 @@ impl<'de> Deserialize<'de> for Fields {
 #[must_use]
 pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     // Without this check, serde would also accept an array with the struct's fields in their order.
-    let text = std::str::from_utf8(bytes).ok()?;
+    let text = std::str::from_utf8(text::without_bom(bytes)).ok()?;
     text.trim_ascii_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 
@@ -259,12 +259,12 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
     serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))
 }
 
-/// Returns the bytes as text.
+/// Returns the bytes as text, without a byte order mark.
 ///
 /// # Errors
 /// [`Error::Invalid`] if they are not UTF-8.
 pub fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes)
+    std::str::from_utf8(text::without_bom(bytes))
         .map_err(|e| Error::invalid("file", format!("is not valid UTF-8 (byte {})", e.valid_up_to()), "save it as UTF-8"))
 }
 

@@ -41,6 +41,14 @@ fn a_list_of_the_fields_is_no_document_and_no_line() {
 }
 
 #[test]
+fn a_byte_order_mark_is_skipped_and_not_written_again() {
+    let document = parse("\u{feff}{\"name\": \"a\"}").unwrap();
+    assert_eq!(document.to_bytes(), parse(r#"{"name": "a"}"#).unwrap().to_bytes());
+    assert!(json::<Sample>("\u{feff}{\"name\":\"a\",\"count\":1}".as_bytes()).is_some());
+    assert!(parse("\u{feff}\u{feff}{}").is_err(), "one mark is the mark of an editor");
+}
+
+#[test]
 fn unknown_fields_survive_a_rewrite_to_the_digit() {
     let mut document =
         parse(r#"{"x": 1.10000000000000000000000001, "name": "a", "y": {"b": 12345678901234567890123456, "a": [1 , 2]}}"#).unwrap();

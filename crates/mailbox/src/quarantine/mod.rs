@@ -16,6 +16,7 @@ use crate::documents::question::MAX_QUESTION;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
+use crate::text::without_bom;
 use crate::time::{self, Time};
 
 pub mod quarantined_round;
@@ -153,8 +154,8 @@ fn other_content(path: &Path, name: &str) -> Option<String> {
     if bytes.iter().all(|b| *b == 0) {
         return Some("the file holds only zeros, as after a power cut".into());
     }
-    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(&bytes) else {
-        let begins = bytes.trim_ascii_start().starts_with(b"{") && !bytes.trim_ascii_end().ends_with(b"}");
+    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(without_bom(&bytes)) else {
+        let begins = without_bom(&bytes).trim_ascii_start().starts_with(b"{") && !bytes.trim_ascii_end().ends_with(b"}");
         return begins.then(|| "the file is torn: it ends within its JSON object".into());
     };
     let (kind, _) = KINDS.iter().find(|(_, names)| names.iter().all(|name| fields.contains_key(*name)))?;

@@ -241,7 +241,7 @@ fn secret(key: &str, file: &Path) -> Result<Option<String>> {
         let hint = format!("{key} in the section of the target names that file: correct it, or write the file");
         Error::failed(format!("the secret in {} cannot be read: {e}", file.display()), hint)
     })?;
-    let text = text.trim().to_owned();
+    let text = text.trim_start_matches('\u{FEFF}').trim().to_owned();
     if text.is_empty() || text.contains(char::is_control) {
         return Err(Error::invalid("file", "holds no secret", "write the secret into it, on one line").in_file(file));
     }
