@@ -130,7 +130,7 @@ fn an_agents_command_reads_no_file_outside_of_its_folder() {
             "cd sub && checkpoint save w --file <(cat ../own.json)",
             "ask-post -w w --supersede --file own.json",
         ] {
-            let out = below(agent, &command);
+            let out = below(agent, command);
             assert!(out.status.success(), "{command}: {}", out.words());
         }
         world.sh("rm -rf m");

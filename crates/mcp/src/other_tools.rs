@@ -13,7 +13,6 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision};
 use askbox_mailbox::transitions::settle;
-
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round, text, time};
 use askbox_run::attempt::record::RunState;
 use askbox_run::on_demand;

@@ -100,7 +100,7 @@ impl Rule<'_> {
                         // The next word is the option's value, or the rule's word.
                         let takes_value = programs::takes_value(option);
                         let is_value = |next: &&String| **next != *word && !next.starts_with('-') && (takes_value || !is_open(next));
-                        let _ = given.next_if(|next| is_value(&next));
+                        let _ = given.next_if(is_value);
                     }
                     Some(_) => return false,
                     None => return appends && n > 0,
