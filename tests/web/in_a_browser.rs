@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::browsers;
 use crate::pictures::working_day;
-use crate::support::{Running, World, kill, needs, program, until};
+use crate::support::{Running, World, approval_question, kill, needs, program, until};
 
 /// A world whose agent ends with the words `did docs`, a watcher at work, and a question.
 fn world_with_question() -> World {
@@ -55,6 +55,40 @@ fn everything_works_with_scripting_off() {
     let given = json!({"base": page.browser().origin(), "link": world.link_to_page(None), "size": "phone", "scripting": false});
     browsers::run(&world, "answer.js", &given);
     assert_eq!(world.closed("docs", "delivered", 1)[0]["answer"]["by"], "ann's phone");
+}
+
+#[test]
+fn all_of_a_question_stands_above_its_button() {
+    needs!("chromium", "node");
+    let world = World::new();
+    world.make_mailbox();
+    let lines = |word: &str| (0..60).map(|n| format!("{word} {n}\n")).collect::<String>();
+    let call = format!("Allow this call of Bash?\n{}last line of the call", lines("echo"));
+    let mut call = approval_question("call", &call);
+    call["question_id"] = "01a213c1-76f0-7272-8998-8d6c8bc01663".into();
+    std::fs::write(world.mailbox().join("pending/call.json"), call.to_string()).unwrap();
+    let long = json!({
+        "question": format!("Which?\n{}last line of the question", lines("Line")),
+        "context": format!("```\n{}last line of the context\n```", lines("code")),
+        "options": [
+            {"label": "a", "description": format!("{}last line of an option", lines("About")), "preview": format!("{}last line of a preview", lines("See"))},
+            {"label": "b"},
+        ],
+    });
+    std::fs::write(world.path("long.json"), long.to_string()).unwrap();
+    world.ok("ask-post", &["-w", "long", "--file", &world.path("long.json").to_string_lossy()]);
+    let page = world.serve_page();
+    let at = |id: &str| format!("/q/{id}/{}", world.round(id));
+    let links = [(); 4].map(|()| world.link_to_page(None));
+    let given = json!({
+        "base": page.browser().origin(), "links": links,
+        "questions": [
+            {"place": at("call"), "button": "Allow", "texts": ["last line of the call"]},
+            {"place": at("long"), "button": "Send the answer",
+             "texts": ["last line of the question", "last line of the context", "last line of an option", "last line of a preview"]},
+        ],
+    });
+    browsers::run(&world, "whole.js", &given);
 }
 
 #[test]
