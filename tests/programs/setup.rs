@@ -33,7 +33,8 @@ fn told(world: &World) -> String {
 /// Every file and folder of the home: names, modes, contents.
 fn tree(world: &World) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
     let names = world.sh(&format!("cd '{}' && find . -printf '%p %m %y %l\\n' | sort", world.home().display()));
-    (names, files(world.home()))
+    let in_home = |(path, content): (PathBuf, Vec<u8>)| (path.strip_prefix(world.home()).map(PathBuf::from).unwrap_or(path), content);
+    (names, files(world.home()).into_iter().map(in_home).collect())
 }
 
 const SETTINGS: &str = "{\n\t\"z\": [1, 2.50],\n\t\"model\": \"opus\",\n\t\"permissions\": { \"deny\": [\"Read(./.env)\"], \"allow\": [ \"Read\" ] },\n\t\"unknown\": null\n}\n";
@@ -306,27 +307,85 @@ fn a_link_to_a_settings_file_stays_a_link() {
     assert_eq!(tree(&world), before);
 }
 
+/// Kills a command at each call of a kind, each time in a new home, until one call is its last. `after` sees the home, and which call it was.
+fn killed_at_each(call: &str, step: usize, home: impl Fn() -> World, args: &[&str], after: impl Fn(&World, &str)) {
+    for n in (1..).step_by(step) {
+        let world = home();
+        let inject = format!("inject={call}:signal=KILL:when={n}");
+        let strace = strace(&["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
+        let killed = crate::support::output(world.wrapped(&strace, "askbox").args(args));
+        after(&world, &format!("{args:?}, {call} {n}: {killed:?}"));
+        if killed.status.success() {
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_killed_setup_is_completed_or_taken_back_as_a_whole() {
     needs!("strace");
     for call in ["linkat,renameat2,renameat,rename,link", "mkdirat,mkdir", "fsync,fdatasync"] {
-        for n in (1..).step_by(5) {
-            let world = lived_in();
-            let before = tree(&world);
-            let inject = format!("inject={call}:signal=KILL:when={n}");
-            let args = strace(&["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
-            let killed = crate::support::output(world.wrapped(&args, "askbox").args(["setup", "--yes"]));
-            if n % 2 == 0 {
-                world.ok("askbox", &["setup", "--yes"]);
-                assert_eq!(world.ok("askbox", &["setup", "--yes"]), "Nothing is to do.\n", "{call} {n}");
-            }
-            world.ok("askbox", &["setup", "--remove", "--yes"]);
-            let after = tree(&world);
-            assert_eq!(after.0, before.0, "{call} {n}: {killed:?}");
-            assert_eq!(after.1, before.1, "{call} {n}");
-            if killed.status.success() {
-                break;
-            }
+        for (completes, step) in [(true, 8), (false, 5)] {
+            let before = tree(&lived_in());
+            killed_at_each(call, step, lived_in, &["setup", "--yes"], |world, when| {
+                if completes {
+                    world.ok("askbox", &["setup", "--yes"]);
+                    assert_eq!(world.ok("askbox", &["setup", "--yes"]), "Nothing is to do.\n", "{when}");
+                }
+                world.ok("askbox", &["setup", "--remove", "--yes"]);
+                assert_eq!(tree(world), before, "{when}");
+            });
         }
     }
+}
+
+#[test]
+fn an_empty_home_is_empty_again_wherever_setup_was_killed() {
+    needs!("strace");
+    let before = tree(&home());
+    let set_up = || {
+        let world = home();
+        world.ok("askbox", &["setup", "--yes", "--only", "config"]);
+        world
+    };
+    let empty_again = |world: &World, when: &str| {
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(tree(world), before, "{when}");
+    };
+    for call in ["mkdirat,mkdir", "linkat,renameat2,renameat,rename,link", "unlinkat,unlink,rmdir", "openat"] {
+        let step = if call == "openat" { 7 } else { 1 };
+        killed_at_each(call, step, home, &["setup", "--yes", "--only", "config"], empty_again);
+        killed_at_each(call, step, set_up, &["setup", "--remove", "--yes"], empty_again);
+    }
+}
+
+#[test]
+fn no_empty_list_stays_behind_in_a_changed_file() {
+    for (mine, edited) in [
+        ("{\"model\": \"opus\"}\n", "{\"model\": \"haiku\"}\n"),
+        (
+            "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  },\n  \"model\": \"opus\"\n}\n",
+            "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  },\n  \"model\": \"haiku\"\n}\n",
+        ),
+        // The empty list is the person's.
+        ("{\"permissions\": {\"allow\": []}, \"model\": \"opus\"}", "{\"permissions\": {\"allow\": []}, \"model\": \"haiku\"}"),
+    ] {
+        let world = home();
+        let settings = world.home().join(".claude/settings.json");
+        fs::create_dir_all(world.home().join(".claude")).expect("a folder");
+        fs::write(&settings, mine).expect("settings");
+        world.ok("askbox", &["setup", "--yes", "--only", "permissions"]);
+        let changed = fs::read_to_string(&settings).expect("settings").replace("opus", "haiku");
+        fs::write(&settings, changed).expect("settings");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(fs::read_to_string(&settings).expect("settings"), edited);
+    }
+    // A file that setup created, and that somebody's editor wrote in another form since.
+    let world = home();
+    let before = tree(&world);
+    world.ok("askbox", &["setup", "--yes", "--only", "permissions"]);
+    let settings = world.home().join(".claude/settings.json");
+    fs::write(&settings, fs::read_to_string(&settings).expect("settings").replace("\n", "")).expect("settings");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    assert_eq!(tree(&world), before);
 }

@@ -61,6 +61,11 @@ pub(super) fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
+/// The error for a file that another program changed after it was read. The file is as that program left it.
+pub(super) fn changed_meanwhile(path: &Path) -> Error {
+    Error::conflict(format!("{} was changed while this command ran", path.display()), "repeat the command; what it has done stays done")
+}
+
 impl Change {
     /// A file that gets this content as a whole.
     pub(super) fn whole(part: Part, path: PathBuf, before: Option<Vec<u8>>, after: &str, what: impl Into<String>) -> Self {
@@ -96,17 +101,12 @@ impl Change {
         record.files.push(written);
         record.keep()?;
         disk::create_folder(self.path.parent().unwrap_or(Path::new("/")))?;
-        let changed = || {
-            Error::conflict(
-                format!("{} was changed while this command ran", self.path.display()),
-                "repeat the command; what it has done stays done",
-            )
-        };
+        let changed = || changed_meanwhile(&self.path);
         match &self.before {
             None if disk::create(&self.path, &self.after)? == Placed::NameExists => Err(changed()),
             None => Ok(()),
-            Some(before) if disk::read(&self.path, LONGEST)? != *before => Err(changed()),
-            Some(_) => disk::replace(&self.path, &self.after),
+            Some(before) if disk::replace_if(&self.path, before, &self.after)? => Ok(()),
+            Some(_) => Err(changed()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The record of everything that setups wrote, in `setup.json` in the state folder, so that it can be taken back. An entry is recorded
 //! before its file is written, so a setup that was interrupted can be completed and taken back like any other.
+//!
+//! The record's own folders may be new as well. While they are made or removed, the record lies aside, in the nearest folder that is
+//! not ours. So the folders that a killed setup made are always on record.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +13,8 @@ use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::{disk, document, layout};
 
+/// The name of the record while it lies aside.
+const ASIDE: &str = ".askbox-setup.json";
 /// The maximum size of the record, in bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -64,7 +69,7 @@ impl Record {
             program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |base| Ok(base.into()))?;
         let path = std::path::absolute(base.join("askbox/setup.json")).io("find", base)?;
         let bytes = match disk::read(&path, LONGEST) {
-            Err(e) if e.is_missing_file() => return Ok(Self { folders: left_over(&path), path, ..Self::default() }),
+            Err(e) if e.is_missing_file() => return Ok(Self { path: path.clone(), ..laid_aside(&path) }),
             bytes => bytes?,
         };
         let record: Self = serde_json::from_slice(&bytes).map_err(|e| {
@@ -93,8 +98,13 @@ impl Record {
     pub(super) fn keep(&mut self) -> Result<()> {
         let path = self.path.clone();
         self.note_folders_above(&path);
-        disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;
-        disk::replace(&path, &document::to_json(self)?)
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        if !folder.is_dir() {
+            self.lay_aside()?;
+            disk::create_folder(folder)?;
+        }
+        disk::replace(&path, &document::to_json(self)?)?;
+        self.remove_aside()
     }
 
     /// Removes the record, and the folders that a setup created and that are empty now. Does nothing if anything is still recorded.
@@ -102,21 +112,41 @@ impl Record {
         if !self.files.is_empty() || self.is_service_enabled {
             return Ok(());
         }
+        if self.folders.iter().any(|folder| self.path.starts_with(folder)) {
+            self.lay_aside()?;
+        }
         disk::remove(&self.path)?;
         for folder in self.folders.iter().rev() {
             remove_temporary(folder)?;
             disk::remove_folder_if_empty(folder);
         }
-        Ok(())
+        self.remove_aside()
+    }
+
+    /// Writes the record into the nearest folder above its place that exists and that no setup created. The file has no temporary name
+    /// while it is written: a torn one says that nothing has happened yet.
+    fn lay_aside(&self) -> Result<()> {
+        let is_not_ours = |folder: &&Path| folder.is_dir() && !self.folders.iter().any(|ours| ours == folder);
+        let Some(folder) = self.path.ancestors().skip(1).find(is_not_ours) else { return Ok(()) };
+        let aside = folder.join(ASIDE);
+        disk::untouch(&aside)?;
+        disk::append(&aside, &[document::to_json(self)?, b"\n".to_vec()].concat()).map(drop)
+    }
+
+    fn remove_aside(&self) -> Result<()> {
+        places_aside(&self.path).try_for_each(|aside| if disk::exists(&aside) { disk::untouch(&aside) } else { Ok(()) })
     }
 }
 
-/// The folder of the record, if it contains only temporary files: a first setup was then killed before it wrote the record.
-fn left_over(record: &Path) -> Vec<PathBuf> {
-    let Some(folder) = record.parent() else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let is_empty = entries.flatten().all(|entry| entry.file_name().to_str().is_some_and(disk::is_temporary_name));
-    if is_empty { vec![folder.to_path_buf()] } else { Vec::new() }
+/// The files where the record may lie aside.
+fn places_aside(record: &Path) -> impl Iterator<Item = PathBuf> {
+    record.ancestors().skip(1).map(|folder| folder.join(ASIDE))
+}
+
+/// The record that lies aside, because a setup was killed while it made or removed the record's folders. It is empty if there is none.
+fn laid_aside(record: &Path) -> Record {
+    let read = |aside: PathBuf| disk::read(&aside, LONGEST).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    places_aside(record).find_map(read).unwrap_or_default()
 }
 
 /// Removes the temporary files that a killed setup left in a folder.

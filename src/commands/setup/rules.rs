@@ -134,16 +134,69 @@ pub(super) fn without(text: &str, rules: &[String]) -> Option<String> {
     found.then_some(text)
 }
 
+/// The text without the list `permissions.allow` if it is empty. `with_owner` also removes `permissions` if nothing else is in it. `None`
+/// if there is no such list.
+pub(super) fn without_empty_list(text: &str, with_owner: bool) -> Option<String> {
+    let permissions = field(text, "permissions")?.get();
+    if !array(field(permissions, "allow")?.get())?.is_empty() {
+        return None;
+    }
+    let (owner, name) = if with_owner && object(permissions)?.len() == 1 { (text, "permissions") } else { (permissions, "allow") };
+    let places: Vec<_> = members(owner)?.into_iter().map(|(key, value)| (key, place(text, key).0, place(text, value).1)).collect();
+    let n = places.iter().position(|(key, ..)| serde_json::from_str::<String>(key.get()).is_ok_and(|key| key == name))?;
+    let places: Vec<_> = places.into_iter().map(|(_, begin, end)| (begin, end)).collect();
+    let mut text = text.to_owned();
+    text.replace_range(cut(&places, n), "");
+    Some(text)
+}
+
+/// True if the text is an object without fields.
+pub(super) fn is_empty(text: &str) -> bool {
+    object(text).is_some_and(|fields| fields.is_empty())
+}
+
+/// The keys and values of an object as they are written in the text, in their order.
+fn members(text: &str) -> Option<Vec<(&RawValue, &RawValue)>> {
+    struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+    struct Reader;
+    impl<'de> serde::de::Visitor<'de> for Reader {
+        type Value = Members<'de>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry::<&RawValue, &RawValue>()? {
+                members.push(member);
+            }
+            Ok(Members(members))
+        }
+    }
+    impl<'de> serde::Deserialize<'de> for Members<'de> {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_map(Reader)
+        }
+    }
+    serde_json::from_str(unmarked(text)).ok().map(|Members(members)| members)
+}
+
 /// The bytes to cut for one rule: the rule itself and a comma.
 fn cut_of(text: &str, rule: &str) -> Option<std::ops::Range<usize>> {
     let elements = array(allow(text)?.get())?;
     let n = elements.iter().position(|element| is(element, rule))?;
-    let (begin, end) = place(text, elements[n]);
-    Some(match (n.checked_sub(1).and_then(|n| elements.get(n)), elements.get(n + 1)) {
-        (Some(before), _) => place(text, before).1..end,
-        (None, Some(next)) => begin..place(text, next).0,
+    Some(cut(&elements.iter().map(|element| place(text, element)).collect::<Vec<_>>(), n))
+}
+
+/// The bytes to cut for the element `n` of a list or an object: the element itself and a comma.
+fn cut(places: &[(usize, usize)], n: usize) -> std::ops::Range<usize> {
+    let (begin, end) = places[n];
+    match (n.checked_sub(1).and_then(|n| places.get(n)), places.get(n + 1)) {
+        (Some((_, before)), _) => *before..end,
+        (None, Some((next, _))) => begin..*next,
         (None, None) => begin..end,
-    })
+    }
 }
 
 /// The white space in front of a place.
@@ -170,6 +223,23 @@ mod tests {
         let mut after = text.to_owned();
         after.insert_str(at, &ours);
         after
+    }
+
+    #[test]
+    fn an_empty_list_goes_with_its_key_and_nothing_else() {
+        for (text, with_owner, without) in [
+            (r#"{"a": 1, "permissions": {"allow": [ ]}, "b": 2}"#, true, Some(r#"{"a": 1, "b": 2}"#)),
+            (r#"{"permissions": {"allow": []}, "b": 2}"#, true, Some(r#"{"b": 2}"#)),
+            (r#"{"permissions": {"allow": []}}"#, true, Some("{}")),
+            (r#"{"permissions": {"allow": []}}"#, false, Some(r#"{"permissions": {}}"#)),
+            (r#"{"permissions": {"deny": ["x"], "\u0061llow": []}}"#, true, Some(r#"{"permissions": {"deny": ["x"]}}"#)),
+            ("\u{feff}{\"permissions\": {\"allow\": [], \"deny\": []}}", true, Some("\u{feff}{\"permissions\": {\"deny\": []}}")),
+            (r#"{"permissions": {"allow": ["x"]}}"#, true, None),
+            (r#"{"permissions": {}}"#, true, None),
+        ] {
+            assert_eq!(without_empty_list(text, with_owner).as_deref(), without, "{text}");
+        }
+        assert!(is_empty("\u{feff}{ }") && !is_empty("[]"));
     }
 
     #[test]

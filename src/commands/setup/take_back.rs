@@ -37,7 +37,7 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
         words.push_str(&format!("  $ systemctl --user disable --now {} (runs of agents go on)\n", systemd::UNIT));
     }
     for written in &files {
-        words.push_str(&format!("  {}\n", undo_of(written)?.words(written)));
+        words.push_str(&format!("  {}\n", undo_of(written)?.0.words(written)));
     }
     program::print(&words)?;
     if args.dry_run || !is_agreed(args, "Take all of this back?")? {
@@ -52,7 +52,8 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     }
     for written in &files {
         // The file's content now decides, not its content when the person was asked.
-        carry_out(undo_of(written)?, written)?;
+        let (undo, before) = undo_of(written)?;
+        carry_out(undo, &before, written)?;
         written.path.parent().map_or(Ok(()), record::remove_temporary)?;
         record.files.retain(|known| known.path != written.path);
         record.keep()?;
@@ -65,42 +66,53 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     Ok(0)
 }
 
-/// Decides how to take back a file.
-fn undo_of(written: &Written) -> Result<Undo> {
-    let bytes = match disk::read(&written.path, LONGEST) {
-        Err(e) if e.is_missing_file() => return Ok(Undo::Nothing),
-        bytes => bytes?,
-    };
-    let is_ours = written.sha256.as_ref() == Some(&change::hash(&bytes));
-    if is_ours && written.is_new {
-        return Ok(Undo::Remove);
+/// Decides how to take back a file. Also returns the content that the decision is about.
+fn undo_of(written: &Written) -> Result<(Undo, Vec<u8>)> {
+    match disk::read(&written.path, LONGEST) {
+        Err(e) if e.is_missing_file() => Ok((Undo::Nothing, Vec::new())),
+        bytes => bytes.map(|bytes| (undo_in(&bytes, written), bytes)),
     }
-    let Ok(text) = String::from_utf8(bytes) else { return Ok(Undo::Keep) };
+}
+
+fn undo_in(bytes: &[u8], written: &Written) -> Undo {
+    let is_ours = written.sha256.as_ref() == Some(&change::hash(bytes));
+    if is_ours && written.is_new {
+        return Undo::Remove;
+    }
+    let Ok(text) = String::from_utf8(bytes.to_vec()) else { return Undo::Keep };
     if !written.variables.is_empty() {
         let rest = credential::without(&text, &written.variables);
-        return Ok(match rest {
+        return match rest {
             rest if rest == text => Undo::Nothing,
             rest if rest.is_empty() && written.is_new => Undo::Remove,
             rest => Undo::Cut(rest),
-        });
+        };
     }
     if written.added.is_empty() {
-        return Ok(Undo::Keep);
+        return Undo::Keep;
     }
     if is_ours && let Some(before) = exactly_without(&text, written) {
-        return Ok(Undo::Restore(before));
+        return Undo::Restore(before);
     }
     let mut rest = text.clone();
     for added in written.added.iter().rev() {
         if !added.rules.is_empty() {
             rest = rules::without(&rest, &added.rules).unwrap_or(rest);
+            // The list is ours as well, and perhaps the object around it, unless there is something of the person's in it by now.
+            if added.text.contains("\"allow\":") {
+                rest = rules::without_empty_list(&rest, added.text.contains("\"permissions\":")).unwrap_or(rest);
+            }
         } else if rest.matches(&added.text).count() == 1 {
             rest = rest.replacen(&added.text, "", 1);
         } else if rest.contains(added.text.lines().find(|line| !line.is_empty()).unwrap_or_default()) {
-            return Ok(Undo::Keep);
+            return Undo::Keep;
         }
     }
-    Ok(if rest == text { Undo::Nothing } else { Undo::Cut(rest) })
+    match rest {
+        rest if rest == text => Undo::Nothing,
+        rest if written.is_new && rules::is_empty(&rest) => Undo::Remove,
+        rest => Undo::Cut(rest),
+    }
 }
 
 /// The text as it was before our additions, or `None` if they are no longer at their recorded places.
@@ -116,15 +128,17 @@ fn exactly_without(text: &str, written: &Written) -> Option<String> {
     Some(text)
 }
 
-fn carry_out(undo: Undo, written: &Written) -> Result<()> {
-    match undo {
-        Undo::Nothing | Undo::Keep => Ok(()),
-        Undo::Remove => disk::remove(&written.path),
+fn carry_out(undo: Undo, before: &[u8], written: &Written) -> Result<()> {
+    let path = &written.path;
+    let is_done = match undo {
+        Undo::Nothing | Undo::Keep => true,
+        Undo::Remove => disk::remove_if(path, before)?,
         Undo::Restore(text) | Undo::Cut(text) => {
-            change::check_writable(&written.path)?;
-            disk::replace(&written.path, text.as_bytes())
+            change::check_writable(path)?;
+            disk::replace_if(path, before, text.as_bytes())?
         }
-    }
+    };
+    if is_done { Ok(()) } else { Err(change::changed_meanwhile(path)) }
 }
 
 impl Undo {

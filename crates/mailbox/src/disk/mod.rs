@@ -11,6 +11,7 @@
 //! A function named `…_ahead` leaves step 3 to a later sync. The functions of the file `unsynced` need no sync at all.
 //!
 //! - `write`: create and replace files, and a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
+//! - `unchanged`: replace or remove a file that its owner may save at the same moment.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there.
 //! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`, who holds it, and how long to wait for it.
 //! - `below`: access to paths below an opened mailbox.
@@ -34,6 +35,7 @@ mod remove;
 mod rename;
 mod temporary;
 mod trust;
+mod unchanged;
 mod unsynced;
 mod write;
 
@@ -47,5 +49,6 @@ pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, rename, rename_ahead, replace_by_rename, set_aside};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
 pub use trust::{check_folder, is_of_a_mailbox};
+pub use unchanged::{remove_if, replace_if};
 pub use unsynced::{append, empty, open_append, replace_unsynced, touch, untouch};
 pub use write::{Staged, create, create_all, replace, replace_ahead, replace_dated, stage};

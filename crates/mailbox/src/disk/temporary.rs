@@ -54,8 +54,7 @@ impl Temporary {
 
     fn create(target: &Place, mode: u32) -> io::Result<Self> {
         loop {
-            let random = uuid::Uuid::new_v4().simple().to_string();
-            let place = target.beside(format!("{TEMPORARY_PREFIX}{}", &random[..RANDOM_CHARACTERS]));
+            let place = random_name(target);
             match place.create(mode) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return Ok(Self { file: other?, name: TemporaryName { place, is_free: false } }),
@@ -69,7 +68,24 @@ impl Temporary {
     }
 }
 
+/// Returns a random temporary name in the folder of a place.
+fn random_name(target: &Place) -> Place {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    target.beside(format!("{TEMPORARY_PREFIX}{}", &random[..RANDOM_CHARACTERS]))
+}
+
 impl TemporaryName {
+    /// Gives the file of a place a temporary name, without a sync.
+    pub(super) fn take(from: &Place) -> io::Result<Self> {
+        loop {
+            let place = random_name(from);
+            match from.rename_noreplace(&place) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other.map(|()| Self { place, is_free: false }),
+            }
+        }
+    }
+
     /// Gives the file its final name, without a sync. Fails with [`io::ErrorKind::AlreadyExists`] if `to` exists.
     pub(super) fn place(mut self, to: &Place) -> io::Result<()> {
         self.place.rename_noreplace(to)?;
@@ -82,6 +98,11 @@ impl TemporaryName {
         self.place.rename_over(to)?;
         self.is_free = true;
         Ok(())
+    }
+
+    /// True if the file that has the name now has exactly this content.
+    pub(super) fn holds(&self, content: &[u8]) -> io::Result<bool> {
+        self.place.holds(content)
     }
 
     /// Exchanges the names of two files, without a sync.

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,6 +84,16 @@ impl Place {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || rustix::fs::openat(&self.folder.file, &self.name, flags, files::permissions(mode));
         Ok(rustix::io::retry_on_intr(open)?.into())
+    }
+
+    /// True if the file's content is exactly this.
+    pub(in crate::disk) fn holds(&self, content: &[u8]) -> io::Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let open = || rustix::fs::openat(&self.folder.file, &self.name, flags, Mode::empty());
+        let file: File = rustix::io::retry_on_intr(open)?.into();
+        let mut found = Vec::with_capacity(content.len() + 1);
+        file.take(content.len() as u64 + 1).read_to_end(&mut found)?;
+        Ok(found == content)
     }
 
     /// Creates a folder; fails if the name exists.
