@@ -258,3 +258,25 @@ fn every_program_with_senseless_arguments_says_how_to_call_it() {
     }
     assert_data_eq!(world.transcript(), file!["snapshots/bad_input/arguments.txt"].raw());
 }
+
+#[test]
+fn a_folder_that_is_not_utf8_is_named() {
+    needs!("bash");
+    let world = World::new();
+    world.sh("ask-post -w first How?");
+    let there =
+        |script: &str| world.shell(&format!("bash -c 'mkdir -p $\"work\"/$(printf \"d\\377\") && cd $(printf \"d\\377\") && {script}'"));
+    world.sh("mkdir -p $(printf 'd\\377') && echo '{\"workflow_id\": \"c\"}' > $(printf 'd\\377')/c.json");
+    for command in ["checkpoint save w --file-ref x=y.md", "ask-post -w c -c c.json How?", "ask-post -w c --until-file y.md"] {
+        let out = there(command);
+        assert_eq!(out.code(), 2, "{command}: {out:?}");
+        assert!(out.stderr.contains("/d\\377/") && out.stderr.contains("is not UTF-8") && out.stderr.contains("hint: rename"), "{out:?}");
+    }
+    assert!(!world.path("m/checkpoints/w.json").exists() && !world.path("m/pending/c.json").exists());
+    // A question needs no folder. A file elsewhere can be named from there.
+    assert_eq!(there("ask-post -w w How? && checkpoint save w --file-ref x=/tmp/y.md").code(), 0);
+    assert!(world.json("m/pending/w.json").get("cwd").is_none_or(serde_json::Value::is_null));
+    assert_eq!(world.sh("checkpoint get w files.x"), "/tmp/y.md");
+    let out = there("relaunch run --prompt hello");
+    assert!(out.code() == 2 && out.stderr.contains("is not UTF-8"), "{out:?}");
+}

@@ -217,7 +217,7 @@ fn content_to_save(save: &Save) -> Result<Vec<u8>> {
         // The next process may run in another folder, so relative paths become absolute.
         for value in fields.files.values_mut() {
             if let Some(absolute) = value.as_str().and_then(|path| std::path::absolute(path).ok()) {
-                *value = absolute.display().to_string().into();
+                *value = program::in_a_document(&absolute)?.into();
             }
         }
         put(&save.state, &mut fields.state_variables);

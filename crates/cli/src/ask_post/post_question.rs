@@ -111,12 +111,13 @@ fn unnamed() -> Result<WorkflowId> {
 fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
     if let Some(path) = &args.checkpoint {
         let absolute = std::path::absolute(path).map_err(|_| Error::usage("-c: the path is empty", "name a checkpoint file"))?;
+        program::in_a_document(&absolute)?;
         question.checkpoint = Some(absolute);
     }
     if let Some(file) = &args.until_file {
-        let absolute = std::path::absolute(file).ok().filter(|path| path.to_str().is_some());
-        let wrong = || Error::usage("--until-file: the path is empty or not UTF-8", "name a file");
-        question.asked.until = Some(Until::File(absolute.ok_or_else(wrong)?));
+        let absolute = std::path::absolute(file).map_err(|_| Error::usage("--until-file: the path is empty", "name a file"))?;
+        program::in_a_document(&absolute)?;
+        question.asked.until = Some(Until::File(absolute));
     }
     question.asked.until = args.until.map(Until::At).or(question.asked.until.take());
     if let Some(timeout) = args.timeout {

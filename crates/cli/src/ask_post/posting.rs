@@ -80,10 +80,10 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
         question.session_id = session.and_then(|id| id.parse().ok());
     }
     if absent(&question.cwd) {
-        question.cwd = std::env::current_dir().ok();
+        question.cwd = program::folder_in_a_document();
     }
     if absent(&question.config_dir) {
-        question.config_dir = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
+        question.config_dir = program::env("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     }
     if question.asked.asked_by.is_none() {
         question.asked.asked_by = program::env("ASKBOX_ASKED_BY");

@@ -1,10 +1,12 @@
-//! The environment of a program: variables, the user's name, and whether a person sits at a terminal.
+//! The environment of a program: variables, the working folder, the user's name, and whether a person sits at a terminal.
 
 use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use askbox_mailbox::documents::fields::asked_in::{AskedIn, NONCE, Nonce};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::text;
 
 /// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
 ///
@@ -62,4 +64,21 @@ pub fn prints_to_terminal() -> bool {
     #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
     let out = io::stdout();
     out.is_terminal()
+}
+
+/// The text of a path that a document is to name.
+///
+/// # Errors
+/// [`Error::Usage`] with the path, if it is not UTF-8: a document is JSON, and JSON cannot name it.
+pub fn in_a_document(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        let problem = format!("the path {} is not UTF-8, so no document can name it", text::path_word(path));
+        Error::usage(problem, "rename that folder or file; or name a file in another folder by its absolute path")
+    })
+}
+
+/// The working folder, if a document can name it.
+#[must_use]
+pub fn folder_in_a_document() -> Option<PathBuf> {
+    std::env::current_dir().ok().filter(|folder| folder.to_str().is_some())
 }

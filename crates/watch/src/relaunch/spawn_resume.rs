@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::relaunch::run_now::working_folder;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::program::{self, Context};
@@ -61,7 +62,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
         model: args.model,
         join: if args.join_any { Join::Any } else { Join::All },
         workflow: args.workflow,
-        folder: std::env::current_dir().ok(),
+        folder: working_folder()?,
     };
     log::warnings_to_stderr(config.log.format);
     let mut spawned = spawn::spawn(mailbox, &config, request)?;
