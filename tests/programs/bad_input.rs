@@ -280,3 +280,28 @@ fn a_folder_that_is_not_utf8_is_named() {
     let out = there("relaunch run --prompt hello");
     assert!(out.code() == 2 && out.stderr.contains("is not UTF-8"), "{out:?}");
 }
+
+#[test]
+fn a_wrong_option_or_time_in_a_document_says_what_to_write() {
+    let world = World::new();
+    for (document, problem, hint) in [
+        (r#"{"question": "?", "options": [{"label": "Merge", "value": "merge"}]}"#, "has `value` beside `label`", "hint: keep `label`"),
+        (r#"{"question": "?", "options": ["a", 7]}"#, "an option is text, or an object with `label`", "hint: "),
+        (
+            r#"{"questions": [{"question": "?", "options": [{"label": "a", "key": "b"}]}]}"#,
+            "has `key` beside `label`",
+            "hint: keep `label`",
+        ),
+        (
+            r#"{"question": "?", "expires_at": "2026-11-23T18:00:00"}"#,
+            "expires_at: is not a time with its offset",
+            "2026-11-23T18:00:00+01:00",
+        ),
+        (r#"{"question": "?", "expires_at": "tomorrow"}"#, "expires_at: is not a time with its offset", "2026-11-23T18:00:00Z"),
+        (r#"{"question": "?", "until": {"at": "2026-11-23 18:00"}}"#, "is not a time with its offset", "2026-11-23T18:00:00Z"),
+    ] {
+        std::fs::write(world.path("q.json"), document).unwrap();
+        let said = world.refused(5, "ask-post -w w --file q.json");
+        assert!(said.contains(problem) && said.contains(hint), "{document}: {said}");
+    }
+}

@@ -306,6 +306,15 @@ fn not_json(e: &serde_json::Error) -> Error {
     Error::invalid("file", problem, "write one complete JSON object; check it with: jq . FILE")
 }
 
+/// The messages of `chrono` for a text that is not an RFC 3339 time. They do not say that a time is wanted.
+const NO_TIME: [&str; 5] = [
+    "premature end of input",
+    "input contains invalid characters",
+    "trailing input",
+    "input is out of range",
+    "input is not enough for unique date and time",
+];
+
 /// Returns the error for a JSON object that does not have the type's shape.
 fn wrong_field(e: &serde_path_to_error::Error<serde_json::Error>) -> Error {
     let message = without_position(e.inner());
@@ -313,7 +322,13 @@ fn wrong_field(e: &serde_path_to_error::Error<serde_json::Error>) -> Error {
     if let Some(name) = duplicate(&message) {
         return appears_twice(&format!("{path}.{name}"));
     }
-    let fix = if message.starts_with("missing field") {
+    let is_no_time = NO_TIME.contains(&message.as_str());
+    let message = if is_no_time { "is not a time with its offset from UTC".to_owned() } else { message };
+    let fix = if is_no_time {
+        "write a time such as 2026-11-23T18:00:00Z or 2026-11-23T18:00:00+01:00"
+    } else if message.ends_with("beside `label`") {
+        "keep `label`, the text that is the answer, and put its meaning into `description`"
+    } else if message.starts_with("missing field") {
         "add the field"
     } else if message.starts_with("unknown variant") {
         "use one of the values named"

@@ -99,21 +99,25 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Options, A::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Item {
-            Full(Choice),
-            Key(String),
-        }
         let mut choices = Vec::new();
-        while let Some(item) = seq.next_element::<Item>()? {
-            choices.push(match item {
-                Item::Full(choice) => choice,
-                Item::Key(key) => Choice { key, description: String::new(), preview: None },
-            });
+        while let Some(item) = seq.next_element::<serde_json::Value>()? {
+            choices.push(choice(item)?);
         }
         distinct(choices)
     }
+}
+
+/// Reads one option of a list.
+fn choice<E: serde::de::Error>(item: serde_json::Value) -> Result<Choice, E> {
+    let object = match item {
+        serde_json::Value::String(key) => return Ok(Choice { key, description: String::new(), preview: None }),
+        serde_json::Value::Object(object) => object,
+        _ => return Err(E::custom("an option is text, or an object with `label`")),
+    };
+    if let (true, Some(other)) = (object.contains_key("label"), ["value", "key"].into_iter().find(|name| object.contains_key(*name))) {
+        return Err(E::custom(format!("an option has `{other}` beside `label`")));
+    }
+    Choice::deserialize(serde_json::Value::Object(object)).map_err(E::custom)
 }
 
 fn distinct<E: serde::de::Error>(choices: Vec<Choice>) -> Result<Options, E> {
@@ -161,6 +165,17 @@ mod tests {
         assert_eq!(files.get("résumé.md").map(|c| c.key.as_str()), Some("re\u{301}sume\u{301}.md"));
         let both: Options = serde_json::from_str(r#"["e\u0301", "é"]"#).unwrap();
         assert_eq!((both.place("é"), both.place("e\u{301}")), (Some(1), Some(0)));
+    }
+
+    #[test]
+    fn an_option_has_one_name_for_its_answer() {
+        let refused = |json: &str| serde_json::from_str::<Options>(json).unwrap_err().to_string();
+        assert!(refused(r#"[{"label":"Merge","value":"merge"}]"#).starts_with("an option has `value` beside `label`"));
+        assert!(refused(r#"[{"label":"Merge","key":"merge"}]"#).starts_with("an option has `key` beside `label`"));
+        assert!(refused("[7]").starts_with("an option is text, or an object with `label`"));
+        assert!(refused(r#"[{"description":"x"}]"#).contains("missing field `label`"));
+        let read: Options = serde_json::from_str(r#"[{"value":"a"},{"key":"b"},"c"]"#).unwrap();
+        assert_eq!(read.keys(), "a, b, c");
     }
 
     #[test]
