@@ -49,6 +49,29 @@ pub fn local(time: Time) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M %:z").to_string()
 }
 
+/// Returns the value of `$TZ` if this system does not know such a time zone. Local times are those of UTC then, without a word.
+#[must_use]
+pub fn unknown_zone() -> Option<String> {
+    std::env::var("TZ").ok().filter(|zone| !is_zone(zone))
+}
+
+/// The folders of the system's time zones.
+const ZONES: [&str; 4] = ["/usr/share/zoneinfo", "/share/zoneinfo", "/etc/zoneinfo", "/usr/share/lib/zoneinfo"];
+
+/// True if a value of `$TZ` names a file of a time zone, or is a rule of POSIX such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+fn is_zone(zone: &str) -> bool {
+    let name = zone.strip_prefix(':').unwrap_or(zone);
+    let is_file = || ZONES.iter().any(|folder| std::path::Path::new(folder).join(name).is_file());
+    let is_rule = || {
+        let behind = match name.strip_prefix('<') {
+            Some(quoted) => quoted.split_once('>').map(|(_, behind)| behind),
+            None => Some(name.trim_start_matches(|c: char| c.is_ascii_alphabetic())).filter(|behind| name.len() - behind.len() >= 3),
+        };
+        behind.is_some_and(|behind| behind.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit()))
+    };
+    matches!(name, "" | "localtime" | "UTC") || is_file() || is_rule()
+}
+
 /// Reads an RFC 3339 time with any UTC offset. `None` if the text is not such a time, or if it lies outside the years 0000 to 9999
 /// in UTC.
 #[must_use]
@@ -153,6 +176,16 @@ impl<'de> serde::Deserialize<'de> for Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_zone_is_a_file_or_a_rule() {
+        for known in ["", "UTC", "localtime", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", "EST5", ":EST5EDT"] {
+            assert!(is_zone(known), "{known}");
+        }
+        for unknown in ["Europe/Berln", "MESZ", "Berlin", "+02:00", "<+03>", "AB3", "/etc/no-such-zone"] {
+            assert!(!is_zone(unknown), "{unknown}");
+        }
+    }
 
     #[test]
     fn durations_read_as_people_write_them() {

@@ -25,6 +25,15 @@ fn doctor_reports_a_configuration_that_others_may_write() {
 }
 
 #[test]
+fn doctor_names_a_time_zone_that_the_system_does_not_know() {
+    let world = well();
+    configure(&world, "[notify]\nquiet = '22:00-07:00'\n");
+    let ran = world.shell("TZ=Europe/Berln askbox doctor");
+    assert!(ran.stdout.contains("time_zone") && ran.stdout.contains("`Europe/Berln`") && ran.stdout.contains("notify.quiet"), "{ran:?}");
+    assert!(!world.shell("TZ=UTC askbox doctor").stdout.contains("time_zone"));
+}
+
+#[test]
 fn doctor_reports_a_missing_agent_program() {
     let world = well();
     world.sh("mv agent away");

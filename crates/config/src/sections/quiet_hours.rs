@@ -13,6 +13,12 @@ use askbox_mailbox::time::Time;
 pub struct QuietHours(Option<(NaiveTime, NaiveTime)>);
 
 impl QuietHours {
+    /// True if there are any.
+    #[must_use]
+    pub fn are_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The end of the quiet hours, if `at` lies in them; otherwise `None`.
     #[must_use]
     pub fn end(&self, at: Time) -> Option<Time> {

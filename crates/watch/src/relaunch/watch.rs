@@ -30,6 +30,9 @@ pub fn watch(root: &Path, context: &Context, poll: Option<&str>, json: bool) -> 
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(if json { LogFormat::Json } else { config.log.format });
+    if let Some(zone) = time::unknown_zone().filter(|_| config.notify.quiet.are_set()) {
+        tracing::warn!(zone, "this system does not know the time zone in $TZ, so notify.quiet is in UTC; set TZ=Europe/Berlin or unset it");
+    }
     let said_ready = Cell::new(false);
     // A service that waits for its mailbox counts as ready: the first post may create the mailbox.
     let waiting = || {

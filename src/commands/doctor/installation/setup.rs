@@ -14,6 +14,7 @@ use askbox_mailbox::disk;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
+use askbox_mailbox::{text, time};
 use askbox_run::process::programs;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
@@ -41,6 +42,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
         }
     }
     who_may_write(checkup);
+    time_zone(checkup);
     programs(checkup);
     programs_of_the_watcher(checkup);
 }
@@ -151,6 +153,15 @@ fn metrics_file(checkup: &mut Checkup) {
     let mend = if mine && why == Errno::ACCESS { format!("chmod u+wx {}", word(folder)) } else { place };
     let said = format!("the folder {} cannot be written: {}", folder.display(), std::io::Error::from(why));
     checkup.report("no_metrics", "metrics.file", said, mend);
+}
+
+/// Checks that local times are those of the time zone that the person named.
+fn time_zone(checkup: &mut Checkup) {
+    if let Some(zone) = time::unknown_zone() {
+        let quiet = if checkup.config.notify.quiet.are_set() { ", also those of notify.quiet" } else { "" };
+        let said = format!("this system does not know the time zone `{}`, so all local times are in UTC{quiet}", text::excerpt(&zone, 60));
+        checkup.report("time_zone", "$TZ", said, "unset TZ   # or export TZ=Europe/Berlin, with the package tzdata installed");
+    }
 }
 
 /// Checks that the programs are found. A relaunched agent finds the small programs beside `relaunch`, and all others on PATH.
