@@ -1,5 +1,8 @@
 //! Runs every check and prints the results, for people or as JSON.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, Finding, MOMENT, word};
@@ -17,6 +20,7 @@ use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
 use askbox_mailbox::Mailbox;
+use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::text;
@@ -63,9 +67,21 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
+/// Refuses to check a mailbox of another user as root, as `sudo askbox doctor` does. Every file would count as a problem, and the commands
+/// that solve them would give the mailbox to root.
+fn refuse_for_another_user(root: &Path) -> Result<()> {
+    let owner = disk::metadata(root).map(|meta| meta.uid()).unwrap_or_default();
+    if owner == 0 || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let problem = format!("this runs as root, and the mailbox {} belongs to user {owner}", text::path_word(root));
+    Err(Error::usage(problem, format!("run it as that user, without sudo; as root: sudo -u '#{owner}' askbox doctor")))
+}
+
 /// Runs every check and prints the report. Returns 1 if there is a problem.
 pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let root = Mailbox::locate(args.common.mailbox.as_deref())?;
+    refuse_for_another_user(&root)?;
     let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
     let (mailbox, distrusted) = match Mailbox::open_strictly(&root) {
         Ok(mailbox) => (Some(mailbox), None),

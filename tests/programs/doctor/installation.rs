@@ -34,6 +34,19 @@ fn doctor_names_a_time_zone_that_the_system_does_not_know() {
 }
 
 #[test]
+fn doctor_as_root_leaves_the_mailbox_of_another_user_alone() {
+    needs!("root");
+    let world = well();
+    world.sh("ask-post How? -w w && chown -R 65534 m");
+    let said = world.refused(2, "askbox doctor");
+    assert!(said.contains("this runs as root, and the mailbox") && said.contains("belongs to user 65534"), "{said}");
+    assert!(said.contains("hint: run it as that user, without sudo; as root: sudo -u '#65534' askbox doctor"), "{said}");
+    world.refused(2, "askbox doctor --json w");
+    world.sh("chown -R 0 m");
+    assert!(!world.shell("askbox doctor").stderr.contains("runs as root"));
+}
+
+#[test]
 fn doctor_reports_a_missing_agent_program() {
     let world = well();
     world.sh("mv agent away");
