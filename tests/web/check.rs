@@ -128,9 +128,7 @@ fn what_is_no_request_at_all_is_refused_with_the_same_headers() {
 #[test]
 fn a_page_that_others_could_reach_needs_names_and_tls_in_front() {
     let world = World::new();
-    for (configured, flag) in
-        [("", "0.0.0.0:0"), ("[web]\nhosts = [\"box.example\"]", "0.0.0.0:0"), ("[web]\ntls_in_front = true", "[::]:0")]
-    {
+    for (configured, flag) in [("", "0.0.0.0:0"), ("[web]\ntls_in_front = true", "[::]:0")] {
         world.configure(configured);
         let refused = world.run("askbox", &["web", "--listen", flag]);
         assert_eq!(refused.code(), 2, "{configured} {flag}: {refused:?}");
@@ -140,6 +138,11 @@ fn a_page_that_others_could_reach_needs_names_and_tls_in_front() {
     assert!(refused.contains("--listen: `x` is no address"), "{refused}");
     world.configure("[web]\nhosts = [\"https://box.example\"]");
     assert!(world.refused(5, "askbox web").contains("without https://"));
+    world.configure("[web]\nhosts = [\"box.example\"]");
+    for command in ["askbox web", "askbox web link", "askbox web --listen 0.0.0.0:0"] {
+        let refused = world.refused(5, command);
+        assert!(refused.contains("web.hosts: is set without web.tls_in_front") && refused.contains("ssh -L"), "{refused}");
+    }
     world.configure("[web]\nlisten = \"unix:here\"");
     assert!(world.refused(5, "askbox web").contains("no absolute path"));
 }

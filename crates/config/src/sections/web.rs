@@ -15,7 +15,7 @@ section! {
         /// `web.hosts` and `web.tls_in_front`. Example: `"unix:/run/user/1000/askbox.sock"`.
         listen: String = "127.0.0.1:8347".into(),
         /// The names that browsers use for the page besides localhost, with the port if it is not the usual one. The first is the name in
-        /// links. A request for any other name is refused. Example: `["box.example"]`.
+        /// links. A request for any other name is refused. Needs `web.tls_in_front`. Example: `["box.example"]`.
         hosts: Vec<String> = Vec::new(),
         /// Whether a server of yours, which speaks TLS, stands between the names of `web.hosts` and the page. Links then begin with
         /// https, and cookies are sent over TLS only.
@@ -76,6 +76,14 @@ pub(crate) fn check(web: &Web) -> Result<()> {
                 "write the name alone, without https://, such as box.example or box.example:8443",
             ));
         }
+    }
+    // Without TLS, browsers do not say which page a form comes from, except to the computer's own names.
+    if !web.hosts.is_empty() && !web.tls_in_front {
+        return Err(Error::invalid(
+            "web.hosts",
+            "is set without web.tls_in_front: without TLS, the page would refuse every form that a browser sends to such a name",
+            "set web.tls_in_front = true with a server that speaks TLS in front; or leave web.hosts out and use ssh -L: docs/guide-web.md",
+        ));
     }
     if web.session.0.is_zero() {
         return Err(Error::invalid("web.session", "is zero", "use a value above zero"));
