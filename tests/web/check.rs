@@ -8,6 +8,7 @@ fn a_strangers_host_name_is_refused_before_anything_else() {
     world.ok("ask-post", &["-w", "w", "Secret?"]);
     let page = world.serve_page();
     let browser = page.signed_in(&world, "desk");
+    let port = browser.port;
     let cookie = browser.cookie.clone().unwrap();
     for (host, path) in [
         ("evil.example", "/"),
@@ -20,7 +21,7 @@ fn a_strangers_host_name_is_refused_before_anything_else() {
         assert!(!reply.body.contains("Secret?"), "{}", reply.body);
     }
     for request in [
-        format!("GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"),
+        format!("GET http://localhost:{port}/ HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"),
         format!("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"),
         format!("GET / HTTP/1.0\r\nCookie: {cookie}\r\n\r\n"),
     ] {
@@ -30,7 +31,7 @@ fn a_strangers_host_name_is_refused_before_anything_else() {
     let forwarded = "X-Forwarded-Host: localhost\r\nForwarded: host=localhost\r\nX-Forwarded-For: 127.0.0.1\r\n";
     let request = format!("GET / HTTP/1.1\r\nHost: evil.example\r\n{forwarded}Cookie: {cookie}\r\nConnection: close\r\n\r\n");
     assert_eq!(browser.send(&request).status, 421);
-    let request = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{forwarded}Cookie: {cookie}\r\nConnection: close\r\n\r\n");
+    let request = format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\n{forwarded}Cookie: {cookie}\r\nConnection: close\r\n\r\n");
     assert_eq!(browser.send(&request).status, 200);
 }
 

@@ -46,15 +46,17 @@ fn a_stranger_without_a_request_is_sent_away() {
     let world = World::new();
     let page = world.serve_page();
     let browser = page.signed_in(&world, "desk");
+    let port = browser.port;
     let cookie = browser.cookie.clone().unwrap();
-    let mut known = browser.open(&format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"));
+    let mut known = browser.open(&format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"));
     let mut silent = page.browser().open(HALF);
     let begun = Instant::now();
     assert!(matches!(silent.read(&mut [0; 64]), Ok(0) | Err(_)));
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let mut reply = [0; 4096];
     assert!(known.read(&mut reply).unwrap() > 0);
-    std::io::Write::write_all(&mut known, format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n").as_bytes()).unwrap();
+    std::io::Write::write_all(&mut known, format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n").as_bytes())
+        .unwrap();
     assert!(known.read(&mut reply).unwrap() > 0, "its connection is kept");
 }
 
@@ -63,9 +65,10 @@ fn a_device_with_a_late_request_gets_through_a_flood() {
     let world = World::new();
     let page = world.serve_page();
     let browser = page.signed_in(&world, "desk");
+    let port = browser.port;
     let cookie = browser.cookie.clone().unwrap();
     let stranger = page.browser();
-    let request = format!("GET /here HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
+    let request = format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n");
     until("a flood within the time that each connection has", || {
         let mut slow = stranger.open("");
         let begun = Instant::now();

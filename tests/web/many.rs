@@ -28,9 +28,11 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
     let page = world.serve_page();
     let browser = page.signed_in(&world, "desk");
     let request = |path: &str| {
+        let port = browser.port;
         let cookie = browser.cookie.as_deref().unwrap();
         let begun = Instant::now();
-        let mut stream = browser.open(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"));
+        let mut stream =
+            browser.open(&format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"));
         let mut first = [0; 1];
         stream.read_exact(&mut first).unwrap();
         begun.elapsed()

@@ -13,8 +13,9 @@ fn a_visible_page_counts_as_a_person_and_a_hidden_one_does_not() {
     let page = world.serve_page();
     let browser = page.signed_in(&world, "desk");
     assert!(!presence::any_person(&mailbox), "to sign in is not to look");
+    let port = browser.port;
     let cookie = browser.cookie.as_deref().expect("a cookie");
-    let hidden = format!("GET / HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nAskbox-Hidden: 1\r\nConnection: close\r\n\r\n");
+    let hidden = format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\nAskbox-Hidden: 1\r\nConnection: close\r\n\r\n");
     assert_eq!(browser.send(&hidden).status, 200);
     let mut stream = browser.follow();
     stream.hears("text/event-stream");

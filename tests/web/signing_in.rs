@@ -103,10 +103,28 @@ fn the_file_of_devices_is_private_and_holds_no_secret() {
     signal(page.process.pid(), Signal::TERM);
     assert!(page.process.wait().success());
     let again: Page = world.serve_page();
-    let browser = crate::support::Browser { port: again.port, ..browser };
+    // The name of the cookie ends with the port, and this page listens at another one.
+    let browser = crate::support::Browser { port: again.port, cookie: Some(format!("askbox-{}={cookie}", again.port)) };
     browser.see("/");
     assert_eq!(world.ok("askbox", &["web", "revoke", "--all"]).lines().count(), 1);
     assert_eq!((browser.get("/").status, browser.get(&link).status), (401, 410));
+}
+
+#[test]
+fn two_pages_on_one_computer_do_not_sign_each_other_out() {
+    let worlds = [World::new(), World::new()];
+    let pages = worlds.each_ref().map(World::serve_page);
+    let mut browsers = [0, 1].map(|n| pages[n].signed_in(&worlds[n], "desk"));
+    // A browser keeps one cookie of each name for 127.0.0.1, and sends all of them to every port.
+    let cookies = browsers.each_ref().map(|browser| browser.cookie.clone().expect("a cookie"));
+    let names = cookies.each_ref().map(|cookie| cookie.split_once('=').expect("a name").0);
+    assert_eq!(names, [0, 1].map(|n| format!("askbox-{}", pages[n].port)));
+    for browser in &mut browsers {
+        browser.cookie = Some(cookies.join("; "));
+        browser.see("/");
+    }
+    assert_eq!(browsers[0].fill_as_shown(&browsers[0].see("/"), "/out", &[]).status, 200);
+    assert_eq!((browsers[0].get("/").status, browsers[1].get("/").status), (401, 200));
 }
 
 #[test]

@@ -21,6 +21,14 @@ pub struct Host {
     pub is_behind_tls: bool,
 }
 
+impl Host {
+    /// The port that the browser uses. `None` if it is the usual one.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok())
+    }
+}
+
 impl Hosts {
     /// The names that the configuration lists, and the names of this computer.
     #[must_use]
@@ -113,6 +121,9 @@ mod tests {
             "127.0.0.1@evil.example",
         ] {
             assert!(hosts.known(bad).is_none(), "{bad}");
+        }
+        for (host, port) in [("localhost", None), ("[::1]", None), ("[::1]:8347", Some(8347)), ("127.0.0.1:80", Some(80))] {
+            assert_eq!(hosts.known(host).unwrap().port(), port, "{host}");
         }
         assert!(hosts.known("box.example").unwrap().is_behind_tls && !hosts.known("localhost").unwrap().is_behind_tls);
     }

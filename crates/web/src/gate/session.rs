@@ -49,16 +49,20 @@ impl Posted {
     }
 }
 
-/// The name of the cookie. Behind TLS it begins with `__Host-`, so that browsers accept the cookie only with all of its safe settings.
-fn cookie_name(host: &Host) -> &'static str {
-    if host.is_behind_tls { "__Host-askbox" } else { "askbox" }
+/// The name of the cookie. Behind TLS it begins with `__Host-`, so that browsers accept the cookie only with all of its safe settings. It
+/// ends with the port that the browser uses: a browser sends the cookies of a name to all of its ports, so two pages on one computer
+/// would sign each other's devices out.
+fn cookie_name(host: &Host) -> String {
+    let name = if host.is_behind_tls { "__Host-askbox" } else { "askbox" };
+    host.port().map_or_else(|| name.to_owned(), |port| format!("{name}-{port}"))
 }
 
 /// The secret in a request's cookie.
 #[must_use]
 pub fn cookie(host: &Host, headers: &HeaderMap) -> Option<Secret> {
     let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
-    let mut ours = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == cookie_name(host));
+    let own = cookie_name(host);
+    let mut ours = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == own);
     ours.find_map(|(_, value)| Secret::parse(value))
 }
 
