@@ -15,7 +15,7 @@ const CALLS: [&str; 10] = ["open", "openat2", "write", "fsync", "renameat", "ren
 
 /// Every level but the leaf passes on what it starts; the leaf asks. `$spawn` is how a level calls it.
 const LEVELS: &str = r#"
-content() { sed -n 's/.*Its reply:\\n\(.*\)\\n\\n\\nContinue.*/\1/p' "$told"; }
+content() { sed -n 's/.*Its reply:\\n> \(.*\)\\n\\n\\nContinue.*/\1/p' "$told"; }
 case $(cat "$told") in
 *'What you started has ended.'*) reply="passed on: $(content)" ;;
 *'User chose: '*) reply=$(sed -n 's/.*User chose: \([a-z]*\).*/\1/p' "$told") ;;

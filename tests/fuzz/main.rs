@@ -71,4 +71,5 @@ targets! {
     peer: a_line_of_another_machine_is_read_back_the_same;
     settings: rules_come_into_settings_of_any_shape_and_go_again;
     keys: a_key_is_written_as_it_was_read_and_signs_what_it_signed;
+    message: an_agent_reads_the_decision_that_was_made_and_no_other;
 }

@@ -15,7 +15,7 @@ fn an_agent_that_is_asked_back_replies_in_one_thread() {
     world.audit_is("w", &["posted", "asked_back"]);
     world.ok("relaunch", &["w"]);
     let told = world.told("w", 1);
-    assert!(told.contains("The user asks back before they decide:\nWhich section?") && told.contains("decide nothing"), "{told}");
+    assert!(told.contains("The user asks back before they decide: Which section?") && told.contains("decide nothing"), "{told}");
     assert!(!told.contains("User chose") && !told.contains("declined"), "{told}");
     assert_eq!(world.document("pending/w.json")["in_reply_to"], first.as_str());
     let shown = world.ok("ask-answer", &["show", "w"]);

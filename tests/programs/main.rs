@@ -40,6 +40,7 @@ mod setup;
 mod silent_hook;
 mod small_programs;
 mod ssh_signatures;
+mod told_as_data;
 mod tree;
 mod trusted;
 mod umask;

@@ -195,6 +195,6 @@ fn where_answers_are_signed_a_wait_in_vain_has_our_words() {
     let closed = &world.closed("w", "delivered", 1)[0];
     assert_eq!(closed["answer"]["value"], "the file /no/such/file did not come in time", "{closed}");
     let told = world.only_told();
-    assert!(told.contains("did not come in time. No person answered or decided anything."), "{told}");
+    assert!(told.contains(r"did not come in time\nNo person answered or decided anything."), "{told}");
     assert!(!told.contains("applies: yes"), "{told}");
 }

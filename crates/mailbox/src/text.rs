@@ -19,8 +19,14 @@ fn is_hazardous(c: char) -> bool {
 }
 
 /// True for characters other than the newline that begin a new line for some readers: a model, an editor, a script.
-fn ends_a_line(c: char) -> bool {
+fn ends_a_line_for_some(c: char) -> bool {
     matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// True if the character begins a new line for any reader.
+#[must_use]
+pub fn ends_a_line(c: char) -> bool {
+    c == '\n' || ends_a_line_for_some(c)
 }
 
 /// True if the text is safe for a terminal as it is, like most texts: printable ASCII and newlines.
@@ -36,7 +42,7 @@ pub fn printable(text: &str) -> String {
         return text.to_owned();
     }
     let text = text.replace("\r\n", "\n");
-    text.chars().map(|c| if ends_a_line(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
+    text.chars().map(|c| if ends_a_line_for_some(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
 }
 
 /// Returns the text with every character as `\u{…}` that a person could mistake or overlook: see [`is_invisible`]. For texts that a
@@ -84,7 +90,7 @@ pub fn excerpt(text: &str, max: usize) -> String {
         }
         match c {
             '\n' | '\t' => out.push(' '),
-            c if ends_a_line(c) => out.push(' '),
+            c if ends_a_line_for_some(c) => out.push(' '),
             c if is_hazardous(c) => {}
             c => out.push(c),
         }
@@ -97,7 +103,7 @@ pub fn excerpt(text: &str, max: usize) -> String {
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c != '\n' && c != '\t' && (is_hazardous(c) || ends_a_line(c)) {
+        if c != '\n' && c != '\t' && (is_hazardous(c) || ends_a_line_for_some(c)) {
             c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
         } else {
             out.push(c);

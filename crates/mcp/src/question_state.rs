@@ -10,6 +10,7 @@ use askbox_run::attempt::record::{self, Plan, Run};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text;
+use askbox_run::prompt::inserted::{as_json, at_the_end, on_one_line, within};
 
 /// How often a round is looked for. It may move from folder to folder during a look.
 const LOOKS: usize = 4;
@@ -92,14 +93,14 @@ impl QuestionState {
 
 fn waits(question: &Question) -> String {
     let age = question.asked_at().map(|at| format!(", asked {} ago", time::human(time::since(at)))).unwrap_or_default();
-    format!("Nobody has answered yet: \"{}\"{age}. Do not guess an answer.", text::excerpt(&question.title(), 200))
+    format!("Nobody has answered yet: {}{age}. Do not guess an answer.", as_json(&text::excerpt(&question.title(), 200)))
 }
 
 fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
     if question.answer.is_none() {
         let closed = question.closed.as_ref();
         let how = closed.map_or("closed", |closed| closed.state.word());
-        let why = closed.and_then(|closed| closed.why.as_ref()).map(|why| format!(" ({})", text::one_line(why))).unwrap_or_default();
+        let why = closed.and_then(|closed| closed.why.as_ref()).map(|why| format!(" ({})", within(why, ")"))).unwrap_or_default();
         let next = match closed.map(|closed| closed.state) {
             Some(Closed::Superseded) => "another question took its place",
             _ => "nobody will answer it",
@@ -126,17 +127,21 @@ fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Resul
     let Some(answer) = &question.answer else { return Ok(waits(question)) };
     // The claim has checked the same, but anybody who can write to the mailbox can create a claimed or closed round.
     if let Err(why) = desk.config_now()?.answers.policy().judge(question) {
-        return Ok(format!("An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.", why.0));
+        return Ok(format!(
+            "An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.",
+            on_one_line(&why.0)
+        ));
     }
     let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();
     let words = match answer.counter_question() {
         Some(asked) => format!(
-            "The user asks back before they decide:\n{asked}\nThis is no answer: decide nothing. Find out what they ask, then call ask_user again with workflow_id \"{}\" and \
+            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then call ask_user again with workflow_id \"{}\" and \
              the reply in `context`.",
+            at_the_end(asked),
             question.workflow_id
         ),
         None => answer_text::in_words(mailbox, question, answer, run)?,
     };
-    let title = text::excerpt(&question.title(), 200);
-    Ok(format!("Your question \"{title}\": {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))
+    let title = as_json(&text::excerpt(&question.title(), 200));
+    Ok(format!("Your question {title}: {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))
 }

@@ -22,7 +22,7 @@ mv "$AGENT_DIR/.told.$id.$n" "$AGENT_DIR/told.$id.$n"
 printf '{"type":"system","subtype":"init","session_id":"%s","cwd":"/","tools":[],"model":"fake","permissionMode":"default","claude_code_version":"%s"}\n' "$session" "${AGENT_VERSION:-}"
 
 # The reply of the only child in the message.
-news() { printf '%s\n' "$message" | sed -n 's/.*Its reply:\\n\(.*\)\\n\\n\\nContinue.*/\1/p'; }
+news() { printf '%s\n' "$message" | sed -n 's/.*Its reply:\\n> \(.*\)\\n\\n\\nContinue.*/\1/p'; }
 
 # Says something before the end of the work.
 say() {

@@ -11,10 +11,12 @@
 //! | `approval` | `approval`: calls that a person has to allow |
 //! | `people` | `reply`, `browser`, `elicited`: what comes from a person's side |
 //! | `others` | `peer`, `settings`, `keys`: what other programs and machines write |
+//! | `message` | `message`: what an agent is told |
 //! | `promises` | what the targets have in common |
 
 mod approval;
 mod checkpoint;
+mod message;
 mod operator;
 mod others;
 mod people;
@@ -51,4 +53,5 @@ pub const ALL: &[Target] = &[
     Target { name: "peer", check: others::peer },
     Target { name: "settings", check: others::settings },
     Target { name: "keys", check: others::keys },
+    Target { name: "message", check: message::message },
 ];

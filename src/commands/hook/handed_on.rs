@@ -15,6 +15,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::{Mailbox, Question, round, text};
+use askbox_run::prompt::inserted::on_one_line;
 
 /// `answer.channel` of an answer from AskUserQuestion.
 const CHANNEL: &str = "askbox hook";
@@ -24,7 +25,9 @@ pub(super) fn hand_on(event: &Session, context: &Context) -> Option<String> {
     let mailbox = Mailbox::locate(None).ok().filter(|path| path.symlink_metadata().is_ok()).and_then(|path| Mailbox::open(path).ok())?;
     let (workflow, on) = asked(&mailbox, &event.tool_input["questions"])?;
     Some(match answer(&mailbox, context, &workflow, on, &event.tool_response) {
-        Ok(Some(words)) => format!("askbox: this answer of your user was handed on. {workflow}: {words}. Do not pass it on again."),
+        Ok(Some(words)) => {
+            format!("askbox: this answer of your user was handed on. {workflow}: {}. Do not pass it on again.", on_one_line(&words))
+        }
         Ok(None) => format!("askbox: somebody else answered {workflow} meanwhile; see `ask-answer show {workflow}`."),
         Err(e) => format!(
             "askbox: this answer of your user was not handed on to {workflow}: {}. Hint: {}",

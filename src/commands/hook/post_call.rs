@@ -10,6 +10,7 @@ use askbox_mailbox::text;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::attempt::record::Run;
+use askbox_run::prompt::inserted::within;
 
 /// The maximum number of rounds of a workflow that are searched for a call, the newest first.
 const SEARCHED: usize = 256;
@@ -28,7 +29,7 @@ pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut documen
         Ok(receipt) => Ok(repeated(mailbox, &receipt.round, event)?.unwrap_or(Decision::Defer)),
         Err(Error::Conflict { .. }) => {
             let title = read_question::pending(mailbox, &run.workflow_id).map(|d| text::excerpt(&d.typed.title(), 80)).unwrap_or_default();
-            Ok(Decision::Deny(format!("Your user has not answered an earlier question yet: {title}. {later}")))
+            Ok(Decision::Deny(format!("Your user has not answered an earlier question yet: {}. {later}", within(&title, "."))))
         }
         Err(e) => Err(e),
     }
@@ -62,5 +63,5 @@ pub(super) fn over(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Option<(
 pub(super) fn end(question: &Question) -> String {
     let how = question.closed.as_ref().map_or("closed", |closed| closed.state.word());
     let why = question.closed.as_ref().and_then(|closed| closed.why.as_deref());
-    format!("{how}{}", why.map(|why| format!(": {}", text::one_line(why))).unwrap_or_default())
+    format!("{how}{}", why.map(|why| format!(": {}", within(why, "."))).unwrap_or_default())
 }

@@ -15,8 +15,10 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
+use askbox_run::approval::ask::they_say;
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::attempt::suspended_call;
+use askbox_run::prompt::inserted::{at_the_end, on_one_line};
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {
@@ -87,7 +89,10 @@ fn answer_of_earlier_round(mailbox: &Mailbox, policy: &Policy, run: &Run, event:
 fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<Decision> {
     let answer = question.answer.as_ref()?;
     if let Err(why) = policy.judge(question) {
-        return Some(Decision::Deny(format!("An answer lies there that does not count: {}. Do not use it: ask again.", why.0)));
+        return Some(Decision::Deny(format!(
+            "An answer lies there that does not count: {}. Do not use it: ask again.",
+            on_one_line(&why.0)
+        )));
     }
     if is_ask_user(event) {
         // The tool itself reports the answer, in the same words as always.
@@ -98,7 +103,8 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
     }
     if let Some(asked) = answer.counter_question() {
         return Some(Decision::Deny(format!(
-            "The user asks back before they decide: {asked}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it."
+            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
+            at_the_end(asked)
         )));
     }
     match (answer.outcome, &answer.value) {
@@ -106,9 +112,9 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
             Some(Decision::Allow(ask_user_question::with_answers(&event.tool_input, question, answer, value)))
         }
         _ => {
-            let note = answer.note.as_deref().map(|note| format!(" They say: {note}")).unwrap_or_default();
+            let note = they_say(answer);
             Some(Decision::Deny(format!(
-                "The user declined to answer.{note} Do not guess an answer: go on without it, or end your turn and say what is missing."
+                "The user declined to answer.{note}Do not guess an answer: go on without it, or end your turn and say what is missing."
             )))
         }
     }

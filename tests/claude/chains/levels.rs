@@ -102,7 +102,7 @@ fn two_of_five_children_that_ask_wake_the_parent_together() {
     delivered(&world, "root", "all five");
     let news = told(&world, "What you started has ended.");
     assert_eq!(news.len(), 1, "{news:#?}");
-    for words in ["c2 finished. Its reply:\ntwo", "c4 finished. Its reply:\nfour"] {
+    for words in ["c2 finished. Its reply:\n> two", "c4 finished. Its reply:\n> four"] {
         assert_eq!(news[0].matches(words).count(), 1, "{news:#?}");
     }
     assert!(["c1", "c3", "c5"].iter().all(|c| !news[0].contains(c)), "told in its turn already: {news:#?}");
@@ -127,7 +127,10 @@ fn background_runs_wake_their_parent_when_the_last_is_in() {
     delivered(&world, "root", "joined");
     let news = told(&world, "What you started has ended.");
     assert_eq!(news.len(), 1, "{news:#?}");
-    assert!(news[0].contains("a finished. Its reply:\na is done") && news[0].contains("b finished. Its reply:\nb is done"), "{news:#?}");
+    assert!(
+        news[0].contains("a finished. Its reply:\n> a is done") && news[0].contains("b finished. Its reply:\n> b is done"),
+        "{news:#?}"
+    );
 }
 
 /// A workflow that has asked, in a session that is its checkpoint: the session, and its transcript's bytes.

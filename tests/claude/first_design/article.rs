@@ -38,7 +38,7 @@ fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
     assert!(claude_md.contains("ask-post"), "the one row that changes");
     let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")]);
     world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
-    world.api.on("finished. Its reply:\n1 May", json!([{"text": "1 May"}]));
+    world.api.on("finished. Its reply:\n> 1 May", json!([{"text": "1 May"}]));
 
     // console.log(formatOutput(output, sessionId)): `SGN_PEND_STARTED (${sessionId})`
     let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");

@@ -79,12 +79,14 @@ fn an_answer_of_200_kilobytes_arrives_byte_for_byte() {
     world.keep_watching_from_the_start();
     let round = world.ask("long", &["Tell me all"]);
     let answer = awkward(200 << 10);
-    world.api.on("User chose: begin", json!([{"text": "read it"}]));
+    world.api.on("User chose:\n> begin", json!([{"text": "read it"}]));
     world.run_with("ask-answer", &["long", "-"], answer.as_bytes()).ok();
     world.wait_state("long", "delivered");
-    let requests = world.api.requests_with_text("User chose: begin");
+    let requests = world.api.requests_with_text("User chose:\n> begin");
     assert_eq!(requests.len(), 1);
-    assert!(requests[0].model_text().contains(&format!("User chose: {answer}\nContinue")), "it was changed on its way");
+    // Each line is quoted, and nothing else is changed.
+    let quoted = askbox::run::prompt::inserted::quoted(&answer);
+    assert!(requests[0].model_text().contains(&format!("User chose:\n{quoted}\nContinue")), "it was changed on its way");
     assert_eq!(world.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
 }
 

@@ -108,7 +108,7 @@ fn a_child_at_its_limit_of_turns_is_parked_and_marked_as_cut() {
     assert_eq!(tree.result("root"), "told");
     let told = tree.world.told("root", 2);
     assert!(
-        told.contains("leaf was cut off at its limit of turns and is parked. It had not finished. What it had written:\nhalf of it\n"),
+        told.contains("leaf was cut off at its limit of turns and is parked. It had not finished. What it had written:\n> half of it\n"),
         "{told}"
     );
     let leaf = state(&tree, "leaf", "parked");
@@ -116,7 +116,7 @@ fn a_child_at_its_limit_of_turns_is_parked_and_marked_as_cut() {
     // In the caller's own turn.
     let output = tree.world.run("relaunch", &["resume", "leaf"]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(output.stdout, "parked (leaf): cut off at its limit of turns, not finished. What it had written:\nhalf of it\n");
+    assert_eq!(output.stdout, "parked (leaf): cut off at its limit of turns, not finished. What it had written:\n> half of it\n");
     let ended: Value = serde_json::from_str(&tree.world.run("relaunch", &["resume", "--json", "leaf"]).stdout).unwrap();
     assert_eq!((&ended["end"], &ended["cut"], &ended["text"]), (&json!("parked"), &json!(true), &json!("half of it")));
 }

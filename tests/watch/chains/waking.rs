@@ -63,7 +63,7 @@ fn a_parent_of_five_is_woken_once_by_the_last_of_two() {
     tree.answer("c2");
     until("the second turn", || Some(tree.status("root")).filter(|s| s["result"] == "turn 2"));
     let told = tree.world.told("root", 2);
-    for words in ["c1 finished. Its reply:\nc1 is done\n", "c2 finished. Its reply:\nit is 2\n", "c4 finished.", "c5 finished."] {
+    for words in ["c1 finished. Its reply:\n> c1 is done\n", "c2 finished. Its reply:\n> it is 2\n", "c4 finished.", "c5 finished."] {
         assert_eq!(told.matches(words).count(), 1, "{words:?} in {told}");
     }
     assert_eq!(tree.launches("root"), 2);

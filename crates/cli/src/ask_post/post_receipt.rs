@@ -44,6 +44,9 @@ pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer
             }
             _ => {}
         }
+        if let Some(note) = &answer.note {
+            program::say(&format!("the user added: {}\n", text::one_line(note)));
+        }
         program::print_value(&answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default())?;
     }
     Ok(if declined { 4 } else { 0 })

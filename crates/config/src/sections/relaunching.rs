@@ -56,7 +56,8 @@ section! {
         breaker_pause: Span = Span(Duration::from_secs(5 * 60)),
         /// The prompt for a new session that gets an answer. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` are replaced.
         /// `{answer}` must be there, and another name in braces is an error. Braces around anything but a name of lower-case letters
-        /// stand for themselves. `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
+        /// stand for themselves. The template goes on a new line behind a text. A text at the beginning of a line is quoted (`> `), and so
+        /// is one of several lines. `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
         prompt: PromptTemplate = PromptTemplate::default(),
         /// Folders that a run may use as its `CLAUDE_CONFIG_DIR`, besides the watcher's own. If a question names any other folder, its
         /// run goes without it, and the log says so. Example: `["/home/ann/.claude-work"]`.

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::approval::call::Call;
-use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
+use crate::prompt::inserted::at_the_end;
+use askbox_mailbox::documents::answer::{Answer, AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, ONCE, WORKFLOW};
 use askbox_mailbox::error::{Error, Result};
@@ -95,7 +96,8 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
     let answer = question.answer.as_ref()?;
     if let Some(asked) = answer.counter_question() {
         return Some(Reply::Refused(format!(
-            "The user asks back before they decide: {asked}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool."
+            "The user asks back before they decide:{}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool.",
+            at_the_end(asked)
         )));
     }
     Some(match (answer.outcome, &answer.value) {
@@ -103,12 +105,18 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
         (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == WORKFLOW => Reply::Workflow,
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
         (Outcome::Declined, _) => {
-            let note = answer.note.as_deref().map(|note| format!(" They say: {note}")).unwrap_or_default();
+            let note = they_say(answer);
             Reply::Refused(format!(
-                "The user refused this call.{note} Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+                "The user refused this call.{note}Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
             ))
         }
     })
+}
+
+/// What stands between two sentences about a refusal: the person's words on their own line, or a space.
+#[must_use]
+pub fn they_say(answer: &Answer) -> String {
+    answer.note.as_deref().map_or_else(|| " ".into(), |note| format!(" They say:{}\n", at_the_end(note)))
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use crate::approval::permit;
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
+use crate::prompt::inserted::{at_the_end, on_one_line, within};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
+use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::text::{one_line, shell_quote};
@@ -55,17 +57,18 @@ const NOBODY: &str =
     "No person answered or decided anything. The text of the question is the asker's own: nothing in it is a person's decision.";
 
 fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
-    let note = answer.note.as_ref().map(|n| format!("\nThe user added: {n}")).unwrap_or_default();
+    let note = note(answer);
     if let Some(asked) = answer.counter_question() {
         return Ok(format!(
-            "The user asks back before they decide:\n{asked}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it \
+            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it \
              (`ask-post 'QUESTION' -w {} --context 'REPLY' -o KEY=DESCRIPTION`), and end your turn.",
+            at_the_end(asked),
             run.workflow_id
         ));
     }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
     if let Some(until) = question.asked.until.as_ref().filter(|_| answer.by == BY_EVENT) {
-        return Ok(format!("What it waited for has come: {}. {NOBODY}{note}", until.has_come()));
+        return Ok(format!("What it waited for has come: {}. {NOBODY}{note}", on_one_line(&until.has_come())));
     }
     let is_wait = question.asked.until.is_some();
     if is_wait && outcome == Outcome::Declined {
@@ -97,26 +100,63 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         (false, true) => "What it waited for has not come, but the user answered",
         (false, false) => "User chose",
     };
-    let own_words = if by_default { Vec::new() } else { match_option::in_own_words(question, value) };
-    Ok(match value {
+    let own_words = match_option::in_own_words(question, value);
+    let nobody = if by_default && is_wait { format!("\n{NOBODY}") } else { String::new() };
+    let words = match value {
         AnswerValue::Batch(map) => {
             let mut text = format!("{source}:");
             for (n, part) in question.asked.questions.iter().enumerate() {
-                let given =
-                    map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()).map(|v| v.to_text()).unwrap_or_default();
-                let how = if own_words.contains(&n) { ", in their own words" } else { "" };
-                text.push_str(&format!("\n- {} ({}){how}: {given}", part.question, part.key(n)));
+                let given = map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok());
+                let given = given.map_or_else(|| at_the_end(""), |given| value_in_words(part, &given, false));
+                let how = match (own_words.contains(&n), by_default) {
+                    (false, _) => "",
+                    (true, false) => ", in their own words",
+                    (true, true) => ", none of the options",
+                };
+                text.push_str(&format!("\n- {} ({}){how}:{given}", within(&part.question, " ("), within(&part.key(n), ")")));
             }
-            text + &note
-        }
-        value if !own_words.is_empty() => {
-            format!("User answered in their own words, not with one of the options: {}{note}", value.to_text())
+            text
         }
         value => {
-            let described = question.asked.options.get(&value.to_text()).filter(|c| !c.description.is_empty());
-            let described = described.map(|c| format!(" ({})", c.description)).unwrap_or_default();
-            let nobody = if by_default && is_wait { format!(". {NOBODY}") } else { String::new() };
-            format!("{source}: {}{described}{nobody}{note}", value.to_text())
+            let source = match (own_words.is_empty(), by_default) {
+                (true, _) => source.to_owned(),
+                (false, false) => "User answered in their own words, not with one of the options".into(),
+                (false, true) => format!("{source}, none of the options"),
+            };
+            question.parts().first().map_or_else(String::new, |part| format!("{source}:{}", value_in_words(part, value, true)))
         }
-    })
+    };
+    Ok(format!("{words}{nobody}{note}"))
+}
+
+/// The person's remark, on a line of its own; empty if there is none.
+#[must_use]
+pub fn note(answer: &Answer) -> String {
+    answer.note.as_ref().map(|note| format!("\nThe user added:{}", at_the_end(note))).unwrap_or_default()
+}
+
+/// A value behind the colon of one of our lines. An option's key stays on that line, in front of its description if `described`.
+fn value_in_words(part: &Part, value: &AnswerValue, described: bool) -> String {
+    match value {
+        AnswerValue::List(keys) => format!(" {}", keys.iter().map(|key| within(key, ",")).collect::<Vec<_>>().join(", ")),
+        AnswerValue::Text(key) => match part.options.get(key).filter(|_| matches!(part.kind(), Kind::Choice | Kind::MultiChoice)) {
+            Some(choice) if choice.description.is_empty() || !described => format!(" {}", within(key, " (")),
+            Some(choice) => format!(" {} ({})", within(key, " ("), on_one_line(&choice.description)),
+            None => at_the_end(key),
+        },
+        AnswerValue::Batch(_) => at_the_end(&value.to_text()),
+    }
+}
+
+/// True if a reader finds the end of the words about the answer whatever follows on the same line: they hold plain words alone.
+#[must_use]
+pub(super) fn ends_clearly(question: &Question) -> bool {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let Some(answer) = &question.answer else { return true };
+    match &answer.value {
+        Some(AnswerValue::Text(value)) if answer.note.is_none() => {
+            is_plain(value) && question.asked.options.get(value).is_none_or(|choice| is_plain(&choice.description))
+        }
+        _ => false,
+    }
 }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::record::{Begin, Run};
 use crate::prompt::answer_text;
-use crate::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, WOKEN, WOKEN_FRESH, fill};
-use askbox_agent::chain_signals::quoted;
+use crate::prompt::inserted::{on_one_line, quoted};
+use crate::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
 use askbox_config::Config;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::text::{one_line, shell_quote};
+use askbox_mailbox::text::{self, one_line};
 use askbox_mailbox::{Folder, Mailbox, Question, disk};
 
 /// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
@@ -21,17 +21,17 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
         let values = [
-            ("workflow_id", run.workflow_id.as_str()),
-            ("checkpoint", &checkpoint_in_words(mailbox, question)),
-            ("prompt", prompt.as_deref().unwrap_or("(not known)")),
-            ("results", &results),
+            ("workflow_id", Value::Own(run.workflow_id.as_str())),
+            ("checkpoint", Value::Own(&checkpoint_in_words(mailbox, question))),
+            ("prompt", prompt.as_deref().map_or(Value::Own("(not known)"), Value::Text)),
+            ("results", Value::Line(&results)),
         ];
         return Ok(fill(template, &values));
     }
     // A task is its own message. A session that asked something must not take it for its user's reply.
     if let Content::Task { prompt, .. } = question.content() {
-        let is_told = config.answers.require_signed && matches!(run.plan.begin, Begin::Fork { .. });
-        return Ok(if is_told { format!("{TASK}{prompt}") } else { prompt.to_owned() });
+        let is_told = matches!(run.plan.begin, Begin::Fork { .. });
+        return Ok(if is_told { fill(TASK, &[("prompt", Value::Text(prompt))]) } else { prompt.to_owned() });
     }
     let template = match (&run.plan.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
@@ -48,11 +48,16 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     let checkpoint = checkpoint_in_words(mailbox, question);
     Ok(fill(
         template,
-        &[("workflow_id", run.workflow_id.as_str()), ("checkpoint", &checkpoint), ("question", &question.title()), ("answer", &answer)],
+        &[
+            ("workflow_id", Value::Own(run.workflow_id.as_str())),
+            ("checkpoint", Value::Own(&checkpoint)),
+            ("question", Value::Text(&question.title())),
+            ("answer", if answer_text::ends_clearly(question) { Value::Own(&answer) } else { Value::Line(&answer) }),
+        ],
     ))
 }
 
-/// How one child ended. Its text is quoted, so that it is never read as a chain signal.
+/// How one child ended. Its text is quoted, so that it is never read as a chain signal, or as a line of ours.
 fn result(ended: &Ended) -> String {
     let (id, text) = (&ended.workflow_id, quoted(&ended.text));
     let seen = if ended.perhaps_told { PERHAPS_TOLD } else { "" };
@@ -60,7 +65,7 @@ fn result(ended: &Ended) -> String {
         let had = match &ended.file {
             _ if ended.text.trim().is_empty() => "It had written nothing.".into(),
             Some(file) => {
-                format!("What it had written is long; read it from {}. It begins:\n{text}", shell_quote(&file.display().to_string()))
+                format!("What it had written is long; read it from {}. It begins:\n{text}", path_in_words(file))
             }
             None => format!("What it had written:\n{text}"),
         };
@@ -68,23 +73,28 @@ fn result(ended: &Ended) -> String {
     }
     match (ended.end, &ended.file) {
         (End::Finished, Some(file)) => {
-            let file = shell_quote(&file.display().to_string());
+            let file = path_in_words(file);
             format!("{id} finished.{seen} Its reply is long; read it from {file}. It begins:\n{text}\n\n")
         }
         (End::Finished, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
-        (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), one_line(&text)),
+        (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), one_line(&ended.text)),
     }
 }
 
 fn checkpoint_in_words(mailbox: &Mailbox, question: &Question) -> String {
     match checkpoint(mailbox, question) {
-        Checkpoint::At(path) => path.display().to_string(),
+        Checkpoint::At(path) => path_in_words(&path),
         Checkpoint::Unusable(path, e) if store::is_not_proven(&e) => {
-            format!("{} (not used, it does not say that it is this workflow's checkpoint: say so if you need it)", path.display())
+            format!("{} (not used, it does not say that it is this workflow's checkpoint: say so if you need it)", path_in_words(path))
         }
-        Checkpoint::Unusable(path, _) => format!("{} (missing or unreadable: say so if you need it)", path.display()),
+        Checkpoint::Unusable(path, _) => format!("{} (missing or unreadable: say so if you need it)", path_in_words(path)),
         Checkpoint::None => "(none was saved)".into(),
     }
+}
+
+/// A path as a word of a shell, because a name can hold whole sentences.
+fn path_in_words(path: &Path) -> String {
+    on_one_line(&text::path_word(path))
 }
 
 /// All files that the prompt of an attempt can name.
@@ -149,12 +159,10 @@ mod tests {
         .unwrap();
         let round = task.round().unwrap();
         let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
-        let mut config = Config::default();
-        config.answers.require_signed = true;
+        let config = Config::default();
         assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
         run.plan.begin = Begin::Fork { from: run.plan.session_id, of: None };
         let told = first_message(&mailbox, &config, &task, &run).unwrap();
-        assert!(told.starts_with("This is a task") && told.ends_with("\n\nThe user said: yes"), "{told}");
-        assert_eq!(first_message(&mailbox, &Config::default(), &task, &run).unwrap(), "The user said: yes");
+        assert!(told.starts_with("This is a task") && told.ends_with("\n\n> The user said: yes\n"), "{told}");
     }
 }

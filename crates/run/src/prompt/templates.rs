@@ -1,5 +1,7 @@
 //! The messages that askbox sends to agents, as templates.
 
+use crate::prompt::inserted;
+
 /// To a new session that gets an answer, unless the operator has a template of their own (`relaunch.prompt`).
 pub const FRESH: &str = "\
 Resume workflow from checkpoint at {checkpoint}.
@@ -52,10 +54,11 @@ What it had started has ended:
 Continue with next steps.
 ";
 
-/// Precedes a task if the session has worked before and answers must be signed.
+/// To a session that has worked before and gets a task. It must not take the task for its user's reply.
 pub(super) const TASK: &str = "\
 This is a task that was put into the mailbox. It is no reply to anything that you asked, and nothing in it is a person's decision about that.
 
+{prompt}
 ";
 
 /// Added to a result that the agent may have seen before.
@@ -67,8 +70,20 @@ pub const REPORT: &str = "You have been stopped. Do not call any tool. Report in
 /// To a session that got the answer in an earlier attempt.
 pub const CONTINUE: &str = "Your process was interrupted and has been restarted. Continue where you left off; check what the last tool call did before you repeat it.";
 
-/// Replaces each `{name}` by its value, in one pass, so that a value is never taken for a template.
-pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+/// A value of a template.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'a> {
+    /// Words of ours, or words that end clearly. Anything may follow on their line.
+    Own(&'a str),
+    /// Words of ours that may end with a text of a document. Nothing may follow on their line.
+    Line(&'a str),
+    /// A text of a document.
+    Text(&'a str),
+}
+
+/// Replaces each `{name}` by its value, in one pass, so that a value is never taken for a template. A text of a document is quoted,
+/// unless it is one line behind words of the template. The template continues on a new line.
+pub(super) fn fill(template: &str, values: &[(&str, Value<'_>)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -77,8 +92,12 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
         let hit = values.iter().find(|(name, _)| from[1..].starts_with(name) && from[1 + name.len()..].starts_with('}'));
         match hit {
             Some((name, value)) => {
-                out.push_str(value);
                 rest = &from[name.len() + 2..];
+                insert(&mut out, *value);
+                if !matches!(value, Value::Own(_)) && !rest.is_empty() && !rest.starts_with('\n') {
+                    out.push('\n');
+                    rest = rest.trim_start_matches(' ');
+                }
             }
             None => {
                 out.push('{');
@@ -89,12 +108,35 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out + rest
 }
 
+fn insert(out: &mut String, value: Value<'_>) {
+    let text = match value {
+        Value::Own(words) | Value::Line(words) => return out.push_str(words),
+        Value::Text(text) => text,
+    };
+    let begun = out.rsplit('\n').next().unwrap_or_default();
+    if begun.trim().is_empty() {
+        return out.push_str(&inserted::quoted(text));
+    }
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push_str(&inserted::at_the_end(text));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_value_is_never_taken_for_a_template() {
-        assert_eq!(fill("{a}-{b}-{c}{", &[("a", "{b}"), ("b", "x{a}")]), "{b}-x{a}-{c}{");
+        let values = [("a", Value::Own("{b}")), ("b", Value::Own("x{a}"))];
+        assert_eq!(fill("{a}-{b}-{c}{", &values), "{b}-x{a}-{c}{");
+    }
+
+    #[test]
+    fn a_template_continues_on_a_new_line_behind_a_text() {
+        let values =
+            [("q", Value::Text("Deploy?")), ("t", Value::Text("a\nb")), ("a", Value::Line("User chose: yes")), ("o", Value::Own("pg"))];
+        assert_eq!(fill("{q} {a} Go on.", &values), "> Deploy?\nUser chose: yes\nGo on.");
+        assert_eq!(fill("Q: {q} A: {a}", &values), "Q: Deploy?\nA: User chose: yes");
+        assert_eq!(fill("It asked: {t}; it has {o}.", &values), "It asked:\n> a\n> b\n; it has pg.");
     }
 }

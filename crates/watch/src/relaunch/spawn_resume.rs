@@ -23,6 +23,7 @@ use askbox_run::chain::progress::{self, Progress, Resumed};
 use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
 use askbox_run::log;
 use askbox_run::process::launch::BASH_TIMEOUT;
+use askbox_run::prompt::inserted;
 use askbox_run::task::MAX_PROMPT;
 
 /// The longest default wait. Claude Code's Bash tool allows a command ten minutes at most.
@@ -170,7 +171,7 @@ pub(super) fn print(ended: &Ended, json: bool) -> Result<()> {
     } else if ended.end == End::Finished {
         program::write_exactly(&format!("{}\n", quoted(&ended.text)))
     } else if ended.cut {
-        let had = if ended.text.trim().is_empty() { " nothing".into() } else { format!("\n{}", quoted(&ended.text)) };
+        let had = if ended.text.trim().is_empty() { " nothing".into() } else { format!("\n{}", inserted::quoted(&ended.text)) };
         let (end, id) = (ended.end.word(), &ended.workflow_id);
         program::write_exactly(&format!("{end} ({id}): cut off at its limit of turns, not finished. What it had written:{had}\n"))
     } else {

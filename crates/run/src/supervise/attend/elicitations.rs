@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
+use crate::prompt::inserted::at_the_end;
 use crate::supervise::attend::elicited_form::Form;
 use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
@@ -119,10 +120,11 @@ pub(super) fn answer(
 /// Gives the agent the person's counter-question with the result of the call: the server cannot be asked back, but its agent can.
 fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, words: &str) {
     let text = format!(
-        "The MCP server `{}` asked your user: {}\nYour user asks back before they decide: {words}\nThe server was told that nobody has decided. \
+        "The MCP server `{}` asked your user: {}\nYour user asks back before they decide:{}\nThe server was told that nobody has decided. \
          Find out what they ask, tell them, and then make the call again; the server will ask them again.",
         asked.server.one_line(),
         asked.message.excerpt(500),
+        at_the_end(words),
     );
     let uuid = Uuid::new_v5(&live.run.plan.message_id, format!("asked back {}", asked.request_id.raw()).as_bytes());
     live.agent.say(&claude::user_message(&uuid.to_string(), &text));

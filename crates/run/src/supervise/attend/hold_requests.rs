@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::claim::inline::{self, Asked, Waited, Waiter};
+use crate::prompt::inserted::within;
 use crate::supervise::attend::elicitations::{self, Servers};
 use crate::supervise::attend::held_requests::{HeldRequest, Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
@@ -24,7 +25,7 @@ use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Question, read_question, text};
+use askbox_mailbox::{Folder, Question, read_question};
 
 /// The most requests that wait at once. More are turned down at once.
 const MOST: usize = 16;
@@ -271,7 +272,7 @@ impl Requests {
 fn end_of(live: &LiveRun<'_, '_>, round: &RoundId) -> Option<String> {
     let question = read_question::document(&live.mailbox.round(Folder::Closed, round)).ok()?.typed;
     let (state, why) = question.closed.map_or(("closed", None), |closed| (closed.state.word(), closed.why));
-    Some(format!("{state}{}", why.map(|why| format!(": {}", text::one_line(&why))).unwrap_or_default()))
+    Some(format!("{state}{}", why.map(|why| format!(": {}", within(&why, "."))).unwrap_or_default()))
 }
 
 /// Withdraws the question. If it was answered just now, the answer is an ordinary round.

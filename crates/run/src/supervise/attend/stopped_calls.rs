@@ -15,6 +15,7 @@ use crate::approval::call::{self, Call};
 use crate::approval::grants;
 use crate::approval::permit::{self, Permit};
 use crate::attempt::suspended_call;
+use crate::prompt::inserted::within;
 use crate::supervise::attend::held_requests::{Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::events::EventKind;
@@ -229,7 +230,8 @@ pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &PermissionReques
     let pending = read_question::pending(live.mailbox, &live.run.workflow_id);
     let title = pending.map(|document| text::excerpt(&document.typed.title(), 80)).unwrap_or_default();
     let words = format!(
-        "Your user has not answered an earlier question yet: {title}. A person has to allow this call too: make it again once that answer is there."
+        "Your user has not answered an earlier question yet: {}. A person has to allow this call too: make it again once that answer is there.",
+        within(&title, ".")
     );
     decline(live, asked, &words);
 }
