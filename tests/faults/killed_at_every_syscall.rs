@@ -254,6 +254,28 @@ fn an_undo_killed_anywhere_is_completed_or_never_happened() {
 }
 
 #[test]
+fn a_copy_of_a_signed_answer_taken_back_never_counts() {
+    needs!("strace");
+    let setup = || {
+        let world = World::stepping("work");
+        world.configure(&world.only_signed_answers());
+        world.sh("ask-post -w docs 'Merge?' -o a=A -o b=B; ask-answer docs a; cp m/answered/docs.json kept; ask-answer undo docs");
+        world.sh("mv kept m/answered/docs.json");
+        world
+    };
+    at_every_point(&setup, "ask-answer", &["docs", "b"], |world, when, _| {
+        let second = world.run("ask-answer", &["docs", "b"]);
+        assert!([0, 4].contains(&second.code()), "{when}: {}", second.words());
+        assert!(world.reason("docs.json").contains("was taken back"), "{when}: the copy is not kept");
+        world.sh("rm m/quarantine/*");
+        world.ok("relaunch", &["docs"]);
+        assert_delivered_once(world, when);
+        let closed = world.only("closed", "docs.").expect("asserted above");
+        assert_eq!(world.json(closed)["answer"]["value"], "b", "{when}");
+    });
+}
+
+#[test]
 fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
     needs!("strace");
     let setup = || {

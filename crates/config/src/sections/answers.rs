@@ -71,6 +71,7 @@ impl Answers {
                         "set answers.sign_key or answers.sign_command in the configuration; or answer where one is set"
                     }
                     Through::Message => NO_BUTTON,
+                    Through::File => UNKNOWN,
                     _ => NO_AGENT,
                 },
             )),
@@ -123,6 +124,9 @@ impl Answers {
 
 /// The hint about other ways to answer than a reply to a notification.
 const NO_BUTTON: &str = "replies to notifications are not signed: answer at a terminal (ask-answer) or on the page";
+/// The hint for a command that does not know what is above it.
+const UNKNOWN: &str =
+    "a person answers: at a terminal or on the page; this command cannot see all processes above it (a namespace, an ended parent)";
 const NO_AGENT: &str = "a person answers: at a terminal with no agent above it, or on the page";
 
 fn unreadable(error: &Error) -> Error {
