@@ -321,6 +321,33 @@ work"#;
     assert!(case.events(1).iter().any(|event| event["what"] == "control_request/request_user_dialog"), "{:#?}", case.events(1));
 }
 
+#[test]
+fn a_run_at_its_plans_limit_waits_for_the_known_reset() {
+    // Only an account with a plan gets this line, so a script says it as `claude` does.
+    let limited = r#"[ -e "$AGENT_DIR/well" ] && { work; finish; }
+say "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":$(cat "$AGENT_DIR/resets"),\"rateLimitType\":\"five_hour\"}}"
+say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_reason\":\"api_error\",\"api_error_status\":429,\"session_id\":\"$session\",\"result\":\"limit reached\"}""#;
+    let world = World::stepping(limited);
+    world.configure("throttle_deadline = '1h'");
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a time").as_secs();
+    // Later than the deadline: the run is not given up, because the end of the limit is known.
+    std::fs::write(world.agent("resets"), (now + 5 * 3600).to_string()).expect("a file");
+    world.ask_and_answer("docs");
+    let _watcher = world.start_watcher();
+    until("it waits", || world.state("docs") == "throttled");
+    let status: Value = serde_json::from_str(&world.ok("relaunch", &["status", "docs", "--json"])).expect("JSON");
+    assert!(status["why"].as_str().is_some_and(|why| why.starts_with("the plan's limit (five hour) resets at 20")), "{status}");
+    let retry_at: chrono::DateTime<chrono::Utc> = status["retry_at"].as_str().expect("a time").parse().expect("a time");
+    assert_eq!(retry_at.timestamp(), i64::try_from(now + 5 * 3600 + 5).expect("a time"), "{status}");
+    assert_eq!(world.logged("start "), 1);
+    // A reset of another year is not believed.
+    std::fs::write(world.agent("resets"), (now + 400 * 24 * 3600).to_string()).expect("a file");
+    world.ask_and_answer("later");
+    until("it waits as usual", || world.state("later") == "throttled");
+    let words = world.ok("relaunch", &["status", "later", "--json"]);
+    assert!(words.contains("API error 429") && !words.contains("resets at"), "{words}");
+}
+
 /// An old kernel, or a sandbox that lends none.
 #[test]
 fn without_pidfds_a_run_is_delivered_all_the_same() {

@@ -6,6 +6,7 @@ mod blocked_prompt;
 mod costs;
 mod fresh;
 mod killed;
+mod limits;
 #[cfg(feature = "web")]
 mod page;
 mod resume;

@@ -94,6 +94,7 @@ impl Interpreter {
             // There is one for each request, besides lines with more information.
             ("system", "status") if wire::word(wire.status) == "requesting" => Vec::new(),
             ("system", "init") => return self.init(&wire),
+            ("rate_limit_event", _) => plan_limit(line, &wire)?,
             ("system", "api_retry") => vec![StreamItem::Event(api_retry(&wire)?)],
             ("result", _) => return self.result(line.text()),
             ("command_lifecycle", _) => return receipt(line, &wire),
@@ -247,6 +248,16 @@ fn api_retry(wire: &wire::Line<'_>) -> Result<EventKind> {
         Some(status) if !verdict::waiting_mends(status) => EventKind::Retrying { status, retry, max_retries, delay_ms, error },
         status => EventKind::Throttled { status, retry, max_retries, delay_ms, error },
     })
+}
+
+/// The plan's limit, if it is reached. Its other reports are warnings.
+fn plan_limit(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
+    let limit: wire::RateLimit = wire::object(wire.rate_limit_info).unwrap_or_default();
+    let mut items = raw("rate_limit_event", line, false);
+    if let ("rejected", Some(resets_at)) = (wire::word(limit.status), wire::count(limit.resets_at)) {
+        items.push(StreamItem::PlanLimit { resets_at, limit: bounded::name(limit.rate_limit_type)? });
+    }
+    Ok(items)
 }
 
 fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {

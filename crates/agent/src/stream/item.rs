@@ -26,6 +26,13 @@ pub enum StreamItem {
         /// True if this is the first `init` of this process.
         first: bool,
     },
+    /// The limit of the account's plan is reached. An event about the line precedes it.
+    PlanLimit {
+        /// When the limit is reset, in seconds since 1970.
+        resets_at: u64,
+        /// The limit, in the API's word: `five_hour`, `seven_day` … Empty if it has no name.
+        limit: Untrusted,
+    },
     /// The main agent's model answered another request. The events of the answer follow, from this line or from several.
     RoundTrip,
     /// The main agent's model is generating an answer.

@@ -46,6 +46,18 @@ pub(super) struct Line<'a> {
     /// A [`StreamEvent`], in lines of type `stream_event`.
     pub(super) event: Raw<'a>,
     pub(super) status: Raw<'a>,
+    /// A [`RateLimit`], in lines of type `rate_limit_event`.
+    pub(super) rate_limit_info: Raw<'a>,
+}
+
+/// What the API said about the plan's limit.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct RateLimit<'a> {
+    pub(super) status: Raw<'a>,
+    /// In seconds since 1970.
+    pub(super) resets_at: Raw<'a>,
+    pub(super) rate_limit_type: Raw<'a>,
 }
 
 /// One event of the API's answer while it is generated.

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
-use crate::attempt::failure::{self, Class, Failure};
+use crate::attempt::failure::{self, Class, Failure, PlanLimit};
 use crate::attempt::record::{self, Record, Run, RunState};
 use askbox_agent::chain_signals;
 use askbox_agent::stream::{TurnOutcome, Verdict};
@@ -20,12 +20,16 @@ use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, time, workflows};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
+
+/// A run starts this long after the reset of its plan's limit.
+const AFTER_RESET: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +56,8 @@ pub enum Ending {
         status: Option<u16>,
         /// How long the API asked to wait.
         wait: Option<Duration>,
+        /// When the limit of the account's plan is reset, if that is why. Then the run waits for that time, and is not parked before.
+        resets_at: Option<Time>,
     },
     /// All that is left of the day's budget is reserved for other runs, or another process keeps a lock. It waits; the attempt does not
     /// count.
@@ -132,7 +138,9 @@ impl Ending {
                     Verdict::ApiError { status, .. } => *status,
                     _ => None,
                 };
-                Self::Throttled { wait: failure::asked_to_wait(turn.text.raw(), time::now().timestamp()), status, why }
+                let wait = failure::asked_to_wait(turn.text.raw(), time::now().timestamp());
+                let throttled = Self::Throttled { wait, status, why, resets_at: None };
+                throttled.at_limit(PlanLimit::in_message(turn.text.raw()).as_ref())
             }
             Some(Class::Agent) | None => Self::Failed { why },
             Some(class) => Self::Refused { class, why },
@@ -154,8 +162,19 @@ impl Ending {
     #[must_use]
     pub fn after(self, at_least: Option<Duration>) -> Self {
         match self {
-            Self::Throttled { why, status, wait } => Self::Throttled { why, status, wait: wait.max(at_least) },
+            Self::Throttled { why, status, wait, resets_at } => Self::Throttled { why, status, wait: wait.max(at_least), resets_at },
             other => other,
+        }
+    }
+
+    /// For a throttled attempt: the limit of the account's plan is reached, as the agent's stream said.
+    #[must_use]
+    pub fn at_limit(self, limit: Option<&PlanLimit>) -> Self {
+        match (self, limit) {
+            (Self::Throttled { why, status, wait, .. }, Some(limit)) => {
+                Self::Throttled { why: format!("{}: {why}", limit.why()), status, wait, resets_at: Some(limit.resets_at) }
+            }
+            (other, _) => other,
         }
     }
 
@@ -204,6 +223,12 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.progress.why = None;
             run.progress.asks = Some(*question);
             run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
+        }
+        Ending::Throttled { why, resets_at: Some(at), .. } => {
+            run.progress.state = RunState::Failed;
+            run.progress.why = Some(why.clone());
+            // All runs of the account wait for the same moment, which the machine's clock may reach a little early.
+            run.progress.retry_at = Some((*at + AFTER_RESET).max(later(config.relaunch.pause(1))));
         }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,

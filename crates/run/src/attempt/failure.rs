@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use askbox_agent::stream::{TurnOutcome, Verdict, waiting_mends};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::untrusted::Untrusted;
 
 /// The limit of a signature, in characters.
 const MAX_SIGNATURE: usize = 200;
@@ -37,6 +39,8 @@ pub enum Class {
     NoResult,
     /// A hook of the agent's own settings kept the message from the model, or ended the turn without a result.
     Blocked,
+    /// The model refused to go on.
+    Refusal,
     /// The API does not accept the request.
     InvalidRequest,
     /// The prompt does not fit into the model's context.
@@ -65,6 +69,7 @@ impl Class {
             Self::Turns => "turns",
             Self::NoResult => "no_result",
             Self::Blocked => "blocked",
+            Self::Refusal => "refusal",
             Self::InvalidRequest => "invalid_request",
             Self::TooLong => "too_long",
             Self::Setup => "setup",
@@ -109,6 +114,7 @@ impl Class {
                 );
             }
             Self::Blocked => return format!("change that hook in the agent's settings, then go on: relaunch retry {workflow}"),
+            Self::Refusal => return format!("change the task or its context, then go on: relaunch retry {workflow}"),
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
             Self::Setup => "mend the configuration: askbox doctor",
@@ -171,6 +177,7 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
 #[must_use]
 pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     Some(match &turn.verdict {
+        _ if turn.is_error && turn.stop_reason.as_ref().is_some_and(|reason| *reason == "refusal") => Class::Refusal,
         Verdict::ApiError { status, error_type, message } => of_api_error(*status, error_type.raw(), message.raw()),
         Verdict::MaxTurns => Class::Turns,
         Verdict::Budget => Class::Budget,
@@ -184,19 +191,57 @@ pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     })
 }
 
+/// The limit of the account's plan, which is reached until a known time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanLimit {
+    /// When the limit is reset.
+    pub resets_at: Time,
+    /// The limit in words: `five hour`, `seven day` … Empty if it has no name.
+    pub name: String,
+}
+
+/// The longest limit of a plan is one of seven days. A later reset is not believed.
+pub const LONGEST_LIMIT: Duration = Duration::from_secs(8 * 24 * 3600);
+
+impl PlanLimit {
+    /// A limit that is reset `resets_at` seconds after the beginning of 1970. `None` if that is not a time within [`LONGEST_LIMIT`].
+    #[must_use]
+    pub fn new(resets_at: u64, name: &Untrusted) -> Option<Self> {
+        let resets_at = i64::try_from(resets_at).ok().and_then(|at| Time::from_timestamp(at, 0))?;
+        let name = name.excerpt(40).replace('_', " ");
+        (resets_at - time::now()).to_std().is_ok_and(|wait| wait <= LONGEST_LIMIT).then_some(Self { resets_at, name })
+    }
+
+    /// The limit that an API's message names with the time of its reset, as in `usage limit reached|1760000000`.
+    #[must_use]
+    pub fn in_message(message: &str) -> Option<Self> {
+        Self::new(reset_in(message)?, &Untrusted::default())
+    }
+
+    /// The reason for waiting.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
+        format!("the plan's limit{name} resets at {}", time::rfc3339(self.resets_at))
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit);
+    digits.fold(None, |n, digit| Some(n.unwrap_or(0_u64).saturating_mul(10).saturating_add(u64::from(digit - b'0'))))
+}
+
+/// The seconds since 1970 behind the last `|` of a message.
+fn reset_in(message: &str) -> Option<u64> {
+    number(message.rsplit_once('|')?.1.trim_start()).filter(|at| *at > 1_000_000_000)
+}
+
 /// How long an API's message asks to wait, as of `now` (in seconds since 1970): `retry after 90 seconds`, or the time of a reset as in
 /// `usage limit reached|1760000000`.
 #[must_use]
 pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
     let lower = message.to_lowercase();
-    let number = |text: &str| {
-        text.bytes()
-            .take_while(u8::is_ascii_digit)
-            .fold(None, |n: Option<u64>, b| Some(n.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(b - b'0'))))
-    };
-    if let Some((_, reset)) = lower.rsplit_once('|')
-        && let Some(at) = number(reset.trim_start()).filter(|at| *at > 1_000_000_000)
-    {
+    if let Some(at) = reset_in(message) {
         return Some(Duration::from_secs(at.saturating_sub(now.unsigned_abs())));
     }
     let after = ["retry after", "retry-after", "try again in", "retry in"].iter().find_map(|w| lower.split_once(w))?.1;

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
+use crate::attempt::failure;
 use crate::attempt::record::{self, Plan, Progress, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::plan;
@@ -114,7 +115,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             }
             Delivery::Waiter | Delivery::Session | Delivery::MainAgent => launch_next(mailbox, config, &document, &last),
         },
-        RunState::Failed => match last.waits_until(config.relaunch.longest_pause(), now) {
+        RunState::Failed => match last.waits_until(config.relaunch.longest_pause().max(failure::LONGEST_LIMIT), now) {
             Some(at) => Ok(Recovered::Later(at)),
             _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
             _ => Ok(Recovered::Orphans),

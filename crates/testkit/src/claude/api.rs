@@ -11,6 +11,8 @@
 //! | `{"stall":true}` | the stream starts (and says `text`, if given), then hangs |
 //! | `{"cut":true,"times":n}` | the connection breaks mid-stream, behind a `text` if given, n times (1), then the next step plays |
 //! | `{"status":529,"times":n,"retry_after":s}` | an API error, n times (1), then the next step plays |
+//! | `"resets_at":s` | in an API error: the plan's limit of five hours is reached until this second since 1970 |
+//! | `"refuses":true` | beside a `text`: the model refuses to go on |
 //! | `"delay_ms":ms` | alone or in another step: wait before the first byte |
 //!
 //! Past its last step a script answers with the text of the newest tool result: so the final result of a run shows
@@ -362,10 +364,12 @@ fn fault(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
         529 => "overloaded_error",
         _ => "api_error",
     };
-    let extra = match step["retry_after"].as_u64() {
-        Some(seconds) => format!("retry-after: {seconds}\r\n"),
-        None => String::new(),
-    };
+    let mut extra = step["retry_after"].as_u64().map_or_else(String::new, |seconds| format!("retry-after: {seconds}\r\n"));
+    if let Some(at) = step["resets_at"].as_u64() {
+        for (name, value) in [("status", "rejected"), ("representative-claim", "five_hour"), ("reset", &at.to_string())] {
+            extra += &format!("anthropic-ratelimit-unified-{name}: {value}\r\n");
+        }
+    }
     let status = u16::try_from(status).map_err(io::Error::other)?;
     to.reply(status, &extra, &error_body(kind)).map(|()| true)
 }
@@ -379,7 +383,11 @@ fn speak(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
     let stall = step["stall"] == true;
     let blocks = blocks(step);
     let tools = blocks.iter().any(|block| block["type"] == "tool_use");
-    let reason = if tools { "tool_use" } else { "end_turn" };
+    let reason = match step["refuses"] == true {
+        true => "refusal",
+        false if tools => "tool_use",
+        false => "end_turn",
+    };
     if body["stream"] != true {
         if stall {
             to.pause(None);

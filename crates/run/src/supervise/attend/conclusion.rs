@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::attempt::ending::Ending;
-use crate::attempt::failure::Class;
+use crate::attempt::failure::{Class, PlanLimit};
 use crate::supervise::started_agent::RunningAgent;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::{TurnOutcome, Verdict};
@@ -34,6 +34,8 @@ pub(super) struct Outcome {
     tool_refused: bool,
     /// How long the API last asked to wait.
     asked_to_wait: Option<Duration>,
+    /// The limit of the account's plan that is reached.
+    plan_limit: Option<PlanLimit>,
     /// The agent's text in the turn that was stopped, if it was asked for a report after it.
     text_before_report: Option<Untrusted>,
 }
@@ -47,6 +49,11 @@ impl Outcome {
     /// Notes that the API asks to wait.
     pub(super) fn note_throttled(&mut self, wait: Duration) {
         self.asked_to_wait = Some(wait);
+    }
+
+    /// Notes that the limit of the account's plan is reached.
+    pub(super) fn note_plan_limit(&mut self, limit: Option<PlanLimit>) {
+        self.plan_limit = limit.or(self.plan_limit.take());
     }
 
     /// Notes the text that the agent wrote before it was asked for a report.
@@ -66,7 +73,7 @@ impl Outcome {
 
     /// Returns the ending that a turn means, without a stop.
     pub(super) fn ending_of(&self, turn: &TurnOutcome) -> Ending {
-        Ending::of_turn(turn).after(self.asked_to_wait)
+        Ending::of_turn(turn).after(self.asked_to_wait).at_limit(self.plan_limit.as_ref())
     }
 
     /// Notes the ending that a turn means for the round. A session that was resumed with a suspended tool call has two turns: one for

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::attempt::ending::Ending;
-use crate::attempt::failure::Class;
+use crate::attempt::failure::{Class, PlanLimit};
 use crate::attempt::suspended_call;
 use crate::supervise::attend::attendance::Attendance;
 use crate::supervise::event_log::EventLog;
@@ -38,6 +38,7 @@ impl Attendance<'_, '_> {
                 self.role_answered(&response)
             }
             StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
+            StreamItem::PlanLimit { resets_at, limit } => self.outcome.note_plan_limit(PlanLimit::new(resets_at, &limit)),
             StreamItem::UnknownRequest { request_id } => self.live.agent.say(&claude::unknown_request(request_id.raw())),
             StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
             StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
