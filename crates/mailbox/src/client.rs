@@ -310,4 +310,21 @@ mod tests {
         assert_eq!(mailbox.answer(&id).unwrap_err().exit_code(), 3);
         assert_eq!(mailbox.wait(&id, Duration::from_secs(60)).unwrap_err().exit_code(), 3);
     }
+
+    #[test]
+    fn a_checkpoint_holds_no_answer_to_a_question_that_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let workflow: WorkflowId = "w".parse().unwrap();
+        store::save(&mailbox, &workflow, br#"{"current_step":"review"}"#).unwrap();
+        let receipt = mailbox.post(Question::new(workflow.clone(), "Deploy?")).unwrap();
+        let left = |round: &str| format!(r#"{{"current_step":"review","user_answer":"yes","user_answer_to":"{round}"}}"#);
+        store::save(&mailbox, &workflow, left(&receipt.round.question.to_string()).as_bytes()).unwrap();
+        assert_eq!(mailbox.checkpoint(&workflow).unwrap().user_answer, None);
+        assert_eq!(store::load(&mailbox, &workflow).unwrap().typed.user_answer_to, None, "the file holds it no more");
+        // The answer of an earlier round stays.
+        store::save(&mailbox, &workflow, left("019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e46").as_bytes()).unwrap();
+        mailbox.withdraw(&workflow, "ann", None).unwrap();
+        assert_eq!(mailbox.checkpoint(&workflow).unwrap().user_answer, Some("yes".into()));
+    }
 }

@@ -93,9 +93,17 @@ pub fn clear(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<
 /// [`Error::Invalid`](crate::error::Error::Invalid) if the question cannot be written as JSON.
 pub fn clear_unaccepted(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
-    if question.checkpoint.iter().chain([&own]).any(disk::exists) {
+    let held: Vec<_> = question.checkpoint.iter().chain([&own]).filter(|path| disk::exists(path)).collect();
+    if held.is_empty() {
+        return Ok(());
+    }
+    let round = round::of_pending(mailbox, question)?;
+    // A checkpoint may be long, and nearly none names the round. So the text is searched before it is parsed.
+    let id = round.question.to_string();
+    let names_round = |bytes: Vec<u8>| std::str::from_utf8(&bytes).is_ok_and(|text| text.contains(&id));
+    if held.into_iter().any(|path| disk::read(path, Checkpoint::LARGEST).is_ok_and(names_round)) {
         // A failure does no harm: the next program that looks tries again.
-        let _ = clear(mailbox, question, &round::of_pending(mailbox, question)?);
+        let _ = clear(mailbox, question, &round);
     }
     Ok(())
 }
