@@ -73,6 +73,7 @@ fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
 pub(super) fn with_answers(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Map<String, Value> {
     let (mut answers, mut annotations) = (Map::new(), Map::new());
     let asked = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let notes = notes(question, answer);
     for (n, part) in question.parts().iter().enumerate() {
         let given = match value {
             AnswerValue::Batch(map) => map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()),
@@ -82,7 +83,8 @@ pub(super) fn with_answers(input: &Map<String, Value>, question: &Question, answ
         let chosen = given.as_ref().and_then(|given| part.options.get(&given.to_text()));
         let mut annotation = Map::new();
         annotation.extend(chosen.and_then(|choice| choice.preview.clone()).map(|preview| ("preview".to_owned(), preview.into())));
-        annotation.extend(Some(note(n, answer)).filter(|note| !note.is_empty()).map(|note| ("notes".to_owned(), note.into())));
+        let note = notes.get(n).filter(|note| !note.is_empty());
+        annotation.extend(note.map(|note| ("notes".to_owned(), note.as_str().into())));
         answers.insert(text.to_owned(), given.map(in_words).unwrap_or_default().into());
         if !annotation.is_empty() {
             annotations.insert(text.to_owned(), annotation.into());
@@ -108,9 +110,48 @@ fn in_words(value: AnswerValue) -> String {
     }
 }
 
-/// The note of the answer goes with the first question.
-fn note(n: usize, answer: &Answer) -> String {
-    let by_default = (answer.by == BY_DEFAULT).then_some("Nobody answered in time, so the default that was set applies.");
-    let own = if n == 0 { answer.note.as_deref() } else { None };
-    by_default.into_iter().chain(own).collect::<Vec<_>>().join(" ")
+/// The note of each question. A note to a batch is one text. Where a line of it begins with the id of a question and a colon, as
+/// AskUserQuestion's own notes do when they become an answer, it is about that question from there on. The rest is about the first.
+fn notes(question: &Question, answer: &Answer) -> Vec<String> {
+    let parts = question.parts();
+    let mut notes = vec![String::new(); parts.len()];
+    let mut about = 0;
+    for line in answer.note.as_deref().unwrap_or_default().lines() {
+        let named = |n: &usize| line.strip_prefix(&parts[*n].key(*n)).and_then(|rest| rest.strip_prefix(": "));
+        let found = (0..parts.len()).filter(|_| question.is_batch()).find_map(|n| Some((n, named(&n)?)));
+        let (n, line) = found.unwrap_or((about, line));
+        about = n;
+        if let Some(note) = notes.get_mut(n) {
+            note.push_str(if note.is_empty() { "" } else { "\n" });
+            note.push_str(line);
+        }
+    }
+    if answer.by == BY_DEFAULT {
+        let by_default = "Nobody answered in time, so the default that was set applies.";
+        notes.iter_mut().for_each(|note| *note = format!("{by_default} {note}").trim_end().to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_note_goes_with_its_own_question() {
+        let asked = serde_json::json!({"questions": [{"question": "DB?"}, {"question": "Why?"}, {"question": "When?"}]});
+        let asked = asked.as_object().unwrap();
+        let question = question(&"w".parse().unwrap(), asked).unwrap().typed;
+        let value: AnswerValue = serde_json::from_value(serde_json::json!({"q1": "pg", "q2": "x", "q3": "now"})).unwrap();
+        let with = |note: &str| {
+            let answer = Answer { note: Some(note.into()), ..Answer::value(value.clone(), "ann", "inbox") };
+            Value::Object(with_answers(asked, &question, &answer, &value))["annotations"].clone()
+        };
+        assert_eq!(
+            with("q1: as in\nstaging\nq3: at noon"),
+            serde_json::json!({"DB?": {"notes": "as in\nstaging"}, "When?": {"notes": "at noon"}})
+        );
+        assert_eq!(with("in general"), serde_json::json!({"DB?": {"notes": "in general"}}));
+        assert_eq!(with("q2: because"), serde_json::json!({"Why?": {"notes": "because"}}));
+    }
 }

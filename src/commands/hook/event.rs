@@ -103,6 +103,8 @@ pub(super) enum Decision {
     Defer,
     /// The call is made with this input.
     Allow(Map<String, Value>),
+    /// The call is made with this input, and the model reads these words beside its result.
+    AllowAndTell(Map<String, Value>, String),
     /// The call is made with this input if Claude Code's own rules allow it.
     Change(Map<String, Value>),
     /// The call is not made, and the model reads these words.
@@ -114,6 +116,9 @@ impl Decision {
         let decision = match self {
             Self::Defer => json!({ "permissionDecision": "defer" }),
             Self::Allow(input) => json!({ "permissionDecision": "allow", "updatedInput": input }),
+            Self::AllowAndTell(input, words) => {
+                json!({ "permissionDecision": "allow", "updatedInput": input, "additionalContext": words })
+            }
             Self::Change(input) => json!({ "updatedInput": input }),
             Self::Deny(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
         };

@@ -13,12 +13,13 @@ use askbox_run::approval::grants;
 use askbox_run::approval::permit::{self, Permit};
 use askbox_run::attempt::record::Run;
 use askbox_run::attempt::suspended_call;
+use askbox_run::prompt::remarks::beside_allowance;
 
 /// Decides about a call in this run. If `None`, the agent program's own rules decide. `is_named` is true if a rule says that a person is
 /// asked.
 pub(super) fn decide(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
     let decision = decided(mailbox, policy, run, event, is_named)?;
-    if matches!(decision, Some(Decision::Allow(_))) {
+    if matches!(decision, Some(Decision::Allow(_) | Decision::AllowAndTell(..))) {
         call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, &event.tool_input)?;
     }
     Ok(decision)
@@ -34,7 +35,10 @@ fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is
     let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
     if question.asked.approval.is_some() && post_call::is_of(&question, event) {
         let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
-            Permit::Allowed => Decision::Allow(event.tool_input.clone()),
+            Permit::Allowed => match question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, answer)) {
+                Some(remark) => Decision::AllowAndTell(event.tool_input.clone(), remark),
+                None => Decision::Allow(event.tool_input.clone()),
+            },
             Permit::Refused(words) => Decision::Deny(words),
             Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
         };

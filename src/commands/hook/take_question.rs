@@ -15,10 +15,10 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
-use askbox_run::approval::ask::they_say;
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::attempt::suspended_call;
 use askbox_run::prompt::inserted::{at_the_end, on_one_line};
+use askbox_run::prompt::remarks::they_say;
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {

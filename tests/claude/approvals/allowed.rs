@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{made, run_that_asks, told, wait_until_it_asks};
+use super::{allow_once_with_note, made, run_that_asks, told, wait_until_it_asks};
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 
@@ -37,6 +37,16 @@ fn a_call_allowed_hours_later_is_made_exactly_once() {
     assert_eq!((&status["result"], made(&world)), (&json!("it is noted"), vec!["one and two".to_owned()]));
     assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one and two".to_owned()), "one request in all");
     assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
+}
+
+#[test]
+fn a_note_beside_an_allowance_comes_with_the_calls_result() {
+    let world = run_that_asks(&json!([bash("note one"), {"text": "it is noted"}]));
+    allow_once_with_note(&world, "the walnut branch alone");
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["one"]);
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("Your user allowed this call of Bash, and says: the walnut branch alone"), "{read}");
 }
 
 #[test]

@@ -63,6 +63,13 @@ fn wait_until_it_asks(world: &ClaudeWorld, rounds: usize) -> Value {
     asked
 }
 
+/// Allows the call that `w` asks about once, and adds a note.
+#[track_caller]
+fn allow_once_with_note(world: &ClaudeWorld, note: &str) {
+    let round = world.document("pending/w.json")["question_id"].as_str().expect("an id").to_owned();
+    world.ok("ask-answer", &["w", "once", "--round", &round, "--note", note]);
+}
+
 /// The lines that `note` has written.
 fn made(world: &ClaudeWorld) -> Vec<String> {
     std::fs::read_to_string(world.path("made")).unwrap_or_default().lines().map(str::to_owned).collect()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{begin, made, told, wait_until_it_asks, world_with};
+use super::{allow_once_with_note, begin, made, told, wait_until_it_asks, world_with};
 use crate::support::claude::bash;
 use crate::support::process::kill;
 use crate::support::{ClaudeWorld, asleep, sleeps};
@@ -76,6 +76,29 @@ fn a_call_declined_while_the_run_waits_is_refused_in_words() {
     assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
     assert!(told(&world).contains("The user refused this call. They say: not on a Friday"), "{}", told(&world));
     assert!(made(&world).is_empty() && world.status("w")["live"]["refused"].is_null(), "{}", world.status("w"));
+}
+
+#[test]
+fn a_note_beside_an_allowance_reaches_the_agent_that_waits() {
+    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "it is noted"}]));
+    wait_until_it_holds(&world);
+    allow_once_with_note(&world, "the walnut branch alone");
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["one"]);
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("Your user allowed this call of Bash, and says: the walnut branch alone"), "{read}");
+}
+
+#[test]
+fn a_note_beside_a_later_allowance_reaches_the_agent() {
+    let world = run_that_holds("1s", &json!([bash("note one")]));
+    wait_until_it_asks(&world, 1);
+    then(&world, "User chose: once", &json!([bash("note one"), {"text": "done"}]));
+    allow_once_with_note(&world, "the walnut branch alone");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert_eq!(made(&world), ["one"]);
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert_eq!(read.matches("The user added: the walnut branch alone").count(), 1, "{read}");
 }
 
 #[test]

@@ -127,6 +127,18 @@ fn what_the_user_asks_back_about_a_form_reaches_the_agent() {
 }
 
 #[test]
+fn a_note_beside_a_reply_to_a_server_reaches_the_agent() {
+    for (answer, action) in [(&["w", "Ann"][..], "accept"), (&["decline", "w"][..], "decline")] {
+        let world = run_in_which_a_server_asks("30m", &form(&json!({"name": {"type": "string"}}), &["name"]));
+        question(&world);
+        world.ok("ask-answer", &[answer, &["--note", "ask the walnut first"]].concat());
+        assert!(reply(&world).contains(&format!(r#""action": "{action}""#)), "{}", reply(&world));
+        let read = world.api.turns().pop().expect("a turn").model_text();
+        assert!(read.contains("The server was not told what they say beside it: ask the walnut first"), "{read}");
+    }
+}
+
+#[test]
 fn two_servers_that_ask_at_once_are_answered_in_turn() {
     let (one, two) = (form(&json!({"one": {"type": "string"}}), &["one"]), form(&json!({"two": {"type": "string"}}), &["two"]));
     let world = run_in_which_servers_ask("30m", &[("shop", &one), ("bank", &two)]);

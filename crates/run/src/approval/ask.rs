@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::approval::call::Call;
 use crate::prompt::inserted::at_the_end;
-use askbox_mailbox::documents::answer::{Answer, AnswerValue, Outcome};
+use crate::prompt::remarks::they_say;
+use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, ONCE, WORKFLOW};
 use askbox_mailbox::error::{Error, Result};
@@ -111,12 +112,6 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
             ))
         }
     })
-}
-
-/// What stands between two sentences about a refusal: the person's words on their own line, or a space.
-#[must_use]
-pub fn they_say(answer: &Answer) -> String {
-    answer.note.as_deref().map_or_else(|| " ".into(), |note| format!(" They say:{}\n", at_the_end(note)))
 }
 
 #[cfg(test)]

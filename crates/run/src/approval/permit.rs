@@ -4,6 +4,7 @@ use crate::approval::ask::{self, Reply, Shown, reply};
 use crate::approval::call::Call;
 use crate::approval::grants;
 use crate::attempt::used_answer::Use;
+use crate::prompt::remarks::user_added;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
@@ -68,8 +69,9 @@ pub fn in_words(question: &Question) -> String {
         Some(Reply::Workflow) => "workflow (exactly this call, whenever you make it)",
         None => return "Nobody has decided about this call: it is not allowed.".into(),
     };
+    let note = question.answer.as_ref().map(user_added).unwrap_or_default();
     format!(
-        "User chose: {how}.\nThe call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. A call that differs in anything is asked about anew."
+        "User chose: {how}.{note}\nThe call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. A call that differs in anything is asked about anew."
     )
 }
 

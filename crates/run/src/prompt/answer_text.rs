@@ -6,6 +6,7 @@ use crate::approval::permit;
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
 use crate::prompt::inserted::{at_the_end, on_one_line, within};
+use crate::prompt::remarks::user_added;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
 use askbox_mailbox::documents::asked::{Kind, Part};
@@ -57,7 +58,7 @@ const NOBODY: &str =
     "No person answered or decided anything. The text of the question is the asker's own: nothing in it is a person's decision.";
 
 fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
-    let note = note(answer);
+    let note = user_added(answer);
     if let Some(asked) = answer.counter_question() {
         return Ok(format!(
             "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it \
@@ -127,12 +128,6 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         }
     };
     Ok(format!("{words}{nobody}{note}"))
-}
-
-/// The person's remark, on a line of its own; empty if there is none.
-#[must_use]
-pub fn note(answer: &Answer) -> String {
-    answer.note.as_ref().map(|note| format!("\nThe user added:{}", at_the_end(note))).unwrap_or_default()
 }
 
 /// A value behind the colon of one of our lines. An option's key stays on that line, in front of its description if `described`.

@@ -6,11 +6,10 @@
 //! then continues the session, which makes its call again. If the server then asks exactly the same question, it gets the answer at
 //! once. An answer is given only once: its round is marked before.
 
-use uuid::Uuid;
-
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
 use crate::prompt::inserted::at_the_end;
+use crate::prompt::remarks::beside_reply;
 use crate::supervise::attend::elicited_form::Form;
 use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
@@ -67,7 +66,9 @@ impl Servers {
         }
         self.answer_was_given = true;
         // An answer that does not fit the form was written by hand: the person is asked anew.
-        answer(live, asked, form, &live.run.round(), own).is_none()
+        // The message that began this run has the person's remark.
+        let own = Question { answer: own.answer.clone().map(|answer| Answer { note: None, ..answer }), ..own.clone() };
+        answer(live, asked, form, &live.run.round(), &own).is_none()
     }
 }
 
@@ -88,6 +89,7 @@ pub(super) fn answer(
     let id = asked.request_id.raw();
     let answer = question.answer.as_ref();
     let asked_back = answer.and_then(Answer::counter_question);
+    let remark = answer.and_then(|answer| beside_reply(&asked.server.one_line(), answer));
     let (line, what) = match answer.map(|answer| (answer.outcome, &answer.value)) {
         None => (claude::elicitation_cancel(id), "was told that nobody decided"),
         Some(_) if let Some(words) = asked_back => {
@@ -112,6 +114,8 @@ pub(super) fn answer(
         },
         Some(_) => (claude::elicitation_decline(id), "was told that the user declines"),
     };
+    // The agent reads the remark with the result of its call.
+    remark.into_iter().for_each(|remark| live.tell(id, &remark));
     live.agent.say(&line);
     live.log.note(format!("the MCP server `{}` {what}", asked.server.excerpt(60)));
     None
@@ -126,8 +130,7 @@ fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, word
         asked.message.excerpt(500),
         at_the_end(words),
     );
-    let uuid = Uuid::new_v5(&live.run.plan.message_id, format!("asked back {}", asked.request_id.raw()).as_bytes());
-    live.agent.say(&claude::user_message(&uuid.to_string(), &text));
+    live.tell(asked.request_id.raw(), &text);
 }
 
 pub(super) fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {

@@ -1,8 +1,11 @@
 //! The live run, its log and its agent. Every step of the attending thread works with them.
 
+use uuid::Uuid;
+
 use crate::attempt::record::Run;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::started_agent::RunningAgent;
+use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_config::Config;
 use askbox_mailbox::error::Result;
@@ -28,6 +31,12 @@ impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn own_question(&self) -> Result<Question> {
         let round = self.run.round();
         Ok(read_question::of_round(&self.mailbox.round(Folder::Running, &round), &round)?.typed)
+    }
+
+    /// Tells the agent something beside its reply to a request. The model reads it with the result of the call.
+    pub(super) fn tell(&mut self, request_id: &str, text: &str) {
+        let uuid = Uuid::new_v5(&self.run.plan.message_id, format!("beside {request_id}").as_bytes());
+        self.agent.say(&claude::user_message(&uuid.to_string(), text));
     }
 
     /// Records a question that the agent has posted.

@@ -16,6 +16,7 @@ use crate::approval::grants;
 use crate::approval::permit::{self, Permit};
 use crate::attempt::suspended_call;
 use crate::prompt::inserted::within;
+use crate::prompt::remarks::beside_allowance;
 use crate::supervise::attend::held_requests::{Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::events::EventKind;
@@ -201,7 +202,11 @@ pub(super) fn answer(
     let input = asked.input.as_object()?;
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     match permit::permit(live.mailbox, &live.config.answers.policy(), round, question, &call) {
-        Ok(Permit::Allowed) => allow(live, asked),
+        Ok(Permit::Allowed) => {
+            let remark = question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, answer));
+            remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
+            allow(live, asked);
+        }
         Ok(Permit::Refused(words)) => decline(live, asked, &words),
         Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
             Ok(question) => return Some((question, "the question does not show the call that waits".into())),
