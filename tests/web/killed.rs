@@ -22,7 +22,7 @@ fn an_answer_counts_once_wherever_the_server_is_killed() {
             let kill =
                 ["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &format!("inject={call}:signal=KILL:when={n}")];
             let mut page = world.serve_page_as(world.wrapped(&strace(&kill), "askbox").args(["web", "--listen", "127.0.0.1:0"]));
-            browser.port = page.port;
+            browser.move_to(page.port);
             let fields = [("form", shown.hidden("form").unwrap()), ("shown", shown.hidden("shown").unwrap())];
             let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let fields = [&fields[..], &[("a0", "0"), ("note", "so"), ("act", "send")]].concat();
@@ -37,7 +37,7 @@ fn an_answer_counts_once_wherever_the_server_is_killed() {
             drop(page);
             // The browser sends the same form again.
             let again = world.serve_page();
-            browser.port = again.port;
+            browser.move_to(again.port);
             let reply = browser.send(&request(&browser));
             assert_eq!(reply.status, 303, "{call} {n}: {}", reply.text());
             let receipt = browser.see(&path);

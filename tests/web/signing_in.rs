@@ -94,7 +94,7 @@ fn a_device_that_is_signed_out_hears_nothing_from_then_on() {
 fn the_file_of_devices_is_private_and_holds_no_secret() {
     let world = World::new();
     let mut page = world.serve_page();
-    let (browser, link) = (page.signed_in(&world, "desk"), world.link_to_page(None));
+    let (mut browser, link) = (page.signed_in(&world, "desk"), world.link_to_page(None));
     let file = world.config().with_file_name("web-devices.json");
     let written = std::fs::read_to_string(&file).expect("the file");
     let cookie = browser.cookie.clone().expect("a cookie").split_once('=').expect("a value").1.to_owned();
@@ -103,8 +103,7 @@ fn the_file_of_devices_is_private_and_holds_no_secret() {
     signal(page.process.pid(), Signal::TERM);
     assert!(page.process.wait().success());
     let again: Page = world.serve_page();
-    // The name of the cookie ends with the port, and this page listens at another one.
-    let browser = crate::support::Browser { port: again.port, cookie: Some(format!("askbox-{}={cookie}", again.port)) };
+    browser.move_to(again.port);
     browser.see("/");
     assert_eq!(world.ok("askbox", &["web", "revoke", "--all"]).lines().count(), 1);
     assert_eq!((browser.get("/").status, browser.get(&link).status), (401, 410));

@@ -101,6 +101,12 @@ impl Reply {
 }
 
 impl Browser {
+    /// Goes to a page at another port. The name of the page's cookie ends with its port.
+    pub fn move_to(&mut self, port: u16) {
+        let value = self.cookie.as_ref().and_then(|cookie| cookie.split_once('=')).map(|(_, value)| format!("askbox-{port}={value}"));
+        (self.port, self.cookie) = (port, value);
+    }
+
     /// `http://127.0.0.1:PORT`
     pub fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
