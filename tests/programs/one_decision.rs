@@ -85,7 +85,7 @@ fn a_client_posts_no_field_that_askbox_alone_writes() {
 }
 
 #[test]
-fn a_file_made_by_hand_shows_a_call_in_askboxs_words_or_not_at_all() {
+fn a_file_made_by_hand_shows_a_call_in_askboxs_words_only() {
     let world = World::new();
     world.make_mailbox();
     let path = world.in_mailbox("pending/w.json");

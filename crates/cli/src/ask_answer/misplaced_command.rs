@@ -1,5 +1,6 @@
 //! A command behind the id, as in `ask-answer docs-42 decline`. It would become the answer, in the person's own words.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::args::ask_answer_args::{AskAnswer, Command};
@@ -17,7 +18,7 @@ use askbox_mailbox::text::{excerpt, shell_quote};
 pub(super) fn refuse(question: &Question, args: &AskAnswer) -> Result<()> {
     let [id, command, more @ ..] = args.reply.words.as_slice() else { return Ok(()) };
     let is_an_option = || question.parts().iter().any(|part| matches!(meaning(&part.options, command), Meaning::Option(_)));
-    if !Command::names().any(|name| name == *command) || is_an_option() || args.reply.text || follows_dashes(std::env::args()) {
+    if !Command::names().any(|name| name == *command) || is_an_option() || args.reply.text || follows_dashes(std::env::args_os()) {
         return Ok(());
     }
     let (quoted, more) = (shell_quote(id), more.join(" "));
@@ -35,8 +36,8 @@ pub(super) fn refuse(question: &Question, args: &AskAnswer) -> Result<()> {
 }
 
 /// True if the words follow `--`. clap does not tell.
-fn follows_dashes(args: impl Iterator<Item = String>) -> bool {
-    let args: Vec<String> = args.collect();
+fn follows_dashes(args: impl Iterator<Item = OsString>) -> bool {
+    let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     // `askbox` gets the arguments of `ask-answer` behind a `--` of its own.
     let of_askbox = |program: &String| Path::new(program).file_name().is_some_and(|name| name == "askbox");
     let own = match args.as_slice() {
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn dashes_count_only_among_the_arguments_of_ask_answer() {
-        let follows = |line: &str| follows_dashes(line.split(' ').map(str::to_owned));
+        let follows = |line: &str| follows_dashes(line.split(' ').map(OsString::from));
         assert!(follows("ask-answer w -- list") && follows("/bin/askbox ask-answer -- b:w -- list"));
         assert!(!follows("ask-answer w list") && !follows("/bin/askbox ask-answer -- b:w list"));
         assert!(follows("ask-answer ask-answer -- list"));

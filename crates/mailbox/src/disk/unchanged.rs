@@ -9,7 +9,7 @@ use crate::disk::below::{Place, parent};
 use crate::disk::temporary::{Temporary, TemporaryName};
 use crate::error::{IoContext, Result};
 
-/// [`replace`](super::replace), if the file's content is exactly `before`. Returns `false` if it is not, and leaves the file as another
+/// Replaces the file if its content is exactly `before`. Returns `false` if it is not, and leaves the file as another
 /// program has written it.
 ///
 /// The content is compared after the two files have exchanged their names, and they are exchanged back if it differs. So no edit is lost
@@ -50,7 +50,7 @@ pub fn replace_if(path: &Path, before: &[u8], after: &[u8]) -> Result<bool> {
     }
 }
 
-/// [`remove`](super::remove), if the file's content is exactly `before`. Returns `false` if it is not, and leaves the file as another
+/// Removes the file if its content is exactly `before`. Returns `false` if it is not, and leaves the file as another
 /// program has written it. Returns `true` if there is no file.
 ///
 /// The content is compared while the file has a temporary name, so no edit is lost.

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_inside_a_line_is_a_json_string_if_its_end_is_not_clear() {
+    fn a_text_in_a_line_is_json_if_its_end_is_not_clear() {
         assert_eq!(within("merge", " ("), "merge");
         assert_eq!(within("Which (new)", " ("), "\"Which (new)\"");
         for (text, json) in [("", "\"\""), ("\"x\"", r#""\"x\"""#), ("a\nb", r#""a\nb""#), ("a\u{85}b", r#""a\u0085b""#), (" a", "\" a\"")]
