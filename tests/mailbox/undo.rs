@@ -156,6 +156,23 @@ fn a_signed_answer_that_was_taken_back_never_counts_again() {
         assert!(reasons.iter().all(|reason| reason.contains("was taken back, and does not count again")), "{reasons:?}");
         assert!(!reasons.is_empty());
     }
+    // A copy beside the question's own file, as if it had been claimed: the question waits on.
+    for folder in ["running", "parked"] {
+        world.sh(&format!("cp kept.json m/{folder}/w.$(jq -r .question_id kept.json).json"));
+        for command in ["relaunch w", "relaunch retry w", "relaunch prompt w", "ask-answer show w"] {
+            world.shell(command);
+        }
+        world.sh("checkpoint show w 2>/dev/null || true; ask-answer list");
+        assert_eq!(world.document("pending/w.json")["taken_back"]["withdrawn"], noted, "{folder}");
+        assert!(world.names("closed").iter().all(|name| !name.starts_with("w.")), "{folder}");
+    }
+    // A refused answer without the note does not take the note along.
+    world.sh("jq 'del(.taken_back) | .answer.note = \"forged\"' kept.json >copy; mv copy m/answered/w.json");
+    world.shell("relaunch w");
+    assert_eq!(world.document("pending/w.json")["taken_back"]["withdrawn"], noted, "the note of a forged answer");
+    world.sh(replays[0]);
+    world.shell("relaunch w");
+    assert_eq!(world.state("w"), "pending");
     // Other answers come and go; the first one stays refused, and a new one counts.
     world.sh("ask-answer w b; ask-answer undo w");
     assert_eq!(world.document("pending/w.json")["taken_back"]["withdrawn"].as_array().map(Vec::len), Some(2));

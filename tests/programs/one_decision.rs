@@ -50,8 +50,8 @@ fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
     let world = World::new();
     let first = ask_about(&world, "git status");
     let shown = world.sh("ask-answer show w");
-    let copied = format!("ask-answer w once --round {first}");
-    assert!(shown.trim_end().ends_with(&copied), "{shown}");
+    let copied = shown.trim_end().lines().last().unwrap().trim().to_owned();
+    assert!(copied.starts_with(&format!("ask-answer w once --round {first}:")), "{shown}");
     let refused = world.refused(2, "ask-answer w once");
     assert!(refused.contains("this does not say which call you have seen") && refused.contains("hint: look at it"), "{refused}");
     // Another call takes its place before the command is pasted.
@@ -59,6 +59,32 @@ fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
     assert!(world.refused(4, &copied).contains("asks another question by now"));
     let said = world.sh(&format!("ask-answer w once --round {second}"));
     assert!(said.contains("which allows Bash: command: rm -rf /"), "{said}");
+}
+
+#[test]
+fn a_question_edited_after_it_was_shown_is_not_answered() {
+    let world = World::new();
+    ask_about(&world, "rm -rf /data");
+    let real = std::fs::read(world.in_mailbox("pending/w.json")).unwrap();
+    ask_about(&world, "ls /data");
+    // The person is shown a harmless call under the round of the other one.
+    let round = serde_json::from_slice::<Value>(&real).unwrap()["question_id"].clone();
+    let mut harmless = world.document("pending/w.json");
+    harmless["question_id"] = round.clone();
+    std::fs::write(world.in_mailbox("pending/w.json"), harmless.to_string()).unwrap();
+    let shown = world.sh("ask-answer show w");
+    assert!(shown.contains("ls /data"), "{shown}");
+    let copied = shown.trim_end().lines().last().unwrap().trim().to_owned();
+    std::fs::write(world.in_mailbox("pending/w.json"), &real).unwrap();
+    let refused = world.refused(4, &copied);
+    assert!(refused.contains("was changed after it was shown to you; nothing was answered"), "{refused}");
+    assert!(world.in_mailbox("pending/w.json").exists());
+    // The same for words that are no approval.
+    world.sh("ask-post -w plain 'Delete tmp?' -o yes=Y -o no=N");
+    let plain = world.round("plain");
+    world.refused(2, &format!("ask-answer plain yes --round {plain}:12"));
+    world.refused(4, &format!("ask-answer plain yes --round {plain}:0123456789abcdef"));
+    world.sh(&format!("ask-answer plain yes --round {plain}"));
 }
 
 #[test]

@@ -227,3 +227,22 @@ fn a_folder_turned_link_is_not_entered_by_the_next_round() {
     let events = world.ok("relaunch", &["logs", "docs"]);
     assert!(events.contains("not under relaunch.cwd_roots"), "{events}");
 }
+
+#[test]
+fn a_run_whose_folder_does_not_exist_waits_for_it() {
+    let world = world("work");
+    std::fs::create_dir(world.path("roots/work/tree")).expect("a folder");
+    let asked = crate::support::output(&mut within(&world, "roots/work/tree", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
+    assert!(asked.status.success(), "{}", asked.words());
+    std::fs::remove_dir(world.path("roots/work/tree")).expect("it is empty");
+    world.ok("ask-answer", &["docs", "a"]);
+    let _watcher = world.start_watcher();
+    let status = world.reaches("docs", "parked");
+    let gone = format!("the agent's folder {} does not exist", text(world.path("roots/work/tree")));
+    assert!(status["why"].as_str().is_some_and(|why| why.contains(&gone)), "{status}");
+    assert!(places(&world, "docs").is_empty(), "no agent works in another folder: {:#?}", world.log());
+    // Once the folder is back, the run goes on there.
+    std::fs::create_dir(world.path("roots/work/tree")).expect("a folder");
+    world.ok("relaunch", &["retry", "docs"]);
+    assert_eq!(places(&world, "docs"), [[text(world.path("roots/work/tree")), "none".into()]]);
+}

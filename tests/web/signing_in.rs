@@ -156,7 +156,8 @@ fn a_device_that_was_written_into_the_file_answers_nothing() {
     device["sha256"] = serde_json::json!(askbox::mailbox::text::hex(&sha2::Sha256::digest(&secret)));
     book["devices"].as_array_mut().unwrap().push(device);
     std::fs::write(&file, book.to_string()).unwrap();
-    let eve = Browser { cookie: Some(format!("askbox={secret}")), ..page.browser() };
+    let name = ann.cookie.as_deref().and_then(|cookie| cookie.split('=').next()).unwrap();
+    let eve = Browser { cookie: Some(format!("{name}={secret}")), ..page.browser() };
     let path = format!("/q/w/{}", world.round("w"));
     let refused = eve.fill(&path, &[("a0", "0"), ("act", "send")]);
     assert!(refused.status >= 400 && refused.text().contains("was not signed in with the key of this page"), "{refused:?}");

@@ -9,6 +9,23 @@ use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::person::AtStake;
 
+/// Where letters are commands, a letter with Control or Alt is not that command: it scrolls as in `less` and vim, or does nothing.
+fn without_chord(key: KeyEvent) -> KeyEvent {
+    if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+        return key;
+    }
+    let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let code = match key.code {
+        KeyCode::Char('d' | 'f') if has_control => KeyCode::PageDown,
+        KeyCode::Char('u' | 'b') if has_control => KeyCode::PageUp,
+        KeyCode::Char('n') if has_control => KeyCode::Down,
+        KeyCode::Char('p') if has_control => KeyCode::Up,
+        KeyCode::Char(_) => KeyCode::Null,
+        other => other,
+    };
+    KeyEvent { code, ..key }
+}
+
 /// The length of a page of the answered rounds, in rows.
 const PAGE: isize = 10;
 
@@ -41,9 +58,9 @@ impl App<'_> {
             return wish;
         }
         match &mut self.place {
-            Place::List => self.key_of_list(key),
-            Place::Gone(_) => self.key_of_gone(key),
-            Place::Outcomes(_) => self.key_of_outcomes(key),
+            Place::List => self.key_of_list(without_chord(key)),
+            Place::Gone(_) => self.key_of_gone(without_chord(key)),
+            Place::Outcomes(_) => self.key_of_outcomes(without_chord(key)),
             Place::Question(opened) => {
                 let act = match told {
                     Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),

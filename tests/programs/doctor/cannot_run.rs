@@ -73,6 +73,19 @@ fn a_program_that_is_not_executable_is_not_said_to_be_missing() {
 }
 
 #[test]
+fn a_stub_that_npm_left_is_named_before_the_first_run() {
+    let world = well();
+    let agent = std::fs::read(world.path("agent")).unwrap();
+    std::fs::write(world.path("agent"), "echo \"Error: claude native binary not installed.\" >&2\nexit 1\n").unwrap();
+    let said = problem(&world, "no_runner");
+    assert!(said.contains("is a text without `#!` in its first line") && said.contains("--ignore-scripts"), "{said}");
+    answered(&world, "w");
+    assert!(world.refused(1, "relaunch w").contains("is a text without `#!`"), "the run says the same");
+    std::fs::write(world.path("agent"), agent).unwrap();
+    finds_and_mends(&world, "parked", "w");
+}
+
+#[test]
 fn the_doctor_says_once_what_a_wait_for_a_file_waits_for() {
     let world = well();
     world.sh("ask-post -w w --until-file built");

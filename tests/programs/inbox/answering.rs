@@ -361,3 +361,22 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     terminal.enter_again();
     terminal.see("which: answered: one");
 }
+
+#[test]
+fn a_letter_with_control_decides_nothing_in_the_list() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in one two; do ask-post How? -w $w -o a=A; done");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "one");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("one: answered: a");
+    // In less and vim these scroll. Here `u` takes an answer back, `d` declines, and `b` asks back.
+    terminal.press(&["C-u", "C-d", "C-b", "C-f"]);
+    terminal.see("1 question is waiting");
+    // A window for a text would take this letter.
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    assert_eq!(answer(&world, "one")["value"], "a");
+    assert!(world.path("m/pending/two.json").exists());
+}

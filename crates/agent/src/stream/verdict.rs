@@ -87,6 +87,13 @@ pub enum Verdict {
     TooLong,
     /// The session to resume does not exist.
     ResumeUnknown,
+    /// The agent program refused to start.
+    NotStarted {
+        /// The reason in its own word: `config_file_invalid`, `org_pin_mismatch` …
+        reason: Untrusted,
+        /// Its first error.
+        message: Untrusted,
+    },
     /// Anything else.
     Other {
         /// `subtype` of the `result` line.
@@ -150,6 +157,10 @@ fn verdict(
     text: &Untrusted,
 ) -> serde_json::Result<Verdict> {
     let subtype = wire::word(wire.subtype);
+    let not_started = bounded::name(wire.startup_failure_reason)?;
+    if !not_started.is_empty() {
+        return Ok(Verdict::NotStarted { reason: not_started, message: first_error(wire.errors)?.unwrap_or_else(|| text.clone()) });
+    }
     let no_turn = wire::count(wire.num_turns) == Some(0);
     Ok(match terminal_reason {
         Some("tool_deferred") => self::deferred(wire.deferred_tool_use)?,

@@ -149,6 +149,7 @@ pub(super) struct ResultLine<'a> {
     /// A [`Deferred`] call.
     pub(super) deferred_tool_use: Raw<'a>,
     pub(super) num_turns: Raw<'a>,
+    pub(super) startup_failure_reason: Raw<'a>,
     pub(super) duration_ms: Raw<'a>,
     pub(super) total_cost_usd: Raw<'a>,
     /// A [`Usage`].

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::args::common::{Common, EXIT_CODES};
+use crate::args::seen_round::SeenRound;
 use crate::args::value_parsers;
 use crate::program;
 use askbox_mailbox::address::{Address, HostName};
@@ -111,8 +112,10 @@ pub struct Reply {
     #[arg(long, value_name = "NAME", global = true)]
     pub by: Option<String>,
     /// Answer only this round, not a newer question of the same workflow
-    #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
-    pub round: Option<QuestionId>,
+    ///
+    /// `show` prints it with a part of a hash, as in ID:HASH. Then the answer also counts only if the question is still as it was shown.
+    #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
+    pub round: Option<SeenRound>,
     /// The answer is in the person's own words, even if it is close to an option
     ///
     /// Without this, an answer that looks like a misspelt option, or is nothing but a number or a letter, is refused.

@@ -9,5 +9,6 @@ pub mod askbox_args;
 pub mod checkpoint_args;
 pub mod common;
 pub mod relaunch_args;
+pub mod seen_round;
 pub mod sync_args;
 pub mod value_parsers;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, TypedValueParser};
 
+use crate::args::seen_round::SeenRound;
 use askbox_mailbox::documents::asked::{Kind, OnExpiry};
 use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::error::{Error, Result};
@@ -34,6 +35,11 @@ pub fn moment(text: &str) -> Result<Time> {
 
 /// The id of a round.
 pub fn question_id(text: &str) -> Result<QuestionId> {
+    text.parse().map_err(as_usage)
+}
+
+/// A round, and behind a colon a part of the hash of what was shown.
+pub fn seen_round(text: &str) -> Result<SeenRound> {
     text.parse().map_err(as_usage)
 }
 

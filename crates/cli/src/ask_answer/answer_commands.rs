@@ -47,11 +47,12 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     if !given.words.is_empty() || given.file.is_some() || !flags_fit {
         return Err(not_both(given, command));
     }
+    let seen = given.round.as_ref().map(|seen| seen.id);
     match command {
         Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
         Command::Show { id, format } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round } => {
-            let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(given.round));
+            let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(seen));
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let person = person(&args, context)?;
             give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
@@ -62,9 +63,9 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             }
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let person = person(&args, context)?;
-            give(&args, &args.common.open()?, &id, round.or(given.round), person.asking_back(question.clone()), &person)?;
+            give(&args, &args.common.open()?, &id, round.or(seen), person.asking_back(question.clone()), &person)?;
         }
-        Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(given.round))?,
+        Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(seen))?,
         Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
         Command::Edit { id } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
     }
@@ -123,14 +124,14 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
         return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
     }
     let mailbox = args.common.open()?;
-    let (round, person) = (args.reply.round, person(args, context)?);
+    let (on, person) = (seen_in(args, &mailbox, id)?, person(args, context)?);
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
         let read = |question: &Question| {
             let value = answering::from_arguments(question, args)?;
             Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
-        if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, round), read)? {
+        if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, on), read)? {
             return acknowledge(args, &accepted);
         }
     }
@@ -151,10 +152,19 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
     answer.note = args.reply.note.clone().or(answer.note);
     // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the
     // person names its round.
-    match args.reply.round {
+    match &args.reply.round {
         None if question.asked.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
         None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
-        round => give(args, mailbox, id, round, answer, person),
+        Some(_) => give(args, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
+    }
+}
+
+/// What the answer is about: the round that the person names, or whatever waits.
+fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
+    let Some(seen) = &args.reply.round else { return Ok(On::WhatWaits) };
+    match answering::question(mailbox, id) {
+        Ok(found) if found.folder == Folder::Pending => seen.of_waiting(id, found.id.question, &found.document.typed),
+        _ => Ok(On::Round(seen.id)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::args::seen_round::SeenRound;
 use crate::terminal::columns::{padded, width};
 use crate::terminal::fitted;
 use askbox_mailbox::checkpoints::store;
@@ -279,14 +280,14 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> Str
     out
 }
 
-/// The commands that allow the call of a waiting approval, for copying. They name the round that was shown. `address` is the question's
+/// The commands that allow the call of a waiting approval, for copying. They name the round and what was shown of it. `address` is the question's
 /// name on this machine. Empty for every other round.
 #[must_use]
 pub fn to_allow(address: &str, found: &Round) -> String {
     if found.folder != Folder::Pending || found.document.typed.asked.approval.is_none() {
         return String::new();
     }
-    let round = found.id.question;
+    let Ok(round) = SeenRound::of(found.id.question, &found.document.typed) else { return String::new() };
     format!(
         "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
          ask-answer {address} {ONCE} --round {round}\n"

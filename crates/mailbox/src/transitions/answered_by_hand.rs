@@ -28,6 +28,7 @@ use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::quarantine::{grace_left, quarantine};
 use crate::time;
+use crate::transitions::replayed;
 use crate::{read_question, round};
 
 /// The result of [`adopt`].
@@ -149,6 +150,9 @@ pub(super) fn clear_brought_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Resu
 
 /// Removes the document or moves it to quarantine, if its round was claimed or closed before. Returns `None` if it was not.
 fn if_over(mailbox: &Mailbox, path: &Path, document: &QuestionDocument, round: &RoundId) -> Result<Option<Adopted>> {
+    if document.typed.round().is_some() {
+        replayed::set_aside(mailbox, round, &document.typed)?;
+    }
     if document.typed.round().is_none() || !round::is_claimed_or_closed(mailbox, round) {
         return Ok(None);
     }

@@ -17,6 +17,7 @@
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
 //! | [`late_answer`] | an answer after the end of its round is kept with it |
 //! | [`settle`] | completes a transition that another process left half done |
+//! | [`replayed`] | copies of answers that were taken back, beside the question's own file |
 //! | [`retire`] | removes the pending copy of an answered question; a step of [`accept`] and [`settle`] |
 //!
 //! `answered/` → `running/` is the claim: see `run::claim`.
@@ -30,6 +31,7 @@ pub mod late_answer;
 pub mod offered;
 pub mod post;
 pub mod refuse;
+pub mod replayed;
 pub mod retire;
 pub mod settle;
 pub mod undo;

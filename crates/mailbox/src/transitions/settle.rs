@@ -15,13 +15,13 @@ use crate::audit::{self, Entry};
 use crate::checkpoints::{store, user_answer};
 use crate::disk;
 use crate::documents::checkpoint::CheckpointDocument;
-use crate::documents::question::{Question, QuestionDocument};
+use crate::documents::question::{MAX_TAKEN_BACK, Question, QuestionDocument};
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::quarantine::quarantine;
 use crate::time;
-use crate::transitions::{close, retire};
+use crate::transitions::{close, replayed, retire};
 use crate::trust::withdrawn;
 use crate::{read_question, round};
 
@@ -40,6 +40,9 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
         let round = round::round_of(mailbox, &pending.typed)?;
         return close::move_to_closed(mailbox, Folder::Pending, &round).map(|()| None);
     }
+    if let Some(round) = pending.typed.round() {
+        replayed::set_aside(mailbox, &round, &pending.typed)?;
+    }
     if let Some(round) = pending.typed.round()
         && round::is_claimed_or_closed(mailbox, &round)
     {
@@ -52,13 +55,18 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     }
     let answered = mailbox.document(Folder::Answered, workflow);
     // A copy without an answer (`cp pending/x answered/x`) answers nothing.
-    if let Ok(document) = read_question::document(&answered)
+    if let Ok(mut document) = read_question::document(&answered)
         && let Some(answer) = &document.typed.answer
     {
         let round = round::round_of(mailbox, &pending.typed)?;
         let at = Some(round::answered_at(&answered, answer));
         if round::round_of(mailbox, &document.typed)? == round && !round::is_asked_again(&path, &pending.typed, at) {
             if !withdrawn::holds(&pending.typed, &document.typed, answer) {
+                // If this answer is refused, the question waits again, from this file.
+                if withdrawn::carry_over(&pending.typed, &mut document.typed) {
+                    document.update()?;
+                    disk::replace(&answered, &document.to_file_within(MAX_TAKEN_BACK)?)?;
+                }
                 retire::retire_pending(mailbox, &round, at)?;
                 return Ok(None);
             }

@@ -30,6 +30,22 @@ pub fn holds(noted: &Question, question: &Question, answer: &Answer) -> bool {
     hash(question, answer).is_some_and(|hash| back.withdrawn.contains(&hash))
 }
 
+/// Copies the notes of `noted` into the file with another answer to the same question, which may be older. Returns whether it changed.
+pub fn carry_over(noted: &Question, answered: &mut Question) -> bool {
+    let Some(back) = noted.taken_back.as_ref().filter(|back| !back.withdrawn.is_empty()) else { return false };
+    match &mut answered.taken_back {
+        None => answered.taken_back = Some(back.clone()),
+        Some(known) => {
+            let missing: Vec<_> = back.withdrawn.iter().filter(|hash| !known.withdrawn.contains(hash)).cloned().collect();
+            if missing.is_empty() {
+                return false;
+            }
+            known.withdrawn.extend(missing);
+        }
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

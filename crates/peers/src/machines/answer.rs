@@ -38,6 +38,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
         context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
     };
     let reply = &args.reply;
+    let seen = reply.round.as_ref().map(|seen| seen.id);
     match &args.command {
         Some(Command::Show { id, format }) => match found(context, id, false)? {
             Found::Waits(peers, question) => show(args, context, &peers, &question, *format),
@@ -48,14 +49,14 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
         Some(Command::Decline { id, note, round }) => {
             let note = note.clone().or_else(|| reply.note.clone());
             let person = person()?;
-            send(args, &to_answer(context, id)?, round.or(reply.round), person.declined(note), &person)
+            send(args, &to_answer(context, id)?, round.or(seen), person.declined(note), &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let person = person()?;
-            send(args, &to_answer(context, id)?, round.or(reply.round), person.asking_back(question.clone()), &person)
+            send(args, &to_answer(context, id)?, round.or(seen), person.asking_back(question.clone()), &person)
         }
         Some(Command::Edit { id }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
         Some(other) => Err(only_there(other)),
@@ -72,7 +73,11 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             }
             let person = person()?;
             let question = to_answer(context, &id)?;
-            let typed = &asked(&question.1)?.document.typed;
+            let waits = asked(&question.1)?;
+            let typed = &waits.document.typed;
+            if let Some(seen) = &reply.round {
+                seen.of_waiting(&question.1.workflow, waits.question, typed)?;
+            }
             let mut answer = match &reply.file {
                 Some(file) => {
                     let bytes = program::read_input(file, answering::MAX_JSON)?;
@@ -81,7 +86,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                 None => person.value(answering::from_arguments(typed, args)?),
             };
             answer.note = reply.note.clone().or(answer.note);
-            send(args, &question, reply.round, answer, &person)
+            send(args, &question, seen, answer, &person)
         }
     }
 }

@@ -125,6 +125,9 @@ impl Ending {
             Verdict::MaxTurns => "the agent reached its limit of turns".into(),
             Verdict::Budget => "the agent reached its budget".into(),
             Verdict::TooLong => "the prompt is too long for the agent".into(),
+            Verdict::NotStarted { reason, message } => {
+                format!("the agent did not start ({}): {}", reason.excerpt(60), message.excerpt(300))
+            }
             Verdict::ResumeUnknown => "the agent does not know the session".into(),
             // The agent may report a failure with the subtype `success`.
             Verdict::Other { subtype, message, .. } if *subtype != "success" => {

@@ -173,6 +173,18 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
     }
 }
 
+/// The class of a failure to start, from the agent program's word for it (read from Claude Code 2.1.331). The network, another process
+/// or the machine may be at fault, and then another attempt may succeed. Everything else is a matter of settings, policy or login.
+fn of_startup(reason: &str) -> Class {
+    let may_pass = ["_unavailable", "_not_delivered", "_verify_failed", "_unusable"].iter().any(|end| reason.ends_with(end));
+    match reason {
+        "session_held_by_background" | "shell_tool_missing" => Class::Agent,
+        _ if may_pass => Class::Agent,
+        "gateway_signin_required" => Class::Authentication,
+        _ => Class::Setup,
+    }
+}
+
 /// The class of the failure of a turn; `None` if the turn did not fail, or was stopped.
 #[must_use]
 pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
@@ -183,6 +195,7 @@ pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
         Verdict::Budget => Class::Budget,
         Verdict::TooLong => Class::TooLong,
         Verdict::Deferred { .. } => Class::Setup,
+        Verdict::NotStarted { reason, .. } => of_startup(reason.raw()),
         Verdict::ResumeUnknown | Verdict::Other { .. } => Class::Agent,
         Verdict::Completed { .. } if turn.is_error => Class::Agent,
         Verdict::Blocked { .. } => Class::Blocked,

@@ -145,8 +145,10 @@ fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) ->
     }
 }
 
-/// The asker's working folder, if it exists and the operator permits it; otherwise the folder of the earlier runs, and the reason.
-/// `None` means the home folder, which only stands in for this round: the workflow's record keeps its folder.
+/// The asker's working folder, if the operator permits it; otherwise the folder of the earlier runs, and the reason. `None` means the
+/// home folder, which only stands in for this round: the workflow's record keeps its folder.
+///
+/// A folder that does not exist stays in the plan, and the launch is parked for it: in another folder, the agent would not find its work.
 fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
     let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
     let mut why = None;
@@ -154,7 +156,8 @@ fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Optio
     for (whose, dir) in named.into_iter().filter_map(|(whose, dir)| Some((whose, dir?))) {
         match opened(dir) {
             Some(real) => return (Some(real), why),
-            None => why = why.or(Some(format!("the {whose} folder {} is gone or not under relaunch.cwd_roots", dir.display()))),
+            None if disk::open_folder(dir).is_err_and(|e| e.is_missing_file()) => return (Some(dir.to_path_buf()), why),
+            None => why = why.or(Some(format!("the {whose} folder {} is not under relaunch.cwd_roots", dir.display()))),
         }
     }
     (None, why)

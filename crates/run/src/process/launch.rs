@@ -106,6 +106,8 @@ pub fn agent_call(
     for (option, value) in [("--model", &run.plan.model), ("--agent", &run.plan.role)] {
         call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
     }
+    // Without it, most failures to start leave nothing but a line on standard error.
+    call = call.env("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1");
     // `relaunch spawn` waits inside the agent's Bash, so give it the longest time that Bash accepts.
     if std::env::var_os(BASH_TIMEOUT).is_none() {
         call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);

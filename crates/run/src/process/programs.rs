@@ -1,5 +1,6 @@
 //! The paths of the programs `relaunch` and `askbox` and of the agent program.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -40,8 +41,14 @@ pub fn askbox() -> Option<PathBuf> {
 /// The path of an agent program. A program with a folder in its name keeps its path; any other is looked up on PATH.
 ///
 /// # Errors
-/// [`Error::Failed`] if there is no such executable file.
+/// [`Error::Failed`] if there is no such executable file, or if the system cannot start the file.
 pub fn find(program: &Path) -> Result<PathBuf> {
+    if let Some(file) = found(program).filter(|file| is_bare_text(file)) {
+        return Err(Error::failed(
+            format!("`{}` is a text without `#!` in its first line, which the system does not start", file.display()),
+            "if npm installed it, its install script did not run (--ignore-scripts): install it again without that option",
+        ));
+    }
     found(program).ok_or_else(|| match not_executable(program) {
         Some(file) => {
             Error::failed(format!("`{}` is not executable", file.display()), format!("permit it: chmod +x {}", text::path_word(&file)))
@@ -73,6 +80,15 @@ fn candidates(program: &Path) -> Vec<PathBuf> {
 
 fn is_executable(program: &Path) -> bool {
     rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
+}
+
+/// True if a file begins like a text and does not name the program that runs it. npm leaves such a file in place of `claude` until the
+/// package's install script has run.
+fn is_bare_text(file: &Path) -> bool {
+    let mut begin = Vec::new();
+    let is_read = std::fs::File::open(file).is_ok_and(|file| file.take(64).read_to_end(&mut begin).is_ok());
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    is_read && !begin.starts_with(b"#!") && !begin.is_empty() && begin.iter().all(is_text)
 }
 
 /// The executable file of a program.

@@ -24,7 +24,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::transitions::close;
+use askbox_mailbox::transitions::{close, replayed};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, document, quarantine, read_question};
 
 const SUPERVISOR_DIED: &str = "its supervisor died";
@@ -168,6 +168,9 @@ fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDo
     };
     if close::is_closed(mailbox, round, &document) {
         disk::untouch(&path)?;
+        return Ok(None);
+    }
+    if replayed::is_set_aside(mailbox, round, &document)? {
         return Ok(None);
     }
     if document.typed.closed.is_some() {

@@ -14,6 +14,7 @@ pub enum Capability {
     DeferBesideRefusal,
     SameRequestAfterRefusal,
     TextNotTyped,
+    StartupFailureResults,
 }
 
 impl Capability {
@@ -29,6 +30,7 @@ impl Capability {
                 ("2.1.300", "the request of the next attempt after an API error is another one, which the scripted API refuses anew")
             }
             Self::TextNotTyped => ("2.1.300", "a message is always taken for typed: it opens files and runs commands"),
+            Self::StartupFailureResults => ("2.1.330", "an agent that refuses to start says so on standard error only"),
             Self::DeferBesideRefusal => ("2.1.300", "the answer to a deferred call is lost if another call of its message was refused"),
         }
     }
