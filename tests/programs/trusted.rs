@@ -136,8 +136,12 @@ fn a_signature_for_another_question_or_round_does_not_count() {
         world.sh(&format!("jq '{change}' signed.json >m/answered/w.json"));
         assert!(world.refused(4, "relaunch prompt w").contains("was refused"), "{change}");
     }
-    // The original answer counts, also when it comes back.
+    // The original answer was taken back, and does not count again, whatever came after it. A new one does.
     std::fs::write(world.in_mailbox("answered/w.json"), signed.to_string()).unwrap();
+    world.shell("relaunch prompt w");
+    assert_eq!(world.state("w"), "pending");
+    world.sh("ask-answer w a");
+    let signed = world.document("answered/w.json");
     world.sh("relaunch prompt w");
     // Not a second time, for a question that looks the same.
     world.sh("ask-post -w w 'Merge?' -o a=A -o b=B");

@@ -165,7 +165,7 @@ fn a_workflow_that_asks_by_hand_resumes_its_own_session() {
 }
 
 #[test]
-fn a_workflow_goes_back_to_its_folder_once_that_is_there_again() {
+fn a_workflow_waits_for_its_folder_until_that_is_there_again() {
     let tree = Tree::new();
     let world = &tree.world;
     tree.does("docs", "pwd -P");
@@ -182,8 +182,12 @@ fn a_workflow_goes_back_to_its_folder_once_that_is_there_again() {
     runs_in(folder("project"));
     std::fs::rename(folder("project"), folder("away")).expect("a move");
     asks_by_hand("And now?");
-    runs_in(world.home().canonicalize().expect("a folder"));
+    tree.answer("docs");
+    let parked = world.run("relaunch", &["docs"]);
+    assert!(!parked.status.success() && parked.words().contains("project does not exist"), "{}", parked.words());
     std::fs::rename(folder("away"), folder("project")).expect("a move");
+    world.ok("relaunch", &["retry", "docs"]);
+    assert_eq!(tree.status("docs")["result"], folder("project").to_str().expect("UTF-8"));
     asks_by_hand("And then?");
     runs_in(folder("project"));
 }

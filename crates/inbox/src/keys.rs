@@ -9,7 +9,8 @@ use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::person::AtStake;
 
-/// Where letters are commands, a letter with Control or Alt is not that command: it scrolls as in `less` and vim, or does nothing.
+/// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
+/// with Alt decides nothing. But it may be Escape and a letter that came at once, so it still leads somewhere else.
 fn without_chord(key: KeyEvent) -> KeyEvent {
     if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
         return key;
@@ -20,7 +21,8 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
         KeyCode::Char('u' | 'b') if has_control => KeyCode::PageUp,
         KeyCode::Char('n') if has_control => KeyCode::Down,
         KeyCode::Char('p') if has_control => KeyCode::Up,
-        KeyCode::Char(_) => KeyCode::Null,
+        KeyCode::Char(_) if has_control => KeyCode::Null,
+        KeyCode::Char('d' | 'b' | 'u') => KeyCode::Null,
         other => other,
     };
     KeyEvent { code, ..key }
