@@ -119,7 +119,7 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
 ///
 /// The file appears with the first API request, not with `init`. It exists while a deferred call is pending; the resumed session then
 /// takes no message. A fork's file begins with lines about the session, and the copied messages follow up to 100 ms later. If the agent
-/// dies in between, its program neither resumes that session nor begins one under the same id (measured with 2.1.330 and 2.1.331).
+/// dies in between, its program refuses to resume that session, and to begin one under the same id (measured with 2.1.330).
 ///
 /// Also returns `None` if the id is not a plain name or the folder cannot be read.
 pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {

@@ -45,8 +45,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if ends_a_line_for_some(c) { ' ' } else { c }).filter(|c| !is_hazardous(*c)).collect()
 }
 
-/// Returns the text with every character as `\u{…}` that a person could mistake or overlook. For texts that a
-/// person must see exactly as they are. A backslash in front of `u{` becomes `\u{5c}`, so no text looks like an escape that is none.
+/// Returns the text with every character as `\u{…}` that a person could mistake or overlook. Use it for texts
+/// that a person must see exactly as they are. A backslash in front of `u{` becomes `\u{5c}`, so no text looks like an escape that is none.
 #[must_use]
 pub fn visible(text: &str) -> String {
     written_out(text, true)

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 /// A message to the agent. Its receipts carry the uuid. A session drops a message whose uuid it already has.
 ///
-/// The agent reads the text as it is. Without `text_not_typed`, `claude` would treat the text as typed by its user: it would put the
-/// file behind ` @/path` into the request, although no rule lets the agent read it, and run a `/command` at the beginning.
-/// `isSynthetic` is no substitute: the model would then read that its user's answer is not from its user.
+/// The agent reads the text as it is. Without `text_not_typed`, `claude` would treat the text as typed by its user. It would put the
+/// file behind ` @/path` into the request, although no rule lets the agent read that file. It would also run a `/command` at the
+/// beginning. `isSynthetic` does not help: the model would then read that its user's answer does not come from its user.
 pub fn user_message(uuid: &str, text: &str) -> String {
     line(json!({
         "type": "user",

@@ -50,7 +50,7 @@ pub(super) struct Line<'a> {
     pub(super) rate_limit_info: Raw<'a>,
 }
 
-/// What the API said about the plan's limit.
+/// The API's report on the plan's limit.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct RateLimit<'a> {

@@ -30,7 +30,7 @@ impl SeenRound {
         Ok(Self { id, shown: shown.get(..DIGITS).map(str::to_owned) })
     }
 
-    /// What an answer to this round is about. `round` and `question` are what waits now.
+    /// Returns the question that an answer to this round is about. `round` and `question` are what waits now.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the question is not as it was shown.

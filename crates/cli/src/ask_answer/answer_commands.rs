@@ -159,7 +159,7 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
     }
 }
 
-/// What the answer is about: the round that the person names, or whatever waits.
+/// Returns the question that the answer is about: that of the round that the person names, or the one that waits.
 fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
     let Some(seen) = &args.reply.round else { return Ok(On::WhatWaits) };
     match answering::question(mailbox, id) {

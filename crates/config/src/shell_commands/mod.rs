@@ -110,8 +110,8 @@ impl Rule<'_> {
         !self.is_whole || given.next().is_none_or(|further| is_open(further))
     }
 
-    /// True if the line may run the rule's command from a text that is no command of this line: it comes through a pipe, is code of
-    /// another language, or is an argument of a program that this file does not know.
+    /// True if the line may run the rule's command from a text that is not itself a command of this line. Such a text comes through a
+    /// pipe, is code of another language, or is an argument of a program that this file does not know.
     fn may_run_unseen(&self, line: &str, commands: &[Vec<String>]) -> bool {
         if words::has_pipe(line) && commands.iter().any(|command| runs_its_input(command)) {
             return true;

@@ -51,7 +51,7 @@ pub fn replace_if(path: &Path, before: &[u8], after: &[u8]) -> Result<bool> {
 }
 
 /// Removes the file if its content is exactly `before`. Returns `false` if it is not, and leaves the file as another
-/// program has written it. Returns `true` if there is no file.
+/// program has written it. Returns `true` if the file does not exist.
 ///
 /// The content is compared while the file has a temporary name, so no edit is lost.
 ///

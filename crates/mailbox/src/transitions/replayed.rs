@@ -1,5 +1,5 @@
-//! A copy of a signed answer that was taken back, put into `running/` or `parked/` as if it had been claimed. The question's own file
-//! knows that the answer was taken back (see [`withdrawn`]), but the copy does not, and would be launched.
+//! Finds copies of a signed answer that was taken back. Somebody put such a copy into `running/` or `parked/`, as if it had been claimed.
+//! The question's own file knows that the answer was taken back (see [`withdrawn`]). The copy does not, and would be launched.
 
 use crate::audit::{self, Entry};
 use crate::documents::question::{Question, QuestionDocument};

@@ -42,16 +42,14 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     }
     if let Some(round) = pending.typed.round() {
         replayed::set_aside(mailbox, &round, &pending.typed)?;
-    }
-    if let Some(round) = pending.typed.round()
-        && round::is_claimed_or_closed(mailbox, &round)
-    {
-        if came_back(mailbox, &round, &path, &pending.typed) {
-            return disk::untouch(&path).map(|()| None);
+        if round::is_claimed_or_closed(mailbox, &round) {
+            if came_back(mailbox, &round, &path, &pending.typed) {
+                return disk::untouch(&path).map(|()| None);
+            }
+            let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
+            quarantine(mailbox, &path, workflow.file_name(), &reason)?;
+            return Ok(None);
         }
-        let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
-        quarantine(mailbox, &path, workflow.file_name(), &reason)?;
-        return Ok(None);
     }
     let answered = mailbox.document(Folder::Answered, workflow);
     // A copy without an answer (`cp pending/x answered/x`) answers nothing.
