@@ -128,8 +128,7 @@ fn unconfirmed_answers_are_asked_about_once_reachable() {
     build.cut();
     terminal.see("build is not reached");
     build.set_down(false);
-    terminal.see("build:docs-43: not accepted by build: not the first · tab tells why");
-    // The verdicts come one after the other.
+    // The verdicts come one after the other, and the notice of the second replaces that of the first.
     terminal.see_no_more("not confirmed");
     terminal.press(&["Tab"]);
     let screen = terminal.see("→ not accepted by build: not the first");
