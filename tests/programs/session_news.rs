@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::World;
+use crate::support::{World, until};
 use serde_json::{Value, json};
 
 const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
@@ -49,6 +49,24 @@ fn what_waits_is_said_at_the_start_and_what_happens_later_once() {
     assert!(prompt(&world).contains("- second: was cancelled"));
     let other = json!({"hook_event_name": "UserPromptSubmit", "session_id": "11111111-7425-40de-944b-e07fc1f90ae7"});
     assert_eq!(told(&world, &other), "", "a session that looks for the first time is told what waits, and no history");
+}
+
+#[test]
+fn who_took_an_answer_is_told_where_no_run_finished() {
+    let world = World::new();
+    world.sh("ask-post -w printed How?; ask-post -w passed How?");
+    told(&world, &event("SessionStart"));
+    world.sh("ask-answer printed yes; ask-answer passed yes; relaunch prompt printed; relaunch done passed");
+    let news = prompt(&world);
+    for id in ["printed", "passed"] {
+        let line = format!("- {id}: a main agent (relaunch prompt, or relaunch done) took its answer (relaunch status {id})");
+        assert!(news.contains(&line), "{news}");
+    }
+    world.sh("(ask-post -w waits How? --wait 1m &); until ask-answer waits yes; do sleep 0.05; done");
+    until("the asker has it", || (world.names("closed").len() == 3).then_some(()));
+    let news = prompt(&world);
+    assert!(news.contains("- waits: the asker that waited for it (ask-post --wait, or an MCP client) took its answer"), "{news}");
+    assert!(!news.contains("finished"), "{news}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn forged_rounds_without_an_answer_start_nothing() {
     let (asked, round) = (world.document("pending/w.json"), world.round("w"));
     let _watcher = world.watch();
     for (more, why) in [
-        (json!({}), "it does not count: it has no answer"),
+        (json!({}), "it does not count: it is a question, and has no answer"),
         (json!({"prompt": "The user said: b"}), "it is a task, but has `options`"),
         (json!({"options": null, "context": "why", "prompt": "The user said: b"}), "it is a task, but has `context`"),
         (
@@ -162,6 +162,47 @@ fn forged_rounds_without_an_answer_start_nothing() {
     write(&world, &format!("running/t.{round}.json"), &task);
     world.closed("t", "delivered", 1);
     assert!(world.only_told().contains("\"content\":\"Look around.\""));
+}
+
+#[test]
+fn a_claimed_question_without_an_answer_is_parked() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    world.sh("ask-post -w w 'Merge?' -o a=A -o b=B");
+    let (asked, round) = (world.document("pending/w.json"), world.round("w"));
+    world.sh("rm m/pending/w.json");
+    write(&world, &format!("running/w.{round}.json"), &asked);
+    // Who answers now is refused: a run may read the document at any moment.
+    let late = world.refused(4, "ask-answer w a");
+    assert!(late.contains("its file holds no answer; yours is not kept"), "{late}");
+    let _watcher = world.watch();
+    let status = world.reaches("w", "parked");
+    assert_eq!(
+        (&status["failure"], &status["why"]),
+        (&json!("untrusted"), &json!("it does not count: it is a question, and has no answer"))
+    );
+    world.refused(4, "ask-answer w a");
+    let parked = world.rounds("parked", "w").pop().unwrap();
+    assert!(parked["late_answers"].is_null() && parked["answer"].is_null(), "{parked}");
+    assert!(world.shell("relaunch retry w").stderr.contains("error: w is parked: it does not count"));
+    assert_eq!(world.logged("start "), 0, "{:#?}", world.log());
+}
+
+#[test]
+fn an_answer_to_a_running_task_is_not_kept_with_it() {
+    let world = World::stepping("until [ -e \"$ASKBOX_DIR/../go\" ]; do sleep 0.05; done\nwork");
+    world.make_mailbox();
+    let watcher = world.watch();
+    world.sh("relaunch run -w t --prompt 'Look around.' > run.txt 2>&1 &");
+    world.reaches("t", "running");
+    let refused = world.refused(4, "ask-answer t yes");
+    assert!(refused.contains("error: t asks nothing: its last round is a task") && refused.contains("relaunch status t"), "{refused}");
+    let running = world.rounds("running", "t").pop().unwrap();
+    assert!(running["late_answers"].is_null(), "{running}");
+    std::fs::write(world.path("go"), "").unwrap();
+    world.closed("t", "delivered", 1);
+    assert!(world.refused(4, "ask-answer t yes").contains("t asks nothing"));
+    drop(watcher);
 }
 
 #[test]

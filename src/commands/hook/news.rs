@@ -21,7 +21,9 @@ use askbox_mailbox::audit::Entry;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, text};
+use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text};
+use askbox_run::attempt::record;
+use askbox_run::delivery::Delivery;
 use askbox_run::view::status::{self, Standing};
 
 /// The maximum number of lines of one kind.
@@ -69,7 +71,7 @@ pub(super) fn tell(session: &Session) -> Result<()> {
     ends.retain(|id, _| waiting.iter().all(|(asks, _)| *asks != id));
     let waiting = lines(waiting.into_iter().map(|(_, line)| line));
     let true_ends = ends.iter().take(READ).filter(|(id, end)| end.is_true(&mailbox, id));
-    let ended = lines(true_ends.map(|(id, end)| format!("- {id}: {} (relaunch status {id})", end.words())));
+    let ended = lines(true_ends.map(|(id, end)| format!("- {id}: {} (relaunch status {id})", end.in_words(&mailbox, id))));
     if !waiting.is_empty() || !ended.is_empty() {
         event::tell(session.hook_event_name, &in_words(&waiting, &ended))?;
     }
@@ -105,17 +107,21 @@ impl End {
         })
     }
 
-    fn words(self) -> &'static str {
-        match self {
+    fn in_words(self, mailbox: &Mailbox, id: &WorkflowId) -> String {
+        let words = match self {
             Self::Answered => "was answered",
             Self::Declined => "was declined",
             Self::AskedBack => "the user asked back",
-            Self::Finished => "its run finished",
+            Self::Finished => match handed_over(mailbox, id) {
+                Some(to) => return format!("{} took its answer", to.who()),
+                None => "its run finished",
+            },
             Self::Parked => "its run failed or was stopped, and waits for a person",
             Self::Expired => "expired without an answer",
             Self::Withdrawn => "was cancelled",
             Self::Quarantined => "a file of it cannot be used",
-        }
+        };
+        words.to_owned()
     }
 
     /// True if the documents of the workflow confirm it.
@@ -138,6 +144,13 @@ impl End {
             }
         }
     }
+}
+
+/// The delivery of the workflow's last round, if no agent was launched for it. Then askbox knows of no run.
+fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
+    let last = round::latest(mailbox, id)?;
+    let run = record::latest(mailbox, &last.id).ok()??;
+    Some(Delivery::of_claimed(&last.document.typed, &run)).filter(|delivery| *delivery != Delivery::Launch)
 }
 
 /// A question in one line, if it waits for a person.

@@ -43,6 +43,12 @@ impl From<Told> for Content {
 }
 
 impl Content {
+    /// True if a person is asked.
+    #[must_use]
+    pub fn asks_a_person(&self) -> bool {
+        *self == Self::Question
+    }
+
     /// Returns the fields `prompt` and `results`.
     pub(in crate::documents) fn spelled(&self) -> (Option<&str>, &[Ended]) {
         match self {

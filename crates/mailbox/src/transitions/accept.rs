@@ -362,6 +362,12 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<
     if let Some(first) = first.filter(|a| a.is_a_persons()) {
         return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
     }
+    if !last.document.typed.content().asks_a_person() {
+        return Error::conflict(
+            format!("{workflow} asks nothing: its last round is a task, or tells it how others ended; your answer is not kept"),
+            format!("see how it goes with: relaunch status {workflow}"),
+        );
+    }
     if let Err(e) = decision.caller.may_decide(&last.document.typed) {
         return e;
     }
@@ -374,6 +380,10 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<
     // Keeping a late answer would change the file's time. The watcher needs that time to recognize an answer made by hand.
     if last.folder == Folder::Answered && first.is_none() {
         return Error::conflict(format!("the question of {workflow} was answered by hand, in its checkpoint"), hint);
+    }
+    // Its run may read the document at any moment, and must not find an answer that was not decided on.
+    if first.is_none() && matches!(last.folder, Folder::Running | Folder::Parked) {
+        return Error::conflict(format!("a run has the question of {workflow}, and its file holds no answer; yours is not kept"), hint);
     }
     // No person had answered when the round ended. So this answer is late, and not a second one.
     let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());

@@ -9,7 +9,6 @@ use crate::documents::answer::{Answer, AnswerValue, BY_DEFAULT, Outcome};
 use crate::documents::asked::OnExpiry;
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::checks::check_question;
-use crate::documents::content::Content;
 use crate::documents::fields::through::Through;
 use crate::documents::fields::until::Until;
 use crate::documents::question::Question;
@@ -66,10 +65,10 @@ impl Policy {
 
     /// Checks that the operator trusts the answer of this document.
     fn trusts(&self, question: &Question) -> Result<(), WhyRefused> {
+        let Some(answer) = &question.answer else { return self.judge_without_answer(question) };
         if self.takes_everything() {
             return Ok(());
         }
-        let Some(answer) = &question.answer else { return self.judge_without_answer(question) };
         if !answer.is_a_persons() {
             return self.judge_nobodys(question, answer);
         }
@@ -130,11 +129,11 @@ impl Policy {
 
     /// Judges a claimed round without an answer: it must be a task, or news of children.
     fn judge_without_answer(&self, question: &Question) -> Result<(), WhyRefused> {
+        if question.content().asks_a_person() {
+            return Err(WhyRefused("it is a question, and has no answer".into()));
+        }
         if self.signed_by.is_none() {
             return Ok(());
-        }
-        if *question.content() == Content::Question {
-            return Err(WhyRefused("it has no answer".into()));
         }
         let about_asking = [
             ("until", question.asked.until.is_some()),
@@ -236,7 +235,15 @@ mod tests {
         question.answer.as_mut().unwrap().through = Some("pigeon".to_owned().into());
         assert!(unsigned.judge(&question).is_err());
         question.answer.as_mut().unwrap().through = Some(Through::Web);
-        assert_eq!((unsigned.judge(&question), Policy::default().judge(&asked(""))), (Ok(()), Ok(())));
+        assert_eq!((unsigned.judge(&question), Policy::default().judge(&question)), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_question_without_an_answer_counts_under_no_policy() {
+        let any = Policy { accept: vec![Through::Terminal], signed_by: None };
+        for policy in [Policy::default(), any, requires(&SecretKey::generate())] {
+            assert_eq!(policy.judge(&asked("")), Err(WhyRefused("it is a question, and has no answer".into())));
+        }
     }
 
     #[test]
@@ -258,10 +265,7 @@ mod tests {
             (policy.judge(&in_vain).is_err(), signed.judge(&asked(&format!("{wait}{}", by("default", "yes")))).is_err()),
             (true, true)
         );
-        assert_eq!(
-            (signed.judge(&asked("")).is_err(), policy.judge(&asked("")), signed.judge(&asked(r#","prompt":"do""#))),
-            (true, Ok(()), Ok(()))
-        );
+        assert_eq!((signed.judge(&asked(r#","prompt":"do""#)), policy.judge(&asked(r#","prompt":"do""#))), (Ok(()), Ok(())));
         for forged in [
             format!("{over}{}", by("default", "b")),
             format!("{}{}", over.replace("2026-01-01", "2999-01-01"), by("default", "a")),
@@ -305,6 +309,6 @@ mod tests {
             assert_eq!(judged(of_both), Ok(()));
             assert_eq!(judged(r#","answer":"a""#), Err(WhyRefused("it is not signed (answers.require_signed)".into())));
         }
-        assert_eq!(signed.judge(&asked(r#","reads":["/x"]"#)), Err(WhyRefused("it has no answer".into())));
+        assert_eq!(signed.judge(&asked(r#","reads":["/x"]"#)), Err(WhyRefused("it is a question, and has no answer".into())));
     }
 }

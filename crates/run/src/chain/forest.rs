@@ -353,7 +353,9 @@ mod tests {
         let mut lines: String = (1..5_000).map(|n| format!("w{n}<w{} ", n - 1)).collect();
         lines.push_str("w0<w4999");
         let (_folder, mailbox) = known(&lines);
-        let begun = std::time::Instant::now();
+        // The time of the processor: other tests run beside this one.
+        let processor = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_sec;
+        let begun = processor();
         let mut shown = Vec::new();
         look(&mailbox, Which::All, |nodes| {
             shown.extend(nodes.into_iter().map(|n| n.depth));
@@ -361,6 +363,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!((shown.len(), shown.last()), (5_000, Some(&4_999)));
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+        let took = processor() - begun;
+        assert!(took < 20, "{took} s");
     }
 }
