@@ -11,6 +11,7 @@ use askbox_agent::claude::{self, Invocation};
 use askbox_agent::events::Event;
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_agent::stream::{Interpreter, StreamItem};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, SessionId};
@@ -69,7 +70,13 @@ pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()
         }
         seen = whole;
         match status.state {
-            Standing::Delivered => return Ok(()),
+            Standing::Delivered => {
+                // The supervisor writes the audit log's last line once the round is closed, and releases its lock at its end.
+                while Lock::is_held(&record::lock_path(mailbox, round))? && Instant::now() < deadline {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                return Ok(());
+            }
             Standing::Answered | Standing::Running | Standing::Orphaned if Instant::now() < deadline => {
                 folder_watch.wait(Duration::from_millis(100));
             }
