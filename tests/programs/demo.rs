@@ -175,7 +175,7 @@ fn a_question_that_is_left_open_waits_and_is_shown_again() {
     until_the_question(&terminal);
     let drafts = world.home().join(".local/state/askbox/drafts");
     let kept = || std::fs::read_dir(&drafts).into_iter().flatten().count();
-    terminal.press(&["my own words"]);
+    terminal.press(&["i", "my own words"]);
     terminal.see("│ my own words");
     terminal.press(&["Escape"]);
     terminal.see("The question waits. Enter shows it again");
@@ -255,7 +255,7 @@ fn a_typo_at_the_demos_prompt_is_asked_back_and_does_not_end_it() {
     let world = world();
     let terminal = demo(&world);
     until_the_question(&terminal);
-    terminal.press(&["merg", "Enter"]);
+    terminal.press(&["i", "merg", "Enter"]);
     terminal.see("Is this one of the options?");
     terminal.press(&["1", "Enter"]);
     terminal.see("guide.md is ready; the answer was: merge");

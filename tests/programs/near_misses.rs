@@ -225,7 +225,7 @@ fn the_inbox_asks_back_before_it_sends_near_words() {
     for (id, down, is) in [("w", 1, "merge"), ("v", 2, "merg")] {
         terminal.press(&[&format!("clear; ask-answer {id}; echo left=$?"), "Enter"]);
         terminal.see("esc later");
-        terminal.press(&["merg", "Enter"]);
+        terminal.press(&["i", "merg", "Enter"]);
         let screen = terminal.see("Is this one of the options?");
         assert!(screen.contains("merge  Merge into one") && screen.contains("my own words: merg"), "{screen}");
         terminal.press(&["Enter"]);

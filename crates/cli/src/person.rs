@@ -70,6 +70,15 @@ impl Act {
         }
     }
 
+    /// The verb for the decision before the name of its question, as in: enter *declines* docs-42.
+    fn does_to(self) -> &'static str {
+        match self {
+            Self::Send => "answers",
+            Self::AskBack => "asks back",
+            Self::Decline => "declines",
+        }
+    }
+
     /// The verb for the decision, as in: enter *declines*.
     pub fn does(self) -> &'static str {
         match self {
@@ -183,6 +192,14 @@ pub enum AtStake {
         /// The similar options, if there are any.
         near: Vec<Choice>,
     },
+    /// A decision that was begun in the list, or by a key that means something else in other programs. The person may not know which
+    /// question it is about, or may have been typing into the wrong window.
+    DecisionOn {
+        /// The decision.
+        act: Act,
+        /// The question that was chosen in the list.
+        question: Named,
+    },
     /// Questions that are declined together.
     DeclinedTogether {
         /// The questions.
@@ -226,6 +243,9 @@ impl AtStake {
                 }
             }
             Self::NearMiss { .. } => "Is this one of the options?".into(),
+            Self::DecisionOn { act, question } => {
+                format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, 60))
+            }
             Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
             Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),
         }

@@ -93,6 +93,8 @@ pub struct App<'a> {
     pub only_signed: bool,
     /// True if a watcher runs, false if none runs, `None` if that is not known yet.
     pub has_watcher: Option<bool>,
+    /// The answer that the key `u` takes back if it is pressed again.
+    pub(super) told_undo: Option<RoundAt>,
     /// True if the key that takes an answer back would now take one back.
     pub can_undo: bool,
     /// True if something was read since the screen was last drawn.
@@ -120,6 +122,7 @@ impl<'a> App<'a> {
             until: Until::Left,
             only_signed: false,
             has_watcher: None,
+            told_undo: None,
             can_undo: false,
             picture_is_old: false,
             keeping: Keeping::default(),

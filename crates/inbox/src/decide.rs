@@ -14,6 +14,7 @@ use crate::sender;
 use crate::sender::RoundAt;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
+use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{self, Act, AtStake, Decision, Named, Texts};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
@@ -36,6 +37,14 @@ impl App<'_> {
         self.asked = Some(Asking::new(purpose, &before, letter));
     }
 
+    /// The same for a decision that must be confirmed by the name of its question.
+    pub(super) fn ask_by_name(&mut self, purpose: Purpose) {
+        self.ask(purpose, None);
+        if let Some(asking) = &mut self.asked {
+            asking.asks_by_name = true;
+        }
+    }
+
     /// Handles a key in the window. `told` is the warning that the last key caused.
     pub(super) fn key_of_text(&mut self, key: KeyEvent, told: Option<AtStake>) -> Wish {
         let Some(asking) = &mut self.asked else { return Wish::Nothing };
@@ -49,6 +58,7 @@ impl App<'_> {
             (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
             (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
             _ => {
+                asking.is_unnoticed = false;
                 text_window::input(&mut asking.area, key);
                 if purpose == Purpose::Filter {
                     let filter = asking.text();
@@ -75,7 +85,12 @@ impl App<'_> {
             }
             return Wish::Nothing;
         };
-        let at_stake: Vec<_> = begun.into_iter().chain(self.left_out(act)).collect();
+        let earlier = asking.is_unnoticed.then_some(AtStake::EarlierDraft);
+        let mut at_stake: Vec<_> = begun.into_iter().chain(self.left_out(act)).collect();
+        // One warning is enough to make the person look.
+        if at_stake.is_empty() {
+            at_stake.extend(earlier.or_else(|| self.by_name(act)));
+        }
         let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
         self.close_text(&text);
         let decision = match act {
@@ -155,6 +170,15 @@ impl App<'_> {
         };
         let texts = person::texts_left_out(&texts, opened.shown.question(), act);
         (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
+    }
+
+    /// The name of the open question, if this decision must be confirmed by it.
+    fn by_name(&self, act: Act) -> Option<AtStake> {
+        let Place::Question(opened) = &self.place else { return None };
+        self.asked.as_ref().filter(|asking| asking.asks_by_name)?;
+        let (address, round) = (opened.shown.address(), &opened.shown.round);
+        let headline = question_text::marked_title(opened.shown.question());
+        Some(AtStake::DecisionOn { act, question: Named { address, question: Some(round.id.question), headline } })
     }
 
     /// Lets the last key decide, if it may with this at stake. Otherwise tells the person why not.
@@ -328,12 +352,21 @@ impl App<'_> {
         };
     }
 
-    /// Takes an answer back: the answer to this round, or the one that was sent last. The draft behind the answer becomes the draft again.
-    pub(super) fn undo(&mut self, at: Option<RoundAt>) {
+    /// Takes the answer to this round back, if the last key has named it. Otherwise names it.
+    pub(super) fn ask_to_undo(&mut self, at: Option<RoundAt>, told: Option<RoundAt>) {
         let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
             "nothing was answered from here that could be taken back".clone_into(&mut self.said);
             return;
         };
+        if told.as_ref() == Some(&at) {
+            return self.undo(at);
+        }
+        self.said = format!("u again takes the answer to {} back", at.address());
+        self.told_undo = Some(at);
+    }
+
+    /// Takes an answer back. The draft behind the answer becomes the draft again.
+    fn undo(&mut self, at: RoundAt) {
         match self.sender.undo(&at) {
             Ok(answer) => {
                 for draft in self.sent.take_back(&at).into_iter().rev() {

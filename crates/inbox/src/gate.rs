@@ -11,6 +11,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 use uuid::Uuid;
 
 use askbox_cli::person::{AtStake, PressAgain};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::id::QuestionId;
 
 /// The gate before every decision.
 #[derive(Debug, Default)]
@@ -20,6 +22,7 @@ pub struct Gate {
     /// The warning that the last key caused.
     said: Option<AtStake>,
     panel: Option<Panel>,
+    row: UnderCursor,
 }
 
 /// A warning in a panel, which stays until the person has chosen there.
@@ -54,20 +57,40 @@ impl Gate {
         }
     }
 
-    /// Forgets everything, because text was pasted.
+    /// Forgets everything that was told, because text was pasted.
     pub fn pasted(&mut self) {
-        *self = Self::default();
+        *self = Self { row: std::mem::take(&mut self.row), ..Self::default() };
     }
 
     /// Forgets what the person was told, because another question is shown or the panel was left.
     pub fn forget(&mut self) {
-        let enter = std::mem::take(&mut self.enter);
-        *self = Self { enter, ..Self::default() };
+        let (enter, row) = (std::mem::take(&mut self.enter), std::mem::take(&mut self.row));
+        *self = Self { enter, row, ..Self::default() };
     }
 
     /// Records that the screen now shows the effect of the last key.
     pub fn drawn(&mut self) {
         self.enter.drawn();
+    }
+
+    /// Records the row that is under the cursor now; `None` if there is none, or if the list is not on the screen.
+    pub fn row(&mut self, row: Option<RowId>) {
+        self.row.see(row);
+    }
+
+    /// Records the row that the person's key has put under the cursor.
+    pub fn row_by_key(&mut self, row: Option<RowId>) {
+        if self.row.row != row {
+            self.row = UnderCursor { row, changed: None };
+        }
+    }
+
+    /// Checks that the row under the cursor has stood there for a moment. `Err` is a sentence for the person.
+    pub fn may_choose(&self) -> Result<(), String> {
+        match self.row.changed.filter(|at| at.elapsed() < SETTLES) {
+            None => Ok(()),
+            Some(_) => Err("another question has just come under the cursor: look at it, and press the key again".into()),
+        }
     }
 
     /// Lets the last key decide, if it may with this at stake for this question. `Err` is a sentence for the person.
@@ -110,6 +133,29 @@ impl Gate {
 
 /// A key that is held down repeats every 25 to 50 ms. A person who presses it twice takes longer than this.
 const AGAIN: Duration = Duration::from_millis(120);
+
+/// A row that came under the cursor by itself may be chosen after this time. A person has seen it by then.
+const SETTLES: Duration = Duration::from_millis(700);
+
+/// The question of a row. Another round of the same workflow is another question.
+pub type RowId = (Address, Option<QuestionId>);
+
+/// The row under the cursor of the list.
+#[derive(Debug, Default)]
+struct UnderCursor {
+    row: Option<RowId>,
+    /// The time when another row came there, if no key of the person has moved it.
+    changed: Option<Instant>,
+}
+
+impl UnderCursor {
+    fn see(&mut self, row: Option<RowId>) {
+        if self.row.is_some() && row.is_some() && self.row != row {
+            self.changed = Some(Instant::now());
+        }
+        self.row = row;
+    }
+}
 
 /// The last press of enter.
 #[derive(Debug, Default)]
@@ -200,6 +246,28 @@ mod tests {
         assert!(gate.may_decide(ABOUT, std::slice::from_ref(&near)).is_ok());
         gate.forget();
         assert!(gate.panel().is_none() && gate.may_decide(ABOUT, &[near]).is_err());
+    }
+
+    #[test]
+    fn a_row_that_came_by_itself_is_chosen_only_after_a_moment() {
+        let (mut gate, row) = (Gate::default(), |name: &str| Some((Address::here(name.parse().unwrap()), None)));
+        gate.row(row("a"));
+        assert!(gate.may_choose().is_ok(), "the first picture");
+        gate.row(row("b"));
+        assert!(gate.may_choose().is_err());
+        gate.row(row("b"));
+        gate.forget();
+        gate.row_by_key(row("b"));
+        assert!(gate.may_choose().is_err(), "no key has moved it");
+        gate.row_by_key(row("c"));
+        assert!(gate.may_choose().is_ok());
+        gate.row(Some((Address::here("c".parse().unwrap()), Some(QuestionId::from_uuid(ABOUT)))));
+        assert!(gate.may_choose().is_err(), "its workflow asks another question");
+        gate.row.changed = Instant::now().checked_sub(SETTLES);
+        assert!(gate.may_choose().is_ok());
+        gate.row(None);
+        gate.row(row("d"));
+        assert!(gate.may_choose().is_ok(), "the list was not on the screen");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::app::{App, Place, Until, Wish};
+use crate::gate::RowId;
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
-use crate::sender;
+use crate::sender::{self, RoundAt};
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::person::AtStake;
 
@@ -35,8 +36,30 @@ impl App<'_> {
     /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Wish {
         self.waiting.settle();
+        self.see_row();
+        let wish = self.key_at_its_place(key);
+        self.waiting.settle();
+        let row = self.row_in_list();
+        self.gate.row_by_key(row);
+        wish
+    }
+
+    /// Tells the gate which row is under the cursor.
+    pub fn see_row(&mut self) {
+        let row = self.row_in_list();
+        self.gate.row(row);
+    }
+
+    /// The row under the cursor, if the list is on the screen.
+    fn row_in_list(&self) -> Option<RowId> {
+        let chosen = self.waiting.chosen().filter(|_| matches!(self.place, Place::List) && self.asked.is_none());
+        chosen.map(|row| (row.address.clone(), row.question))
+    }
+
+    fn key_at_its_place(&mut self, key: KeyEvent) -> Wish {
         self.heard.want_nothing();
         let told = self.gate.key(key);
+        let told_undo = self.told_undo.take();
         if told.is_some() {
             self.said.clear();
         }
@@ -60,9 +83,9 @@ impl App<'_> {
             return wish;
         }
         match &mut self.place {
-            Place::List => self.key_of_list(without_chord(key)),
+            Place::List => self.key_of_list(without_chord(key), told_undo),
             Place::Gone(_) => self.key_of_gone(without_chord(key)),
-            Place::Outcomes(_) => self.key_of_outcomes(without_chord(key)),
+            Place::Outcomes(_) => self.key_of_outcomes(without_chord(key), told_undo),
             Place::Question(opened) => {
                 let act = match told {
                     Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),
@@ -123,7 +146,13 @@ impl App<'_> {
         Some(Wish::Nothing)
     }
 
-    fn key_of_list(&mut self, key: KeyEvent) -> Wish {
+    fn key_of_list(&mut self, key: KeyEvent, told_undo: Option<RoundAt>) -> Wish {
+        if matches!(key.code, KeyCode::Enter | KeyCode::Char(' ' | 'd' | 'b'))
+            && let Err(why) = self.gate.may_choose()
+        {
+            self.said = why;
+            return Wish::Nothing;
+        }
         match key.code {
             KeyCode::Char('q') => return Wish::Leave(0),
             KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
@@ -143,10 +172,10 @@ impl App<'_> {
                 self.waiting.step(1);
             }
             KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
-            KeyCode::Char('u') => self.undo(None),
+            KeyCode::Char('u') => self.ask_to_undo(self.sent.last().cloned(), told_undo),
             KeyCode::Enter => drop(self.open_chosen()),
             KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
-                self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }, None);
+                self.ask_by_name(if c == 'd' { Purpose::Decline } else { Purpose::AskBack });
             }
             _ => {}
         }
@@ -195,7 +224,7 @@ impl App<'_> {
         Wish::Nothing
     }
 
-    fn key_of_outcomes(&mut self, key: KeyEvent) -> Wish {
+    fn key_of_outcomes(&mut self, key: KeyEvent, told_undo: Option<RoundAt>) -> Wish {
         let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
@@ -207,7 +236,7 @@ impl App<'_> {
             KeyCode::Char('?') => self.shows_help = true,
             KeyCode::Char('u') => {
                 let at = outcomes.chosen().map(|outcome| outcome.at.clone());
-                self.undo(at);
+                self.ask_to_undo(at, told_undo);
             }
             KeyCode::Enter => {
                 if let Some(outcome) = outcomes.chosen() {
@@ -226,6 +255,7 @@ impl App<'_> {
     fn act(&mut self, act: Act) -> Wish {
         match act {
             Act::Nothing => {}
+            Act::Help => self.shows_help = true,
             Act::Back if matches!(self.until, Until::Decided(_)) => return Wish::Leave(0),
             Act::Back => self.close(),
             Act::Give(value, at_stake) => {
@@ -235,6 +265,7 @@ impl App<'_> {
             Act::Send(value) => return self.give(value, Vec::new(), true),
             Act::AskMeaning(near) => self.ask_meaning(near),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
+            Act::AskByName(purpose) => self.ask_by_name(purpose),
             Act::Say(words) => self.said = words.into_owned(),
             Act::Edit => {
                 if let Place::Question(opened) = &self.place {

@@ -118,6 +118,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             app.settle();
             right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
             app.gate.drawn();
+            app.see_row();
             if drawn.is_none() || is_late {
                 app.look_for_a_watcher();
             }

@@ -14,6 +14,10 @@ pub struct Asking {
     pub area: TextArea<'static>,
     /// The letter that opened an empty window over a question. It may have been meant as the beginning of a word.
     pub letter: Option<char>,
+    /// True if the decision must be confirmed by the name of its question: a key of the list, or one with Control, has opened the window.
+    pub asks_by_name: bool,
+    /// True if the window began with an earlier text, and only enter was pressed since.
+    pub is_unnoticed: bool,
 }
 
 /// Words that often begin an answer, with the letter that opens the note.
@@ -22,7 +26,8 @@ const ANSWERS_WITH_N: [&str; 9] = ["no", "none", "not", "nothing", "neither", "n
 impl Asking {
     /// A window with the text `before`, and the cursor after it.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
-        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()) }
+        let is_unnoticed = !before.trim().is_empty();
+        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()), asks_by_name: false, is_unnoticed }
     }
 
     pub fn text(&self) -> String {

@@ -93,6 +93,19 @@ impl<'a> Terminal<'a> {
 }
 
 impl Terminal<'_> {
+    /// Opens the question under the cursor of the inbox. The inbox ignores enter for a moment after a row came there by itself.
+    #[track_caller]
+    pub fn open_chosen(&self) {
+        self.press(&["Enter"]);
+        until("the chosen question is open", || {
+            let screen = self.screen();
+            if screen.contains("another question has just come under the cursor") {
+                self.press(&["Enter"]);
+            }
+            screen.contains("esc later").then_some(())
+        });
+    }
+
     /// The screen with the codes that colour it.
     #[track_caller]
     pub fn with_colours(&self) -> String {

@@ -35,6 +35,8 @@ fn a_question_of_another_machine_is_seen_and_answered() {
     terminal.press(&["Enter"]);
     terminal.see("its log is on build");
     terminal.press(&["u"]);
+    terminal.see("u again takes the answer to ");
+    terminal.press(&["u"]);
     terminal.see("is taken back there, not here: on build, ask-answer undo docs-42");
     terminal.press(&["Tab"]);
     terminal.see("? help");
@@ -66,7 +68,7 @@ fn questions_with_one_id_on_three_machines_stay_three() {
         terminal.press(&["/", filter, "Enter"]);
         terminal.see(&format!("1 with \"{filter}\""));
         enter(&terminal);
-        terminal.press(&[words]);
+        terminal.press(&["i", words]);
         terminal.see(&format!("│ {words}"));
         terminal.press(&["Escape"]);
         terminal.see("? help");
@@ -101,7 +103,7 @@ fn a_question_answered_there_while_it_is_open_here_is_over() {
     let terminal = Terminal::new(&here);
     open(&terminal, "build:docs-42");
     enter(&terminal);
-    terminal.press(&["my long thoughts"]);
+    terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     build.world.ok("ask-answer", &["docs-42", "drop", "--by", "bob"]);
     let screen = terminal.see("This question is over");
@@ -131,7 +133,7 @@ fn who_is_not_the_first_is_told_who_was_and_has_the_draft_again() {
     let terminal = Terminal::new(&here);
     open(&terminal, "build:docs-42");
     enter(&terminal);
-    terminal.press(&["my long thoughts"]);
+    terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     build.world.ok("ask-answer", &["docs-42", "drop", "--by", "bob"]);
     terminal.press(&["Enter"]);

@@ -17,7 +17,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age() {
     terminal.press(&["/build", "Enter"]);
     terminal.see("1 with \"build\"");
     enter(&terminal);
-    terminal.press(&["my long thoughts"]);
+    terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     build.cut();
     // The open question says it, and its draft stays.

@@ -53,8 +53,8 @@ fn open(terminal: &Terminal<'_>, words: &str) -> String {
 /// Opens the chosen question.
 #[track_caller]
 fn enter(terminal: &Terminal<'_>) -> String {
-    terminal.press(&["Enter"]);
-    terminal.see("esc later")
+    terminal.open_chosen();
+    terminal.screen()
 }
 
 /// The drafts that were kept, by the names of their files.

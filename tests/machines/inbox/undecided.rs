@@ -16,7 +16,7 @@ fn silent() -> (World, Machine) {
 /// Types an answer of one's own, and sends it.
 fn answer(terminal: &Terminal<'_>) {
     enter(terminal);
-    terminal.press(&["my long thoughts"]);
+    terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     terminal.press(&["Enter"]);
     terminal.see("build:docs-42: sent: my long thoughts; not yet accepted by build");
@@ -34,7 +34,7 @@ fn an_unconfirmed_answer_stays_sent_until_it_counts() {
     assert!(screen.contains("1 question is waiting"), "{screen}");
     terminal.press(&["Enter"]);
     terminal.see("sent: my long thoughts; not yet accepted by build");
-    terminal.press(&["u"]);
+    terminal.press(&["u", "u"]);
     terminal.see("is taken back there, not here");
     terminal.press(&["Tab"]);
     let screen = terminal.see("not yet accepted by build");

@@ -46,7 +46,7 @@ fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
     world.sh("for w in key words near; do ask-post Ship? -w $w -o nowait='Ship at once, on Monday' -o later='Do not ship'; done");
     let types = |id: &str, words: &str| {
         open_question(&terminal, id);
-        terminal.press(&[words]);
+        terminal.press(&["i", words]);
         terminal.see(&format!("│ {words}"));
         terminal.press(&["Enter"]);
     };
@@ -85,7 +85,7 @@ fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
     terminal.see("Decline. Why?");
     terminal.press(&["Not mine", "Escape"]);
     terminal.see_no_more("Decline. Why?");
-    terminal.press(&["latr", "Enter"]);
+    terminal.press(&["i", "latr", "Enter"]);
     terminal.see("Is this one of the options?");
     terminal.press(&["1", "Enter"]);
     terminal.see("why you decline (\"Not mine\") would not be sent; enter again sends your answer without it");
@@ -141,7 +141,7 @@ fn several_options_and_own_words_are_sent_together() {
     terminal.see("mark with space");
     terminal.press(&["Space", "3"]);
     terminal.see("[x] perf");
-    terminal.press(&["and fuzz"]);
+    terminal.press(&["i", "and fuzz"]);
     terminal.see("│ and fuzz");
     terminal.press(&["Enter"]);
     terminal.see("No question is waiting");
@@ -259,7 +259,7 @@ fn a_question_whose_text_changes_while_it_is_open_is_over() {
     world.sh("ask-post 'Merge it?' -w w -o a=A -o b=B");
     let terminal = Terminal::new(&world);
     open_question(&terminal, "w");
-    terminal.press(&["my long thoughts"]);
+    terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     world.sh("sed 's/Merge it/Delete it/' m/pending/w.json >changed && mv changed m/pending/w.json");
     let screen = terminal.see("w was changed while you read it");
@@ -349,7 +349,7 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     world.sh("ask-post -w which 'Which?' -o one=A -o two=B");
     let terminal = Terminal::new(&world);
     open_question(&terminal, "which");
-    terminal.press(&["quite another one"]);
+    terminal.press(&["i", "quite another one"]);
     terminal.see("│ quite another one");
     terminal.press(&["Up", "Enter"]);
     let screen = terminal.see("enter again sends `two`");

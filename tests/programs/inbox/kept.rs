@@ -82,6 +82,8 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
     terminal.press(&["all of my thouhgts", "Enter"]);
     terminal.see("essay: answered");
     terminal.press(&["u"]);
+    terminal.see("u again takes the answer to ");
+    terminal.press(&["u"]);
     terminal.see("taken back");
     terminal.press(&["Enter"]);
     terminal.see("│ all of my thouhgts");
@@ -100,7 +102,7 @@ fn a_draft_returns_with_its_question_until_it_is_sent() {
     world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E; ask-post Other? -w other");
     let terminal = Terminal::new(&world);
     open_question(&terminal, "w");
-    terminal.press(&["2", "and fuzz", "C-n"]);
+    terminal.press(&["2", "i", "and fuzz", "C-n"]);
     terminal.see("A note beside");
     terminal.press(&["but slowly", "Enter"]);
     terminal.see("note: but slowly");
@@ -188,9 +190,9 @@ fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     let terminal = Terminal::new(&world);
     open_question(&terminal, "essay");
     for (key, title, text) in [
-        ("C-n", "A note beside your answer", "my long note"),
-        ("C-b", "Your question to the agent", "my long question"),
-        ("C-d", "Decline. Why?", "my long reason"),
+        ("n", "A note beside your answer", "my long note"),
+        ("b", "Your question to the agent", "my long question"),
+        ("d", "Decline. Why?", "my long reason"),
     ] {
         terminal.press(&[key]);
         terminal.see(title);
@@ -205,7 +207,7 @@ fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     }
     // Nothing of it was decided. What was asked back and is taken back is the text again.
     assert!(world.in_mailbox("pending/essay.json").exists());
-    terminal.press(&["C-b"]);
+    terminal.press(&["b"]);
     terminal.see("│my long question");
     terminal.press(&["Enter"]);
     terminal.see("a note that you typed (\"my long note\"), why you decline (\"my long reason\") would not be sent");
@@ -213,14 +215,16 @@ fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     terminal.see("essay: asked back");
     assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
     terminal.press(&["u"]);
+    terminal.see("u again takes the answer to ");
+    terminal.press(&["u"]);
     terminal.see("essay: taken back");
     terminal.press(&["Enter"]);
     terminal.see("esc later");
-    terminal.press(&["C-b"]);
+    terminal.press(&["b"]);
     terminal.see("│my long question");
     terminal.press(&["Escape"]);
     terminal.see_no_more("Your question to the agent");
-    terminal.press(&["C-d"]);
+    terminal.press(&["d"]);
     terminal.see("│my long reason");
     terminal.press(&["Escape"]);
     terminal.see_no_more("Decline. Why?");
@@ -273,7 +277,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
     }
     // Own words and a note, and then a refusal.
     open_question(&terminal, "words");
-    terminal.press(&["my own words", "C-d"]);
+    terminal.press(&["i", "my own words", "C-d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["Because", "Enter"]);
     let screen = terminal.see("would not be sent; enter again declines");
@@ -290,7 +294,7 @@ fn words_beside_an_option_become_the_note() {
     world.sh("for w in one two; do ask-post Merge? -w $w -o merge=Yes -o later=No; done");
     let terminal = Terminal::new(&world);
     open_question(&terminal, "one");
-    terminal.press(&["xyz quite own", "Up", "Enter"]);
+    terminal.press(&["i", "xyz quite own", "Up", "Enter"]);
     terminal.see("your own words (\"xyz quite own\") would not be sent; enter again sends `later`");
     terminal.press(&["n"]);
     let screen = terminal.see("A note beside your answer");
@@ -317,7 +321,7 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     let terminal = Terminal::new(&world);
     // The second one has a draft that would be sent.
     open_question(&terminal, "second");
-    terminal.press(&["something else"]);
+    terminal.press(&["i", "something else"]);
     terminal.see("│ something else");
     terminal.press(&["Escape"]);
     terminal.see("? help");

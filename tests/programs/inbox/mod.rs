@@ -2,6 +2,7 @@
 //!
 //! - `answering`: one question: options, words, several answers, batches
 //! - `following`: what changes while it is on the screen
+//! - `habits`: keys that mean something else in other programs
 //! - `idle`: what it does while nothing changes: nothing
 //! - `kept`: nothing that was typed is lost
 //! - `looks`: what is seen first, approvals, colours, wide characters
@@ -9,6 +10,7 @@
 
 mod answering;
 mod following;
+mod habits;
 mod idle;
 mod kept;
 mod looks;

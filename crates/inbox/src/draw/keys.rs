@@ -104,7 +104,7 @@ fn of_question(opened: &Opened) -> Vec<Key> {
         _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")],
     };
     if part.takes_words() && part.chosen() != Some(Choosable::Words) {
-        keys.push(("a-z", "own words"));
+        keys.push(("i", "own words"));
     }
     if is_batch {
         keys.insert(3, ("shift-tab", "back"));

@@ -154,19 +154,18 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
 
 const HELP: &str = "\
 enter    open; in a question: send
-1-9 ↑ ↓  choose; space marks several
-y n      where yes or no is asked
-a-z      begin words of your own
+j k ↑ ↓  move; g G: first and last
+1-9 y n  choose; space marks several
+i        begin words of your own
 n b d    note, ask back, decline; in
          words: ctrl-n ctrl-b ctrl-d
 ctrl-e   editor; alt-enter: new line
-ctrl-u   clear the line
+pgdn     scroll; also ctrl-d, ctrl-u
 tab      the next of several questions
-pgdn     more of a long text
-esc      back; what you typed is kept
+esc q    back; what you typed is kept
 in the list:
 space d  mark, decline the marked
-u        take the last answer back
+u u      take the last answer back
 /        words, project:NAME, by:NAME,
          priority:N (at least N), host:
 tab      the answered; enter: the log

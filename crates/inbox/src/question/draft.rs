@@ -112,6 +112,12 @@ impl PartDraft {
         });
     }
 
+    /// Chooses the first or the last line.
+    pub fn choose_end(&mut self, last: bool) {
+        self.letters.clear();
+        self.at = Some(if last { self.lines().len().saturating_sub(1) } else { 0 });
+    }
+
     /// Adds a letter of `yes` or `no`, at a yes-or-no question. Returns false for any other letter.
     pub fn add_letter(&mut self, letter: char) -> bool {
         let letter = if letter == 'Y' { 'y' } else { letter };

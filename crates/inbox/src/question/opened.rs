@@ -36,6 +36,8 @@ pub enum Act {
     Nothing,
     /// Go back to the list. The draft is kept.
     Back,
+    /// Show all keys.
+    Help,
     /// Give this value to the part on the screen, with this at stake. If the question has only one part, this answers it.
     Give(AnswerValue, Vec<AtStake>),
     /// Ask what the words mean, because they may mean an option.
@@ -44,6 +46,8 @@ pub enum Act {
     Send(AnswerValue),
     /// Ask for a text. The letter is the key that was pressed, if it may have been meant as the beginning of a word.
     Ask(Purpose, Option<char>),
+    /// Ask for the text of a decision, which must then be confirmed by the name of the question.
+    AskByName(Purpose),
     /// Open the editor on the person's own words.
     Edit,
     Say(Cow<'static, str>),
@@ -84,12 +88,21 @@ impl Opened {
     /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let writes = self.draft.part().is_some_and(PartDraft::writes);
         match key.code {
-            KeyCode::PageDown => self.scroll = (self.scroll + PAGE).min(self.most_scroll.get()),
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            KeyCode::PageDown => self.scroll_down(),
+            KeyCode::PageUp => self.scroll_up(),
+            // Where no text is written, these scroll, as in less and vim.
+            KeyCode::Char('d' | 'f') if control && !writes => self.scroll_down(),
+            KeyCode::Char('u' | 'b') if control && !writes => self.scroll_up(),
+            KeyCode::Char('n' | 'p') if control && !writes => {
+                if let Some(part) = self.draft.part_mut() {
+                    part.step(key.code == KeyCode::Char('n'));
+                }
+            }
             KeyCode::Char('n') if control => return Act::Ask(Purpose::Note, None),
-            KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack, None),
-            KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline, None),
+            KeyCode::Char('b') if control => return Act::AskByName(Purpose::AskBack),
+            KeyCode::Char('d') if control => return Act::AskByName(Purpose::Decline),
             KeyCode::Esc => return Act::Back,
             KeyCode::Tab if self.shown.question().is_batch() => self.draft.at = (self.draft.at + 1).min(self.draft.parts.len()),
             KeyCode::BackTab => self.draft.at = self.draft.at.saturating_sub(1),
@@ -97,6 +110,14 @@ impl Opened {
             _ => return self.key_of_part(key, control),
         }
         Act::Nothing
+    }
+
+    fn scroll_down(&mut self) {
+        self.scroll = (self.scroll + PAGE).min(self.most_scroll.get());
+    }
+
+    fn scroll_up(&mut self) {
+        self.scroll = self.scroll.saturating_sub(PAGE);
     }
 
     /// Moves the words that an option would leave out into the note, and opens the note for changes.
@@ -119,6 +140,8 @@ impl Opened {
                 }
             },
             KeyCode::Left | KeyCode::Up | KeyCode::Backspace => self.draft.at = self.draft.at.saturating_sub(1),
+            KeyCode::Char('?') => return Act::Help,
+            KeyCode::Char('q') => return Act::Back,
             KeyCode::Char(c) => return command(c).unwrap_or(Act::Nothing),
             _ => {}
         }
@@ -230,8 +253,8 @@ fn command(c: char) -> Option<Act> {
     })
 }
 
-/// Handles a character while an option is chosen. A digit chooses, a few letters are commands, and any other character begins the person's
-/// own words.
+/// Handles a character while no text is written. A digit chooses, letters are commands, and `i` begins the person's own words. No other
+/// letter does: a person who types into the wrong window, or means a movement, must not have typed an answer.
 fn typed(part: &mut PartDraft, c: char) -> Act {
     if part.part.kind() == Kind::YesNo {
         return match c {
@@ -240,10 +263,15 @@ fn typed(part: &mut PartDraft, c: char) -> Act {
                 Act::Nothing
             }
             _ if part.add_letter(c) => Act::Nothing,
-            _ => command(c).filter(|_| part.takes_commands()).unwrap_or_else(|| {
+            _ if part.takes_commands()
+                && let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) =>
+            {
+                act
+            }
+            _ => {
                 part.add_other_letter(c);
                 Act::Say(Cow::Borrowed("y or n, then enter; d declines, b asks back, N adds a note; backspace takes a letter back"))
-            }),
+            }
         };
     }
     if c.is_ascii_digit() {
@@ -260,14 +288,31 @@ fn typed(part: &mut PartDraft, c: char) -> Act {
             return Act::Say(Cow::Borrowed("no option has this number"));
         }
     }
-    if let Some(act) = command(c) {
+    if let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) {
         return act;
     }
-    if !choose_words(part) {
+    if !part.takes_words() {
         return ONLY_OPTIONS;
     }
-    part.words.insert_char(c);
-    Act::Nothing
+    if c == 'i' {
+        choose_words(part);
+        return Act::Nothing;
+    }
+    Act::Say(Cow::Borrowed("i begins words of your own; ? names all keys"))
+}
+
+/// The effect of a letter that means the same wherever no text is written: it moves, shows the help, or leads back.
+fn elsewhere_too(part: &mut PartDraft, c: char) -> Option<Act> {
+    match c {
+        'j' => part.step(true),
+        'k' => part.step(false),
+        'g' => part.choose_end(false),
+        'G' => part.choose_end(true),
+        '?' => return Some(Act::Help),
+        'q' => return Some(Act::Back),
+        _ => return None,
+    }
+    Some(Act::Nothing)
 }
 
 fn choose_words(part: &mut PartDraft) -> bool {

@@ -1,0 +1,115 @@
+//! Keys that mean something else to a shell, to vim or to lazygit, typed into the inbox: nothing is decided without the name of its question.
+
+use super::{answer, open, open_question};
+use crate::support::{Terminal, World, needs, until};
+
+#[test]
+fn a_shell_line_in_the_list_decides_nothing() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Drop the table?' -w docs-42 -o yes=Y -o no=N; ask-post 'How many?' -w other");
+    let terminal = Terminal::new(&world);
+    for (line, does) in [("cd src", "declines"), ("docker ps", "declines"), ("drop", "declines"), ("b", "asks back")] {
+        open(&terminal);
+        let typed: &[&str] = if line == "b" { &["b", "which one?", "Enter"] } else { &[line, "Enter"] };
+        terminal.press(typed);
+        terminal.see(&format!("enter again {does} docs-42: \"Drop the table?\""));
+        // What is typed next does not confirm it.
+        terminal.press(&["ls"]);
+        terminal.see_no_more("enter again");
+        terminal.press(&["Enter"]);
+        terminal.see("enter again");
+        assert_eq!((world.state("docs-42"), world.state("other")), ("pending".into(), "pending".into()), "{line}");
+        terminal.press(&["C-c"]);
+        terminal.see("left=130");
+        std::fs::remove_dir_all(world.home().join(".local/state/askbox/drafts")).unwrap();
+    }
+    open(&terminal);
+    terminal.press(&["d", "not mine", "Enter"]);
+    terminal.see("enter again declines docs-42");
+    terminal.enter_again();
+    terminal.see("docs-42: declined");
+    assert_eq!(answer(&world, "docs-42")["note"], "not mine");
+}
+
+#[test]
+fn letters_in_a_question_move_as_in_the_list_and_are_no_answer() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B -o three=C; ask-post 'Ship?' -w ship --type yes_no");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["?"]);
+    terminal.see("i        begin words of your own");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("begin words of your own");
+    terminal.press(&["Enter"]);
+    terminal.see("choose first");
+    for (key, line) in [("j", "> 1 one"), ("j", "> 2 two"), ("k", "> 1 one"), ("G", "> 4 your own words")] {
+        terminal.press(&[key]);
+        terminal.see(line);
+    }
+    // There, letters are words. Above, they are none.
+    terminal.press(&["Up", "g", "x"]);
+    terminal.see("i begins words of your own");
+    terminal.see("> 1 one");
+    // In less and vim this scrolls. It opened the window that declines.
+    terminal.press(&["C-d", "C-u", "C-b", "C-f"]);
+    terminal.press(&["C-n"]);
+    terminal.see("> 2 two");
+    terminal.press(&["q"]);
+    terminal.see("2 questions are waiting");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    open_question(&terminal, "ship");
+    terminal.press(&["j", "j", "?"]);
+    terminal.see("i        begin words of your own");
+    terminal.press(&["Escape"]);
+    terminal.see("> 2 no");
+    assert_eq!((world.state("w"), world.state("ship")), ("pending".into(), "pending".into()));
+}
+
+#[test]
+fn a_row_that_came_under_the_cursor_is_not_chosen_at_once() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in a b c d e f; do ask-post \"Question $w?\" -w $w -o x=X; done");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    // Each time, the question under the cursor is answered elsewhere, and a key comes right behind that.
+    for (gone, next) in [("a", "b"), ("b", "c"), ("c", "d")] {
+        terminal.see(&format!("> {gone} "));
+        world.sh(&format!("ask-answer {gone} x"));
+        terminal.see(&format!("> {next} "));
+        terminal.press(&["d"]);
+        terminal.press(&["Enter"]);
+        // On a busy machine a key may come late enough. Then the question is opened, or named.
+        let seen = ["has just come under the cursor", "enter again declines", "esc later"];
+        until("the keys are taken", || seen.iter().any(|words| terminal.screen().contains(words)).then_some(()));
+        assert_eq!(world.state(next), "pending");
+        terminal.press(&["Escape"]);
+        terminal.press(&["Escape"]);
+        terminal.see("? help");
+    }
+}
+
+#[test]
+fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["Which two?", "C-c"]);
+    terminal.see("left=130");
+    open_question(&terminal, "w");
+    terminal.press(&["b"]);
+    terminal.see("│Which two?");
+    terminal.press(&["Enter"]);
+    terminal.see("this is your draft from before; enter again goes on with it");
+    assert_eq!(world.state("w"), "pending");
+    terminal.enter_again();
+    terminal.see("w: asked back");
+}
