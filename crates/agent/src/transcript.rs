@@ -40,10 +40,25 @@ struct Entry {
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
+    subtype: Value,
+    #[serde(default)]
     uuid: Option<String>,
+    #[serde(default, rename = "parentUuid")]
+    parent: Option<String>,
+    #[serde(default, rename = "isApiErrorMessage")]
+    is_api_error: bool,
+    #[serde(default)]
+    message: Value,
 }
 
-/// True if a session has this message, and no entry of the agent after it. If the message is sent to such a session once more, the
+impl Entry {
+    /// True if the model wrote the entry. The agent program writes entries in the model's name too: the API's refusals, for example.
+    fn is_work(&self) -> bool {
+        self.kind == "assistant" && !self.is_api_error && self.message["model"] != "<synthetic>"
+    }
+}
+
+/// True if a session has this message, and no entry of the model after it. If the message is sent to such a session once more, the
 /// agent program adds it a second time. Returns false if the transcript cannot be read.
 pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
     let mut lines = BoundedLines::new(transcript);
@@ -60,12 +75,32 @@ pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
         }
         match serde_json::from_str::<Entry>(line.text()) {
             Ok(entry) if entry.kind == "user" => has_it |= entry.uuid.as_deref() == Some(message_id),
-            Ok(entry) if entry.kind == "assistant" && has_it => return false,
+            Ok(entry) if entry.is_work() && has_it => return false,
             Ok(_) => {}
             // A cut line may be the agent's.
             Err(_) => return false,
         }
     }
+}
+
+/// The entry in front of the first of these messages, if the model has written nothing since. A session that is continued from that
+/// entry does not have these messages. `None` if it has none of them, or if the transcript cannot be read.
+pub fn before_unanswered(transcript: impl Read, message_ids: &[String]) -> Option<String> {
+    let mut lines = BoundedLines::new(transcript);
+    let mut before = None;
+    while let Some(line) = lines.next_line().ok()? {
+        let text = line.text();
+        let may_matter = before.is_some() || message_ids.iter().any(|id| text.contains(id.as_str()));
+        let Some(entry) = may_matter.then(|| serde_json::from_str::<Entry>(text).ok()).flatten() else { continue };
+        let is_one = || entry.kind == "user" && entry.uuid.as_ref().is_some_and(|uuid| message_ids.contains(uuid));
+        if entry.is_work() || entry.subtype == "compact_boundary" {
+            // The agent program no longer finds the entries in front of a compaction.
+            before = None;
+        } else if before.is_none() && is_one() {
+            before = entry.parent;
+        }
+    }
+    before
 }
 
 /// The id of the tool call that a session waits with, because a hook deferred it and it has no result. `None` if there is no such call,
@@ -195,8 +230,29 @@ mod tests {
         let of = |lines: &[&str]| is_unanswered(lines.concat().as_bytes(), "m");
         assert!(of(&[before, queued, message, "{\"type\":\"attachment\",\"uuid\":\"x\"}\n"]));
         assert!(!of(&[before, message, reply]));
+        let refused = "{\"type\":\"assistant\",\"isApiErrorMessage\":true,\"message\":{\"model\":\"<synthetic>\"}}\n";
+        assert!(of(&[before, message, refused]), "the model has not answered");
+        assert!(!of(&[before, message, refused, reply]));
         assert!(!of(&[before, queued]), "the session does not have the message");
         assert!(!of(&[before, message, "{\"type\":\"assistant\",\"uu"]), "torn");
+    }
+
+    #[test]
+    fn unanswered_messages_begin_behind_the_last_work() {
+        let entry = |kind: &str, uuid: &str, parent: &str, model: &str| {
+            format!(r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","message":{{"model":"{model}","content":"m1"}}}}"#) + "\n"
+        };
+        let (work, error) = (entry("assistant", "w", "x", "opus"), entry("assistant", "e", "x", "<synthetic>"));
+        let (first, second) = (entry("user", "m1", "w", ""), entry("user", "m2", "e", ""));
+        let of = |lines: &[&str]| before_unanswered(lines.concat().as_bytes(), &["m1".into(), "m2".into()]);
+        assert_eq!(of(&[&work, &error]), None);
+        assert_eq!(of(&[&work, &first]), Some("w".into()));
+        assert_eq!(of(&[&work, &first, &error, &second, &error]), Some("w".into()));
+        assert_eq!(of(&[&work, &first, &work, &second]), Some("e".into()), "the first one was followed by work");
+        assert_eq!(of(&[&work, &first, &second, &work]), None);
+        let compacted = "{\"type\":\"system\",\"subtype\":\"compact_boundary\"}\n";
+        assert_eq!(of(&[&work, &first, compacted]), None);
+        assert_eq!(of(&[r#"{"type":"user","uuid":"m1","parentUuid":null}"#]), None);
     }
 
     #[test]

@@ -84,6 +84,11 @@ impl Invocation {
         Self::new(program, &[format!("--resume={session_id}")])
     }
 
+    /// [`Invocation::resume`] without the entries behind this one. They stay in the transcript, beside the new ones.
+    pub fn resume_behind(program: &Path, session_id: &str, entry: &str) -> Self {
+        Self::new(program, &[format!("--resume={session_id}"), format!("--resume-session-at={entry}")])
+    }
+
     /// Continues a copy of session `from` under the id `new`; the original stays as it is.
     pub fn fork(program: &Path, from: &str, new: &str) -> Self {
         let session = [format!("--resume={from}"), "--fork-session".into(), format!("--session-id={new}")];

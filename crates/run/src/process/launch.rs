@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::attempt::record::{Begin, Run};
+use crate::attempt::record::{self, Begin, Run};
 use crate::claim::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
 use crate::process::run_processes;
@@ -30,21 +30,38 @@ pub enum SessionStart {
     /// A new session under the chosen id.
     New,
     /// The session that an earlier attempt began.
-    Continue,
+    Continue {
+        /// The entry to continue behind, if messages to continue follow it that got no work of the agent. `None`: the last entry.
+        behind: Option<String>,
+    },
     /// A fork of an earlier round's session.
     Fork(String),
 }
 
+/// The agent program's words if it does not find the entry that a session is to be continued behind.
+const NO_SUCH_ENTRY: &str = "No message found with message.uuid";
+
 /// How the session of `run` begins now. If the chosen session has a transcript, an earlier attempt began it, so it is resumed.
 #[must_use]
-pub fn session_start(run: &Run) -> SessionStart {
+pub fn session_start(mailbox: &Mailbox, run: &Run) -> SessionStart {
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
-    let exists = |session: &str| dir.as_ref().is_some_and(|d| transcript::find(d, session).is_some());
-    match &run.plan.begin {
-        _ if exists(&run.plan.session_id.to_string()) => SessionStart::Continue,
-        Begin::Fork { from, .. } if exists(&from.to_string()) => SessionStart::Fork(from.to_string()),
+    let transcript = |session: &str| dir.as_ref().and_then(|d| transcript::find(d, session));
+    match (transcript(&run.plan.session_id.to_string()), &run.plan.begin) {
+        (Some(begun), _) => SessionStart::Continue { behind: behind(mailbox, run, &begun) },
+        (None, Begin::Fork { from, .. }) if transcript(&from.to_string()).is_some() => SessionStart::Fork(from.to_string()),
         _ => SessionStart::New,
     }
+}
+
+/// The entry to continue behind. If earlier attempts told the session to continue, and the agent has done nothing since, this attempt
+/// tells it so once more. The session then goes on from the entry in front of those messages, so that the model reads one of them.
+fn behind(mailbox: &Mailbox, run: &Run, transcript: &Path) -> Option<String> {
+    let told: Vec<String> = (1..run.attempt).map(|attempt| Run { attempt, ..run.clone() }.continue_id().to_string()).collect();
+    let last = record::read(mailbox, &run.round(), run.attempt.checked_sub(1)?);
+    if last.is_ok_and(|last| last.progress.why.is_some_and(|why| why.contains(NO_SUCH_ENTRY))) {
+        return None;
+    }
+    transcript::before_unanswered(File::open(transcript).ok()?, &told)
 }
 
 /// True if the session of this attempt is of no use to the next one, which then begins another session in the same way.
@@ -80,7 +97,8 @@ pub fn agent_call(
     let session = run.plan.session_id.to_string();
     let mut call = match start {
         SessionStart::New => Invocation::start(program, &session),
-        SessionStart::Continue => Invocation::resume(program, &session),
+        SessionStart::Continue { behind: None } => Invocation::resume(program, &session),
+        SessionStart::Continue { behind: Some(entry) } => Invocation::resume_behind(program, &session, entry),
         SessionStart::Fork(from) => Invocation::fork(program, from, &session),
     };
     if runner.dangerously_skip_permissions {

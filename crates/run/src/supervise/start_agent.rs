@@ -114,7 +114,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         Some(document) => document,
         None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
     };
-    let start = launch::session_start(run);
+    let start = launch::session_start(mailbox, run);
     if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.plan.begin, &start) {
         // The transcript existed when the round was claimed. From now on every attempt begins a new session, with the prompt for a new
         // one.
@@ -131,7 +131,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     };
     let continued = match &start {
         SessionStart::New => None,
-        SessionStart::Continue => Some(run.plan.session_id.to_string()),
+        SessionStart::Continue { .. } => Some(run.plan.session_id.to_string()),
         SessionStart::Fork(from) => Some(from.clone()),
     };
     let message = match suspended_call::told(mailbox, &document.typed, run, continued.as_deref()) {

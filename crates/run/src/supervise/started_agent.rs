@@ -84,7 +84,7 @@ impl RunningAgent {
         let folder = run.folder(mailbox);
         let interpreter = Arc::new(Mutex::new(match &start {
             SessionStart::New => Interpreter::new(),
-            SessionStart::Continue => Interpreter::resuming(run.plan.session_id.to_string()),
+            SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
             SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
         }));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());

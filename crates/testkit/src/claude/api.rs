@@ -11,6 +11,7 @@
 //! | `{"stall":true}` | the stream starts (and says `text`, if given), then hangs |
 //! | `{"cut":true,"times":n}` | the connection breaks mid-stream, behind a `text` if given, n times (1), then the next step plays |
 //! | `{"status":529,"times":n,"retry_after":s}` | an API error, n times (1), then the next step plays |
+//! | `"every_session":true` | in an API error: its `times` are counted over all sessions, not in each |
 //! | `"resets_at":s` | in an API error: the plan's limit of five hours is reached until this second since 1970 |
 //! | `"refuses":true` | beside a `text`: the model refuses to go on |
 //! | `"delay_ms":ms` | alone or in another step: wait before the first byte |
@@ -336,7 +337,8 @@ fn choose(request: &Request, position: Option<Position>, shared: &Shared) -> Act
     };
     let Turn { faults, reply, delay_ms } = turn;
     // Counted per session and place: parallel runs of one prompt each get their own failures.
-    let key = format!("{:?} {} {} {:?}", request.session_id(), position.message, position.turn, position.steps);
+    let session = request.session_id().filter(|_| !faults.iter().any(|fault| fault["every_session"] == true));
+    let key = format!("{session:?} {} {} {:?}", position.message, position.turn, position.steps);
     let mut state = shared.lock();
     let tries = state.tries.entry(key).or_insert(0);
     let fault = faults.get(*tries).cloned();

@@ -75,9 +75,9 @@ impl Session {
     pub(super) fn receipt(&mut self, live: &mut LiveRun<'_, '_>, state: ReceiptState) {
         match state {
             ReceiptState::Queued | ReceiptState::Started => self.message_seen = true,
-            ReceiptState::Completed if !self.message_seen && live.agent.start == SessionStart::Continue => {
+            ReceiptState::Completed if !self.message_seen && matches!(live.agent.start, SessionStart::Continue { .. }) => {
                 self.message_seen = true;
-                live.log.note("the session had the answer already; asking it to continue");
+                live.log.note("the session has its message from an earlier attempt: it is told to continue");
                 live.agent.say(&claude::user_message(&live.run.continue_id().to_string(), templates::CONTINUE));
             }
             ReceiptState::Completed | ReceiptState::Cancelled => {}
