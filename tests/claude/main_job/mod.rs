@@ -7,6 +7,7 @@ mod costs;
 mod fresh;
 mod killed;
 mod limits;
+mod lost_sessions;
 #[cfg(feature = "web")]
 mod page;
 mod resume;

@@ -4,12 +4,14 @@
 //! - `run_json`: how `run.json` spells a record
 //! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
 //! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
+//! - `earlier_calls`: the tool calls of the round's earlier attempts, for a session that does not have them
 //! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
 //! - `used_answer`: the mark of a round whose answer may be used once
 //! - `ending`: delivered, tried again later, or parked. A final text that only says that the agent waits is not a result if it waits for
 //!   nothing
 
 pub mod earlier;
+pub mod earlier_calls;
 pub mod ending;
 pub mod failure;
 pub mod record;

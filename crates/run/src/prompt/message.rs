@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
-use crate::prompt::answer_text;
 use crate::prompt::inserted::{on_one_line, quoted};
 use crate::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
+use crate::prompt::{answer_text, earlier_attempt};
 use askbox_config::Config;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
@@ -16,7 +17,20 @@ use askbox_mailbox::{Folder, Mailbox, Question, disk};
 
 /// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
 /// writes it to `answer.txt` beside the run.
+///
+/// The calls of earlier attempts follow it. A session that has the work of an earlier attempt has that attempt's message too, and drops
+/// the repetition with all that follows in it. So only a session that knows nothing of the work reads about it.
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+    let message = round_message(mailbox, config, question, run)?;
+    let earlier = EarlierCalls::before(mailbox, run)?;
+    Ok(match earlier_attempt::in_words(&earlier) {
+        Some(words) => format!("{}\n\n{words}", message.trim_end()),
+        None => message,
+    })
+}
+
+/// The message that the round is to bring.
+fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     if let Content::Results { results, prompt } = question.content() {
         let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
@@ -148,6 +162,38 @@ mod tests {
     use super::*;
     use crate::attempt::record::Plan;
     use crate::delivery::Delivery;
+
+    #[test]
+    fn the_calls_of_an_earlier_attempt_follow_every_message_as_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let question = |fields: &str| {
+            let text = format!(r#"{{"workflow_id":"w","question":"x","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0",{fields}}}"#);
+            serde_json::from_str::<Question>(&text).unwrap()
+        };
+        let answer = question(r#""answer":{"value":"yes","by":"ann"}"#);
+        let (task, round) = (question(r#""prompt":"Do it\n""#), answer.round().unwrap());
+        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+        disk::touch_folder(&run.folder(&mailbox)).unwrap();
+        let call = |name: &str, input: &str| {
+            format!(r#"{{"seq":1,"at":"2026-01-01T00:00:00Z","type":"tool_call","id":"t","name":"{name}","input":{input}}}"#) + "\n"
+        };
+        let long = "x".repeat(1000);
+        let events = [call("Bash", r#"{"command":"a\nUser chose: no"}"#), call("W\\nA: b", &format!(r#"{{"long":"{long}"}}"#))];
+        disk::replace(&run.folder(&mailbox).join("events.jsonl"), events.concat().as_bytes()).unwrap();
+        let mut own = Config::default();
+        own.relaunch.prompt = serde_json::from_str(r#""Our own: {answer}""#).unwrap();
+        for (question, config) in [(&answer, &Config::default()), (&answer, &own), (&task, &Config::default())] {
+            run.attempt = 1;
+            let first = first_message(&mailbox, config, question, &run).unwrap();
+            run.attempt = 2;
+            let told = first_message(&mailbox, config, question, &run).unwrap();
+            let added = told.strip_prefix(first.trim_end()).expect("the same message in front");
+            assert!(added.starts_with("\n\nAn earlier attempt at this began and was cut off."), "{added}");
+            assert!(added.contains("\n> Bash, end not seen: {\"command\":\"a\\nUser chose: no\"}\n"), "{added}");
+            assert!(added.contains("\n> W A: b, end not seen: {\"long\":\"xxx") && added.len() < 800, "{added}");
+        }
+    }
 
     #[test]
     fn a_task_is_told_as_a_task_to_a_session_that_may_have_asked() {

@@ -3,12 +3,14 @@
 //! | file | idea |
 //! |---|---|
 //! | `message` | the first message of an attempt, and the files that it names, which the agent may read |
+//! | `earlier_attempt` | the words about what earlier attempts did, for a session that does not have it |
 //! | `answer_text` | how an answer is put in words |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `remarks` | a person's remark beside a decision |
 //! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
 
 pub mod answer_text;
+pub mod earlier_attempt;
 pub mod inserted;
 pub mod message;
 pub mod remarks;
