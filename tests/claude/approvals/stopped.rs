@@ -186,6 +186,23 @@ fn a_run_whose_time_ends_while_it_holds_a_call_has_asked() {
 }
 
 #[test]
+fn a_foreground_run_that_ends_for_a_call_says_what_it_asks() {
+    let world = ClaudeWorld::new();
+    world.add_script("note", "echo noted");
+    world.configure("[limits]\nhold = '1s'\n");
+    world.api.on("Note the walnut.", json!([bash("note one"), {"text": "never said"}]));
+    let ran = world.run("relaunch", &["run", "-w", "w", "--prompt", "Note the walnut."]).ok();
+    let last = ran.stdout.lines().last().expect("a line");
+    assert!(last.contains("asks") && last.ends_with("answer it: ask-answer w ANSWER"), "{ran:?}");
+    assert!(!ran.stdout.contains("  failed"), "the turn did not fail: {ran:?}");
+    assert_eq!(world.names("pending"), ["w.json"]);
+    then(&world, "User chose: once", &json!([{"text": "done"}]));
+    world.answer("w", "once");
+    let streamed = world.run("relaunch", &["--json", "w"]).ok();
+    assert_eq!(streamed.events().last().expect("an event")["type"], "result", "{streamed:?}");
+}
+
+#[test]
 fn a_run_that_holds_a_call_sleeps_until_the_answer() {
     let world = run_that_holds("30m", &json!([bash("note one"), bash("note two"), bash("note three"), {"text": "done"}]));
     let mut quickest = std::time::Duration::MAX;

@@ -78,10 +78,16 @@ pub fn words(event: &Event, clock: Clock) -> String {
             let report = report.as_ref().map(|report| format!("{next_line}{}", lines(report))).unwrap_or_default();
             ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))
         }
-        EventKind::Result { is_error, text, turns, cost_usd, .. } => {
+        EventKind::Result { is_error, text, turns, cost_usd, terminal_reason, .. } => {
             let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
+            // The next event says who cut the turn.
+            let is_cut = terminal_reason.as_ref().is_some_and(|reason| *reason == "aborted_tools" || *reason == "aborted_streaming");
             (
-                if *is_error { "failed" } else { "result" },
+                match is_error {
+                    true if is_cut => "cut",
+                    true => "failed",
+                    false => "result",
+                },
                 format!("{} ({turns} {}{cost})", lines(text), if *turns == 1 { "turn" } else { "turns" }),
             )
         }

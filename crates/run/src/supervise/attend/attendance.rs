@@ -4,6 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
 use crate::supervise::attend::conclusion::{Attended, Outcome};
 use crate::supervise::attend::hold_requests::Requests;
@@ -69,8 +70,16 @@ pub(crate) fn attend(
 ) -> Attended {
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit_status = attendance.until_the_end(messages);
-    let Attendance { live, stopping, session, outcome, .. } = attendance;
-    outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit_status)
+    let Attendance { live, stopping, session, outcome, requests, .. } = attendance;
+    let mut attended = outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit_status);
+    if let Ending::Asking { question, .. } = attended.ending
+        && requests.ends_for() == Some(question)
+    {
+        // The question was posted before the turn was cut. The last event says why the run has ended.
+        let (workflow_id, question_id) = (run.workflow_id.as_str().into(), question.to_string().into());
+        attended.last_event = Some(EventKind::QuestionPosted { workflow_id, question_id });
+    }
+    attended
 }
 
 impl Attendance<'_, '_> {
