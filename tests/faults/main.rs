@@ -8,6 +8,7 @@ mod agent_growth;
 mod chains_killed;
 mod cleared_environment;
 mod crashes;
+mod defiant_agent;
 mod event_killed;
 mod file_size_limit;
 mod full_disk;

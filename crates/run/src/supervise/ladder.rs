@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::process::run_processes::TERM_GRACE;
 
 /// How long the agent may take to end its turn after an interrupt message. It usually takes less than a tenth of a second.
-const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+pub(super) const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// How long the agent may go on writing before it is interrupted. A tool call that began just before the request is seen within this
 /// time, and is then not cut.
 const NO_CALL_BEGAN: Duration = Duration::from_millis(500);
@@ -102,6 +102,12 @@ impl Ladder {
     #[must_use]
     pub fn report(request: StopRequest, now: Instant) -> Self {
         Self { wants_text: true, ..Self::on(Rung::Boundary, request, now) }
+    }
+
+    /// A ladder that begins with the interrupt, for an agent that was told to end its turn and does not.
+    #[must_use]
+    pub fn interrupt(request: StopRequest, now: Instant) -> Self {
+        Self::on(Rung::Interrupt, request, now)
     }
 
     /// A ladder that begins with SIGTERM, for an agent that does not exit after its last turn.

@@ -95,6 +95,11 @@ impl Attendance<'_, '_> {
                 break;
             }
             self.stopping.climb(&mut self.live, self.tools.doing(), now);
+            if self.stopping.is_working()
+                && let Some(question) = self.requests.overdue(now)
+            {
+                self.stopping.end_turn_for(&mut self.live, question);
+            }
             if !self.requests.is_empty() {
                 // If the run waits for a person, its silence is expected.
                 self.deadlines.sign_of_life(now);
@@ -106,7 +111,8 @@ impl Attendance<'_, '_> {
             }
             let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
             let working = self.stopping.is_working().then(|| self.deadlines.next());
-            let next = [self.stopping.next_rung(), drained, working, next_look].into_iter().flatten().min();
+            let turn_ends = self.requests.turn_ends_until().filter(|_| self.stopping.is_working());
+            let next = [self.stopping.next_rung(), drained, working, turn_ends, next_look].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -136,7 +142,7 @@ impl Attendance<'_, '_> {
     /// question instead, and goes on once the person has decided.
     fn time_is_over(&mut self, limit: TimeLimit, now: Instant) {
         if self.requests.end_run_for_held(&mut self.live) {
-            // The agent program ends the turn at once. If it does not, the run stops when these limits pass.
+            // The agent program ends the turn at once. If it does not, it is forced to.
             self.deadlines.put_off(now + EXIT_GRACE);
         } else {
             self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit);

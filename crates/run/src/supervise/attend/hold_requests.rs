@@ -16,6 +16,7 @@ use crate::supervise::attend::held_requests::{HeldRequest, Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
+use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
 use askbox_agent::claude;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
@@ -50,9 +51,16 @@ pub(super) struct Requests {
     /// The requests behind it.
     behind: VecDeque<Waiting>,
     /// The question that the run is being ended for.
-    ends_for: Option<QuestionId>,
+    ends_for: Option<EndsFor>,
     /// Wakes the supervisor when the question's files change; `None` while nothing waits, or if there are no file events.
     wakes: Option<Hints>,
+}
+
+/// The end of a run for a question.
+struct EndsFor {
+    question: QuestionId,
+    /// When the agent must have ended its turn.
+    until: Instant,
 }
 
 impl Requests {
@@ -66,7 +74,17 @@ impl Requests {
 
     /// The question that the run is being ended for.
     pub(super) fn ends_for(&self) -> Option<QuestionId> {
-        self.ends_for
+        self.ends_for.as_ref().map(|ends| ends.question)
+    }
+
+    /// When the agent must have ended its turn for that question.
+    pub(super) fn turn_ends_until(&self) -> Option<Instant> {
+        self.ends_for.as_ref().map(|ends| ends.until)
+    }
+
+    /// The question that the agent has not ended its turn for, although its time is over.
+    pub(super) fn overdue(&self, now: Instant) -> Option<QuestionId> {
+        self.ends_for.as_ref().filter(|ends| now >= ends.until).map(|ends| ends.question)
     }
 
     /// Takes a server's question.
@@ -197,7 +215,7 @@ impl Requests {
         };
         live.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
         live.agent.say(&line);
-        self.ends_for = Some(held.asked.round.question);
+        self.ends_for = Some(EndsFor { question: held.asked.round.question, until: Instant::now() + INTERRUPT_GRACE });
     }
 
     /// Posts the question of a request. `waiter` is the lock, if it is held already.

@@ -16,6 +16,7 @@ use crate::supervise::ladder::{Doing, Ladder, Rung, StopRequest};
 use crate::supervise::stop;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
+use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::time;
 use askbox_mailbox::untrusted::Untrusted;
 
@@ -117,6 +118,19 @@ impl Stopping {
             live.log.note(format!("the tool boundary cannot be asked for: {e}"));
         }
         let ladder = Ladder::begin(request, doing, Instant::now());
+        let rung = ladder.rung();
+        self.phase = Phase::Stopping(ladder);
+        stand_on(live, rung);
+    }
+
+    /// Forces the end of a turn that was to end for a question: the agent does not end it. The question stays, and its answer is for the
+    /// session. No request to stop is written, because the run is not stopped: it asks.
+    pub(super) fn end_turn_for(&mut self, live: &mut LiveRun<'_, '_>, question: QuestionId) {
+        let request =
+            StopRequest { why: "it does not end its turn for its question".into(), grace: Duration::ZERO, report: false, now: true };
+        live.log.note(format!("stopping: {}", request.why));
+        self.ending = Some(Ending::Asking { question, cost_usd: None });
+        let ladder = Ladder::interrupt(request, Instant::now());
         let rung = ladder.rung();
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
