@@ -135,6 +135,11 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
     }
     let verdict = verdict(&wire, is_error, terminal_reason.as_ref().map(Untrusted::raw), deferred, &text)?;
     let (cost_usd, tokens) = consumption(&wire, spent);
+    let turns = match &verdict {
+        _ if again => 0,
+        Verdict::MaxTurns => turns_at_limit(&wire)?,
+        _ => wire::count(wire.num_turns).unwrap_or(0),
+    };
     Ok(TurnOutcome {
         verdict,
         is_error,
@@ -144,7 +149,7 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
         stop_reason,
         cost_usd,
         tokens,
-        turns: if again { 0 } else { wire::count(wire.num_turns).unwrap_or(0) },
+        turns,
         duration_ms: wire::count(wire.duration_ms).unwrap_or(0),
     })
 }
@@ -201,6 +206,15 @@ fn verdict(
             }
         }
     })
+}
+
+/// The turns that were made before the limit of turns ended the run. `num_turns` also counts the turn that the limit refused, so the limit
+/// itself is read from `Reached maximum number of turns (30)`.
+fn turns_at_limit(wire: &wire::ResultLine<'_>) -> serde_json::Result<u64> {
+    let error = first_error(wire.errors)?.unwrap_or_default();
+    let limit = error.raw().rsplit_once('(').and_then(|(_, end)| end.split_once(')')?.0.parse().ok());
+    let said = wire::count(wire.num_turns).unwrap_or(0);
+    Ok(limit.map_or(said, |limit| said.min(limit)))
 }
 
 fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {

@@ -228,6 +228,7 @@ fn api_errors_are_classed_by_status_though_they_claim_success() {
 #[test]
 fn limits_and_stops_have_their_own_verdicts() {
     assert_eq!(verdict(stream!("errors/max_turns")), Verdict::MaxTurns);
+    assert_eq!(outcomes(&read(stream!("errors/max_turns")))[0].turns, 1, "the refused turn was not made");
     assert_eq!(verdict(stream!("errors/budget")), Verdict::Budget);
     assert_eq!(verdict(stream!("errors/too_long")), Verdict::TooLong);
     assert_eq!(verdict(stream!("sessions/resume_unknown")), Verdict::ResumeUnknown);
