@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::chains::scripted::{ASKS, Tree};
+use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::{Running, until};
 
 #[test]
@@ -49,4 +49,24 @@ fn wait_says_how_a_workflow_ended_without_a_text() {
     assert_eq!(waited.code(), 1, "{waited:?}");
     assert!(waited.stdout.starts_with("parked (w): "), "{waited:?}");
     assert_eq!(tree.world.run("relaunch", &["wait", "other"]).code(), 3);
+}
+
+#[test]
+fn an_awaiting_root_says_what_it_waits_for_and_what_to_type() {
+    let tree = Tree::new();
+    tree.does("root", &passes_on("leaf"));
+    tree.does("leaf", ASKS);
+    assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
+    let said = |hint: &str| {
+        let refused = tree.world.run("relaunch", &["root"]);
+        assert_eq!(refused.code(), 6, "{refused:?}");
+        assert_eq!(refused.stderr, format!("error: root waits for leaf\nhint: {hint}\n"));
+        assert_eq!(tree.status("root")["todo"], hint);
+    };
+    said("leaf asks a question: ask-answer leaf ANSWER");
+    tree.answer("leaf");
+    said("leaf is answered, and a watcher runs it; to run it now: relaunch leaf");
+    tree.world.ok("relaunch", &["leaf"]);
+    said("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume root");
+    assert_eq!(tree.resume("root"), (0, "passed on: it is 2".into()));
 }

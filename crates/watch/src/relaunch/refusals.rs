@@ -27,6 +27,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             message: format!("{workflow} still waits for its answer"),
             hint: format!("answer it: ask-answer {workflow} ANSWER"),
         },
+        Refusal::NothingAnswered if now.state == Standing::Awaiting => Error::Waiting {
+            message: format!("{workflow} {}", now.why.unwrap_or_else(|| "waits for what it started".into())),
+            hint: now.todo.unwrap_or_else(|| format!("see what it waits for: askbox tree {workflow}")),
+        },
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
         }

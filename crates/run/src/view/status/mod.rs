@@ -1,6 +1,8 @@
 //! The status of workflows: the state of each workflow's newest round. It is derived from the folder that the round lies in, the run's
-//! record and its locks. `shape` has the content of a status ([`Status`], [`Standing`], [`View`]).
+//! record and its locks. `shape` has the content of a status ([`Status`], [`Standing`], [`View`]), `awaited` what a workflow that awaits others
+//! needs to go on.
 
+mod awaited;
 mod shape;
 
 use crate::attempt::record::{self, Run, RunState};
@@ -106,6 +108,9 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
     if let (None, Some(_), Some(question)) = (&status.live, status.attempt, status.question_id) {
         let round = RoundId { workflow: workflow.clone(), question };
         status.live = view(mailbox, &round, false).ok();
+    }
+    if status.state == Standing::Awaiting {
+        status.todo = Some(awaited::todo(mailbox, workflow, at_a_glance));
     }
     Ok(status)
 }

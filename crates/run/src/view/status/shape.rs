@@ -123,7 +123,8 @@ pub struct Status {
     /// The class of the failure, if the attempt failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Class>,
-    /// What to do about that failure.
+    /// What to do about that failure, or about what an awaiting workflow waits for. The latter is given for a workflow that was asked for
+    /// by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo: Option<String>,
     /// US dollars of the round: the sum of all attempts that have ended.

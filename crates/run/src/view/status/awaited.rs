@@ -1,0 +1,55 @@
+//! What a workflow that awaits others needs to go on: the workflows at the end of its lines of awaits, and the command for each.
+
+use std::collections::BTreeSet;
+
+use crate::view::status::shape::{Standing, Status};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::family::awaits;
+use askbox_mailbox::id::WorkflowId;
+
+/// The most workflows that are named.
+const NAMED: usize = 3;
+
+/// What to do so that a workflow that awaits others can go on, with the commands.
+pub(super) fn todo(mailbox: &Mailbox, workflow: &WorkflowId, status_of: impl Fn(&Mailbox, &WorkflowId) -> Status) -> String {
+    let awaited = last_awaited(mailbox, workflow);
+    let open: Vec<Status> = awaited.iter().map(|id| status_of(mailbox, id)).filter(|status| status.state.is_open()).collect();
+    if open.is_empty() {
+        return format!("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume {workflow}");
+    }
+    let more = open.len().saturating_sub(NAMED);
+    let named = open.iter().take(NAMED).map(todo_about);
+    let more = (more > 0).then(|| format!("{more} more: askbox tree {workflow}"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
+}
+
+/// The awaited workflows that await nothing themselves, in the order of their ids. A cycle is followed once.
+fn last_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId> {
+    let (mut seen, mut next, mut last) = (BTreeSet::from([workflow.clone()]), vec![workflow.clone()], BTreeSet::new());
+    while let Some(at) = next.pop() {
+        let below = awaits::children(mailbox, &at).unwrap_or_default();
+        if below.is_empty() && at != *workflow {
+            last.insert(at);
+            continue;
+        }
+        next.extend(below.into_iter().filter(|child| seen.insert(child.clone())));
+    }
+    last
+}
+
+/// What to do about one workflow that another one waits for.
+fn todo_about(status: &Status) -> String {
+    let id = &status.workflow_id;
+    match status.state {
+        Standing::Pending | Standing::Overdue => format!("{id} asks a question: ask-answer {id} ANSWER"),
+        Standing::Waiting => format!("{id} waits for an event; to end that wait: ask-answer {id} ANSWER"),
+        Standing::Running => format!("{id} is at work: relaunch logs -f {id}"),
+        Standing::Parked => {
+            let todo = status.todo.clone().unwrap_or_else(|| format!("to go on: relaunch retry {id}"));
+            format!("{id} is parked; {todo}")
+        }
+        Standing::Interrupted => format!("{id} was stopped; to go on: relaunch {id}"),
+        Standing::Unreadable => format!("the files of {id} cannot be read: askbox doctor"),
+        state => format!("{id} is {}, and a watcher runs it; to run it now: relaunch {id}", state.word()),
+    }
+}
