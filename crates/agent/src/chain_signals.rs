@@ -41,12 +41,15 @@ impl Signal {
     }
 }
 
+/// The last line of an agent that knows no rule for its case.
+pub const UNHANDLED: &str = "SGN_UNHANDLED";
+
 /// The last line of a final text, if it is a signal and not a result. Agents that follow the first design also end with
 /// `SGN_PEND_STARTED` without an id, or with `SGN_UNHANDLED` if their rules do not cover the case.
 #[must_use]
 pub fn at_the_end(text: &str) -> Option<&str> {
     let last = text.trim_end().lines().next_back()?;
-    (matches!(last, "SGN_PEND_STARTED" | "SGN_UNHANDLED") || Signal::of_line(last).is_some()).then_some(last)
+    (matches!(last, "SGN_PEND_STARTED" | UNHANDLED) || Signal::of_line(last).is_some()).then_some(last)
 }
 
 /// The text with `> ` before each line that would read as a signal.

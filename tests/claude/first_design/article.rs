@@ -12,7 +12,9 @@ const OLD_ROW: &str = "| _ask_ \"{q}\" | Create question.md, then terminate with
 /// The article's folder: its CLAUDE.md, its instructions, and `agent-cli`. Each agent reads its instructions and does the one action that
 /// its instructions and CLAUDE.md's table say. Past its last step the scripted model ends with what the tool said: the article's
 /// "_terminate_ with the sub-agent's reply".
-fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
+///
+/// `ask` are the last agent's steps, and `above` the further steps of the agent that started it.
+fn project(claude_md: &str, ask: &[serde_json::Value], above: &[serde_json::Value]) -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash', 'Write']\n");
     std::fs::write(world.work().join("CLAUDE.md"), claude_md).expect("a file");
@@ -23,6 +25,9 @@ fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
         match FILES.get(n + 1) {
             Some(next) => steps.push(bash(&format!("$PWD/agent-cli spawn $PWD/{next}"))),
             None => steps.extend(ask.iter().cloned()),
+        }
+        if n + 2 == FILES.len() {
+            steps.extend(above.iter().cloned());
         }
         // "Read ${instructionFile} and follow its instructions."
         let prompt = format!("Read {} and follow its instructions.", world.work().join(file).display());
@@ -36,7 +41,7 @@ fn project(claude_md: &str, ask: &[serde_json::Value]) -> ClaudeWorld {
 fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
     let claude_md = seed("CLAUDE.md").replace(OLD_ROW, "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |");
     assert!(claude_md.contains("ask-post"), "the one row that changes");
-    let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")]);
+    let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")], &[]);
     world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
     world.api.on("finished. Its reply:\n> 1 May", json!([{"text": "1 May"}]));
 
@@ -67,7 +72,7 @@ fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
 #[test]
 fn with_its_claude_md_the_agent_that_writes_a_file_is_parked() {
     let claude_md = seed("CLAUDE.md");
-    let mut world = project(&claude_md, &[]);
+    let mut world = project(&claude_md, &[], &[]);
     let question = world.work().join("question.md");
     let read = json!({"tool": "Read", "input": {"file_path": world.work().join(FILES[3])}});
     let write = json!({"tool": "Write", "input": {"file_path": question, "content": "Q: When is your birthday?\nA:"}});
@@ -102,4 +107,43 @@ fn with_its_claude_md_the_agent_that_writes_a_file_is_parked() {
     let turn = world.api.turns().pop().expect("a turn");
     assert!(turn.model_text().contains(row) && turn.model_text().contains("Your process was interrupted"), "{}", turn.model_text());
     assert_eq!((world.status(leaf)["state"].as_str(), world.names("pending")), (Some("pending"), vec![format!("{leaf}.json")]));
+}
+
+#[test]
+fn the_article_verbatim_goes_on_up_to_its_root_once_it_is_mended() {
+    let claude_md = seed("CLAUDE.md");
+    // "Each parent sees this signal and propagates it upward."
+    let mut world = project(&claude_md, &[], &[json!({"text": "SGN_PEND_STARTED"})]);
+    world.configure("[runner.claude]\nallowed_tools = ['Bash', 'Write', 'Edit']\npermission_mode = 'acceptEdits'\n");
+    world.stop_watching();
+    world.keep_watching();
+    let last = world.work().join(FILES[3]);
+    let read = json!({"tool": "Read", "input": {"file_path": last}});
+    let content = "Q: When is your birthday?\nA:";
+    let write = json!({"tool": "Write", "input": {"file_path": world.work().join("question.md"), "content": content}});
+    world.api.on(&format!("Read {} and follow its instructions.", last.display()), json!([read, write, {"text": "SGN_PEND_STARTED"}]));
+    let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");
+    let root = said.strip_prefix("SGN_PEND_STARTED (").and_then(|s| s.strip_suffix(')')).unwrap_or_else(|| panic!("{said:?}")).to_owned();
+    let tree = world.run("askbox", &["tree", &root, "--json"]).ok().stdout;
+    let states: Vec<_> =
+        tree.lines().map(|node| serde_json::from_str::<serde_json::Value>(node).expect("a node")["state"].clone()).collect();
+    assert_eq!(states, ["awaiting", "awaiting", "awaiting", "parked"], "{tree}");
+    let parked = world.names("parked");
+    let leaf = parked[0].split_once('.').expect("a round").0;
+    // The command at the end of the line is named at its root.
+    let status = world.status(&root);
+    assert!(status["todo"].as_str().is_some_and(|todo| todo.ends_with(&format!("relaunch retry {leaf}"))), "{status}");
+
+    let row = "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |";
+    std::fs::write(world.work().join("CLAUDE.md"), claude_md.replace(OLD_ROW, row)).expect("a file");
+    world.api.on("Your process was interrupted", json!([bash("ask-post 'When is your birthday?'")]));
+    world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
+    world.api.on("finished. Its reply:\n> 1 May", json!([{"text": "1 May"}]));
+    world.run("relaunch", &["retry", leaf]).ok();
+    let asked = world.api.turns().len();
+    assert_eq!(world.sh(&format!("$PWD/agent-cli resume {root}")), "SGN_PEND_ONGOING");
+    world.answer(leaf, "1 May");
+    world.wait_state(&root, "delivered");
+    assert_eq!(world.sh(&format!("$PWD/agent-cli resume {root}")), "1 May");
+    assert_eq!(world.api.turns().len() - asked, 4, "one turn a level");
 }

@@ -6,6 +6,7 @@ mod ends;
 mod foreground;
 mod foreground_killed;
 mod no_result;
+mod parked_child;
 pub(crate) mod scripted;
 mod told;
 mod wait;

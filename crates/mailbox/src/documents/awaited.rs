@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::document::Stored;
-use crate::id::{QuestionId, WorkflowId};
+use crate::id::{AttemptId, QuestionId, WorkflowId};
 use crate::time::Time;
 
 /// The ends of a workflow, as its parent is told.
@@ -107,6 +107,9 @@ pub struct Await {
     /// The parent's tree was stopped: the stop of the child does not wake the parent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
+    /// The attempt of the child whose parking or stop the parent knows of. The parent waits on all the same: that end does not wake it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knows: Option<AttemptId>,
     /// How the child ended, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,

@@ -10,7 +10,7 @@ use crate::disk::{self, Lock};
 use crate::document::{Document, Stored};
 use crate::documents::awaited::{Await, Join};
 use crate::error::{Error, IoContext, Result};
-use crate::id::WorkflowId;
+use crate::id::{AttemptId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 
 fn folder(mailbox: &Mailbox, parent: &WorkflowId) -> PathBuf {
@@ -30,21 +30,38 @@ fn lock_path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Path
 /// # Errors
 /// [`Error::Io`] if the system refuses.
 pub fn create(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, join: Join, request: Option<Uuid>) -> Result<()> {
-    let parent = lock.workflow();
-    disk::create_folder(&folder(mailbox, parent))?;
-    let wait = Await {
+    create_new(mailbox, Await { join, request, ..new(lock, child) })
+}
+
+/// Creates an await for a child that the parent was told of before, durably. The end of the attempt `knows` does not wake the parent.
+/// The caller holds the parent's lock and knows that the await does not exist yet.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn create_again(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId, knows: Option<AttemptId>) -> Result<()> {
+    create_new(mailbox, Await { knows, ..new(lock, child) })
+}
+
+fn create_new(mailbox: &Mailbox, wait: Await) -> Result<()> {
+    disk::create_folder(&folder(mailbox, &wait.parent))?;
+    let path = path(mailbox, &wait.parent, &wait.child);
+    disk::create(&path, &Document::new(wait)?.to_file()?).map(drop)
+}
+
+fn new(lock: &WorkflowLock, child: &WorkflowId) -> Await {
+    Await {
         schema_version: crate::document::SCHEMA_VERSION,
         await_id: Uuid::now_v7(),
-        parent: parent.clone(),
+        parent: lock.workflow().clone(),
         child: child.clone(),
         created: crate::time::now(),
-        join,
-        request,
+        join: Join::All,
+        request: None,
         patient: false,
+        knows: None,
         ended: None,
         told_by: None,
-    };
-    disk::create(&path(mailbox, parent, child), &Document::new(wait)?.to_file()?).map(drop)
+    }
 }
 
 /// Takes `CHILD.lock`, the right to tell the parent in its own turn. While it is held, no process wakes the parent. The caller

@@ -1,16 +1,12 @@
 //! The end of an attempt: delivered, tried again later, or parked. An attempt counts as delivered if the agent's final result came,
-//! whatever its exit code.
-//!
-//! Final texts that are not a result. The agent ended its turn with a chain signal, which says that it waits, but it waits for nothing:
-//! nobody would ever wake it, and the signal is not a reply for its parent. This file also finds a result that leaves a person's
-//! question unanswered.
+//! whatever its exit code. `no_result` finds the final texts that are not a result.
 
 use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::failure::{self, Class, Failure, PlanLimit};
+use crate::attempt::no_result;
 use crate::attempt::record::{self, Record, Run, RunState};
-use askbox_agent::chain_signals;
 use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
@@ -18,12 +14,11 @@ use askbox_mailbox::disk::{self, Placed};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, time, workflows};
+use askbox_mailbox::{Folder, Mailbox, time, workflows};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
@@ -205,7 +200,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     let round = run.round();
     // Decided under the workflow's lock: until it is released, nothing that the workflow waits for can appear or go.
     let no_result = match ending {
-        Ending::Delivered { text, .. } => why_no_result(mailbox, &lock, &run, text.raw())?,
+        Ending::Delivered { text, .. } => no_result::why(mailbox, &lock, &run, text.raw())?,
         _ => None,
     };
     let ending = &no_result.map_or_else(|| ending.clone(), |why| Ending::Refused { class: Class::NoResult, why });
@@ -215,7 +210,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     match ending {
         Ending::Delivered { text, cost_usd } => {
             run.progress.state = RunState::Delivered;
-            run.progress.why = unasked(mailbox, &run)?;
+            run.progress.why = no_result::unasked(mailbox, &lock, &run)?;
             run.progress.result = Some(shorten(text.raw()));
             run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
         }
@@ -336,46 +331,4 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
 fn in_audit(run: &Run) -> String {
     let class = run.progress.failure.as_ref().map_or("stopped", |failure| failure.class.word());
     format!("{class}; the reason is in runs/{}/run.json", run.token())
-}
-
-/// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal.
-fn why_no_result(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str) -> Result<Option<String>> {
-    let Some(signal) = chain_signals::at_the_end(text) else { return Ok(None) };
-    if waits(mailbox, lock.workflow(), run)? {
-        return Ok(None);
-    }
-    Ok(Some(format!(
-        "it ended its turn with `{signal}`, but it waits for nothing: it has no open question and started no agent that goes on"
-    )))
-}
-
-/// A warning for the person who asked back: the agent ended without asking again.
-fn unasked(mailbox: &Mailbox, run: &Run) -> Result<Option<String>> {
-    let round = run.round();
-    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round);
-    let asked_back = question.is_ok_and(|document| document.typed.answer.is_some_and(|answer| answer.counter_question().is_some()));
-    if !asked_back || waits(mailbox, &run.workflow_id, run)? {
-        return Ok(None);
-    }
-    Ok(Some("the user asked back, and the agent ended without asking its question again: nothing is decided".into()))
-}
-
-/// True if the workflow waits for anything, or did during the attempt. A question that was closed during the attempt counts: its own
-/// outcome is reported.
-fn waits(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<bool> {
-    if [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
-        || !awaits::children(mailbox, workflow)?.is_empty()
-    {
-        return Ok(true);
-    }
-    let asked_since = |round: &round::Round| {
-        let question = &round.document.typed;
-        round.id.question != run.question_id
-            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
-    };
-    if round::of_workflow(mailbox, workflow).iter().any(asked_since) {
-        return Ok(true);
-    }
-    // A question that the agent asked for another workflow.
-    Ok(children::noted(mailbox, workflow).iter().any(|child| round::is_open(mailbox, child)))
 }

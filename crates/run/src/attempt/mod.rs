@@ -7,13 +7,14 @@
 //! - `earlier_calls`: the tool calls of the round's earlier attempts, for a session that does not have them
 //! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
 //! - `used_answer`: the mark of a round whose answer may be used once
-//! - `ending`: delivered, tried again later, or parked. A final text that only says that the agent waits is not a result if it waits for
-//!   nothing
+//! - `ending`: delivered, tried again later, or parked
+//! - `no_result`: the final texts that are not a result, because they only say that the agent waits
 
 pub mod earlier;
 pub mod earlier_calls;
 pub mod ending;
 pub mod failure;
+mod no_result;
 pub mod record;
 pub mod run_json;
 pub mod suspended_call;

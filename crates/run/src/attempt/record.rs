@@ -14,6 +14,7 @@ use askbox_mailbox::documents::fields::asked_in::NonceHash;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::layout::MAX_RUN;
+use askbox_mailbox::listing::list;
 use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox};
@@ -221,7 +222,13 @@ impl Run {
     /// `WORKFLOW/QUESTION/ATTEMPT`: the value of `ASKBOX_RUN` in the agent's environment. The agent's processes are found by it.
     #[must_use]
     pub fn token(&self) -> String {
-        AttemptId { round: self.round(), attempt: self.attempt }.to_string()
+        self.id().to_string()
+    }
+
+    /// The attempt's name.
+    #[must_use]
+    pub fn id(&self) -> AttemptId {
+        AttemptId { round: self.round(), attempt: self.attempt }
     }
 
     /// The uuid of the message that tells the agent to continue, in this attempt.
@@ -378,6 +385,12 @@ pub fn latest(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Run>> {
         }
     }
     Ok(None)
+}
+
+/// The newest attempt of the workflow's round in `parked/`; `None` if no round is parked.
+pub fn of_parked(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Run>> {
+    let parked = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow);
+    parked.map_or(Ok(None), |round| latest(mailbox, &round))
 }
 
 /// The numbers of a round's attempts, ascending. A crash can leave an attempt without a record.

@@ -244,11 +244,29 @@ fn state_below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<Workflow
         }
         match state_below(mailbox, &wait.child, seen)? {
             TreeState::Asking => return Ok(TreeState::Asking),
-            TreeState::Ended(ended) if wait.patient && ended.end == End::Stopped => return Ok(TreeState::Asking),
+            TreeState::Ended(ended) if !is_news(mailbox, wait, &ended)? => return Ok(TreeState::Asking),
             TreeState::Working | TreeState::Ended(_) => {}
         }
     }
     Ok(TreeState::Working)
+}
+
+/// True if the parent of this await is to be told that its child ended so. Some ends are not news: the child may go on, and its parent
+/// waits for that.
+///
+/// - The parent's tree was stopped, and the child with it.
+/// - The parent was told that this attempt of the child is parked or stopped, and waits on.
+pub fn is_news(mailbox: &Mailbox, wait: &Await, ended: &Ended) -> Result<bool> {
+    if ended.end == End::Stopped && wait.patient {
+        return Ok(false);
+    }
+    match &wait.knows {
+        Some(known) if ended.end.may_change() => {
+            // If the child has left `parked/` since, its end was not its end.
+            Ok(record::of_parked(mailbox, &wait.child)?.is_some_and(|parked| parked.id() != *known))
+        }
+        _ => Ok(true),
+    }
 }
 
 /// The end as an await keeps it: a text longer than [`INLINE_RESULT`] is written to `runs/WORKFLOW/result.txt` and shortened.

@@ -63,7 +63,7 @@ fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
     // The lock is looked at before the child, because a spawn starts the child before it releases the lock.
     let held = awaits::is_held(mailbox, parent, child)?;
     let now = match outcome::own_state(mailbox, child)? {
-        OwnState::Ended(ended) if ended.end == End::Stopped && known.patient => None,
+        OwnState::Ended(ended) if !outcome::is_news(mailbox, &known, &ended)? => None,
         OwnState::Ended(ended) => Some(outcome::store_long_text(mailbox, ended)?),
         OwnState::Unknown if !held => {
             let text = "it was never started".into();

@@ -7,11 +7,13 @@ use serde_json::json;
 use crate::relaunch::{foreground, refusals};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::{awaits, lineage};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, pause};
 use askbox_run::attempt::record::Run;
+use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::recovery;
@@ -37,7 +39,20 @@ pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: 
     let config = context.config()?;
     DayBudget::check(mailbox, &config)?;
     let run = recovery::retry(mailbox, &config, workflow)?;
+    if let Some(parent) = parent_without_it(mailbox, workflow) {
+        program::warn(&format!(
+            "{parent} ended its work without {workflow} and is not told how {workflow} ends; its reply: relaunch resume {workflow}"
+        ));
+    }
     foreground::run(mailbox, config, (&run).into(), json)
+}
+
+/// The parent of a workflow, if it has ended and does not wait for the workflow any more.
+fn parent_without_it(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<WorkflowId> {
+    let parent = lineage::kin(mailbox, workflow).parent?;
+    let is_told = awaits::read(mailbox, &parent, workflow).map_or(true, |wait| wait.is_some());
+    let has_ended = || matches!(outcome::own_state_without_lock(mailbox, &parent), Ok(OwnState::Ended(ended)) if !ended.end.may_change());
+    (!is_told && has_ended()).then_some(parent)
 }
 
 /// `relaunch retry --all`: retries every parked round. If a watcher runs, it launches them as its limits allow. Otherwise each one runs in

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use askbox_mailbox::disk;
-use askbox_mailbox::documents::awaited::{Await, End, Join};
+use askbox_mailbox::documents::awaited::{Await, Join};
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -111,7 +111,7 @@ fn unwoken(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId, waits:
 fn how(mailbox: &Mailbox, wait: &Await) -> Option<(&'static str, std::time::Duration)> {
     let since_created = time::since(wait.created);
     match outcome::own_state_without_lock(mailbox, &wait.child).ok()? {
-        OwnState::Ended(ended) if ended.end == End::Stopped && wait.patient => None,
+        OwnState::Ended(ended) if !outcome::is_news(mailbox, wait, &ended).ok()? => None,
         OwnState::Ended(ended) => {
             let since = status::at_a_glance(mailbox, &wait.child).since.map_or(since_created, time::since);
             Some((ended.end.word(), since.min(since_created)))

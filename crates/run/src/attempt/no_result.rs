@@ -1,0 +1,97 @@
+//! Final texts that are not a result. The agent ended its turn with a chain signal, which says that it waits. If it waits for nothing,
+//! nothing would ever wake it, and the signal is not a reply for its parent.
+//!
+//! An agent may also wait for a child that it was told of before: the child is parked or stopped, and goes on once a person has mended
+//! it. Such a child has no await any more, so it gets a new one here.
+//!
+//! This file also finds a result that leaves a person's question unanswered.
+
+use crate::attempt::record::{self, Run};
+use askbox_agent::chain_signals::{self, Signal};
+use askbox_mailbox::disk;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::family::{awaits, children};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, workflows};
+
+/// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. The parent waits for that from
+/// here on. The caller holds the workflow's lock until the round has left `running/`.
+pub(super) fn why(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str) -> Result<Option<String>> {
+    let Some(signal) = chain_signals::at_the_end(text) else { return Ok(None) };
+    if is_pending(mailbox, lock, run)? || wait_on(mailbox, lock, signal)? || has_lent_its_session(mailbox, lock)? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "it ended its turn with `{signal}`, but it waits for nothing: it has no open question and started no agent that goes on"
+    )))
+}
+
+/// A warning for the person who asked back: the agent ended without asking again.
+pub(super) fn unasked(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<Option<String>> {
+    let round = run.round();
+    let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round);
+    let asked_back = question.is_ok_and(|document| document.typed.answer.is_some_and(|answer| answer.counter_question().is_some()));
+    if !asked_back || is_pending(mailbox, lock, run)? || has_lent_its_session(mailbox, lock)? {
+        return Ok(None);
+    }
+    Ok(Some("the user asked back, and the agent ended without asking its question again: nothing is decided".into()))
+}
+
+/// True if the workflow waits for anything, or did during the attempt. A question that was closed during the attempt counts: its own
+/// outcome is reported.
+fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool> {
+    let workflow = lock.workflow();
+    if [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
+        || !awaits::children(mailbox, workflow)?.is_empty()
+    {
+        return Ok(true);
+    }
+    let asked_since = |round: &round::Round| {
+        let question = &round.document.typed;
+        round.id.question != run.question_id
+            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
+    };
+    Ok(round::of_workflow(mailbox, workflow).iter().any(asked_since))
+}
+
+/// Lets the workflow wait for the agents that it started and that have not ended, if its signal says so: for the one that the signal
+/// names, otherwise for all. The workflow was told of them before, so nothing else would wake it. Returns false if there is none.
+fn wait_on(mailbox: &Mailbox, lock: &WorkflowLock, signal: &str) -> Result<bool> {
+    let named = match Signal::of_line(signal) {
+        Some(Signal::PendStarted(named)) => Some(named),
+        Some(Signal::PendOngoing) => None,
+        // `SGN_UNHANDLED` says that the agent does not know what to do, and `SGN_RESUME` is a request.
+        Some(Signal::Resume) => return Ok(false),
+        None if signal == chain_signals::UNHANDLED => return Ok(false),
+        None => None,
+    };
+    let mut open = Vec::new();
+    for child in children::noted(mailbox, lock.workflow()) {
+        if is_started_by(mailbox, &child, lock.workflow())? && round::is_open(mailbox, &child) {
+            open.push(child);
+        }
+    }
+    if let Some(named) = named.filter(|named| open.contains(named)) {
+        open = vec![named];
+    }
+    for child in &open {
+        awaits::create_again(mailbox, lock, child, record::of_parked(mailbox, child)?.map(|run| run.id()))?;
+    }
+    Ok(!open.is_empty())
+}
+
+/// True if the workflow began as a task of this parent.
+fn is_started_by(mailbox: &Mailbox, child: &WorkflowId, parent: &WorkflowId) -> Result<bool> {
+    let is_child = workflows::read(mailbox, child)?.is_some_and(|known| known.typed.parent.as_ref() == Some(parent));
+    Ok(is_child && round::of_workflow(mailbox, child).iter().any(|round| round.document.typed.first_prompt().is_some()))
+}
+
+/// True if a question is open that the agent asked for another workflow. The answer is given to a fork of this session.
+fn has_lent_its_session(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
+    for child in children::noted(mailbox, lock.workflow()) {
+        if round::is_open(mailbox, &child) && !is_started_by(mailbox, &child, lock.workflow())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
