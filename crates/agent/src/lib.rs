@@ -2,6 +2,7 @@
 //!
 //! - [`claude`]: calls `claude`.
 //! - [`transcript`]: finds and reads a session's transcript.
+//! - [`session_size`]: how large a session is, and whether its prompt cache is alive.
 //! - [`stream`]: reads the output of `claude`.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
@@ -13,5 +14,6 @@ pub mod chain_signals;
 pub mod claude;
 pub mod definitions;
 pub mod events;
+pub mod session_size;
 pub mod stream;
 pub mod transcript;

@@ -29,7 +29,8 @@ section! {
         /// How the agent that gets an answer is started. `"fresh"`: in a new session, which is told where the checkpoint is.
         /// `"resume"`: in a fork of the session that asked. That works if askbox launched that session, for this workflow or provably
         /// for the one that the question was asked in, and if its transcript exists. Otherwise the agent starts in a new session, and
-        /// the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`.
+        /// the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`. `relaunch status ID` says why
+        /// `auto` chose so, and about how many tokens both ways cost.
         mode: Mode = Mode::Auto,
         /// How many runs may be live at the same time, at least 1. The runs of all watchers count together. The other rounds wait in
         /// the order of their answers. A run that a person starts by hand (`relaunch ID`, `run`, `retry`) starts at once, and counts.

@@ -2,6 +2,7 @@
 //!
 //! - `record`: the record of an attempt: its plan and its progress, and the file that keeps them
 //! - `run_json`: how `run.json` spells a record
+//! - `auto_choice`: why `relaunch.mode = "auto"` chose a new or a resumed session
 //! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
 //! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
 //! - `earlier_calls`: the tool calls of the round's earlier attempts, for a session that does not have them
@@ -10,6 +11,7 @@
 //! - `ending`: delivered, tried again later, or parked
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
 
+pub mod auto_choice;
 pub mod earlier;
 pub mod earlier_calls;
 pub mod ending;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Failure;
 use askbox_mailbox::disk::{self, Placed, Staged};
 use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
@@ -115,6 +116,8 @@ pub struct Plan {
     pub begin: Begin,
     /// The reason if the session begins in another way than configured.
     pub begin_why: Option<String>,
+    /// The choice of `relaunch.mode = "auto"`, if that decided.
+    pub auto: Option<AutoChoice>,
     /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
     /// The name of the runner. The launching process takes the runner from its own configuration.
@@ -167,6 +170,7 @@ impl Plan {
             session_id: SessionId::generate(),
             begin: Begin::Fresh,
             begin_why: None,
+            auto: None,
             message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
             runner: String::new(),
             role: None,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
+use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Failure;
 use crate::attempt::record::{Begin, Claimant, Plan, Progress, Run, RunState};
 use askbox_mailbox::documents::fields::asked_in::NonceHash;
@@ -37,6 +38,9 @@ pub struct RunJson {
     /// Why the session begins otherwise than configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_why: Option<String>,
+    /// The choice of `relaunch.mode = "auto"` with its reason and the costs of both ways, if that decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoChoice>,
     /// The hash by which a proof of this attempt is recognized; missing before the launch, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce_hash: Option<NonceHash>,
@@ -113,6 +117,7 @@ impl From<RunJson> for Run {
             session_id,
             begin,
             begin_why,
+            auto,
             nonce_hash,
             message_id,
             runner,
@@ -132,7 +137,7 @@ impl From<RunJson> for Run {
             reserved_usd,
             cost_usd,
         } = json;
-        let plan = Plan { session_id, begin, begin_why, message_id, runner, role, model, cwd, config_dir };
+        let plan = Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir };
         let progress =
             Progress { nonce_hash, state, claimed_at, started_at, ended_at, retry_at, why, failure, asks, result, reserved_usd, cost_usd };
         Self { schema_version, workflow_id, question_id, attempt, claimant, plan, progress }
@@ -142,7 +147,7 @@ impl From<RunJson> for Run {
 impl From<Run> for RunJson {
     fn from(run: Run) -> Self {
         let Run { schema_version, workflow_id, question_id, attempt, claimant, plan, progress } = run;
-        let Plan { session_id, begin, begin_why, message_id, runner, role, model, cwd, config_dir } = plan;
+        let Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir } = plan;
         let Progress { nonce_hash, state, claimed_at, started_at, ended_at, retry_at, why, failure, asks, result, reserved_usd, cost_usd } =
             progress;
         Self {
@@ -154,6 +159,7 @@ impl From<Run> for RunJson {
             session_id,
             begin,
             begin_why,
+            auto,
             nonce_hash,
             message_id,
             runner,
@@ -190,6 +196,7 @@ mod tests {
   "session_id": "25c96f27-091a-4dc1-bcce-0d2e49721bc0",
   "begin": {"how":"fork","from":"35c96f27-091a-4dc1-bcce-0d2e49721bc0"},
   "begin_why": "b",
+  "auto": {"why":"a","resume_tokens":2,"cache":"warm","cache_seconds":3,"fresh_tokens":1},
   "nonce_hash": "45c96f27-091a-5dc1-bcce-0d2e49721bc0",
   "message_id": "55c96f27-091a-5dc1-bcce-0d2e49721bc0",
   "runner": "claude",

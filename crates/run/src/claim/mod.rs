@@ -27,9 +27,11 @@
 //! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`take`], [`take_to_launch`], [`for_asker`] and [`for_main_agent`]
 //! - `stages`: the three stages, and the steps between them
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
+//! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
 //! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
+mod auto;
 mod choose;
 pub mod inline;
 pub mod permitted;

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::record::{Begin, Plan, Run};
 use crate::attempt::suspended_call;
+use crate::claim::auto;
 use crate::claim::permitted::{self, WorkFolder};
 use crate::delivery::Delivery;
 use askbox_agent::{claude, transcript};
@@ -13,6 +15,7 @@ use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, workflows};
 
@@ -22,11 +25,12 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
-    let (begin, begin_why) = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
+    let decided = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
     let (runner, _) = config.runner(None)?;
     let plan = Plan {
-        begin,
-        begin_why: begin_why.or(why),
+        auto: auto(mailbox, question, &decided),
+        begin: decided.begin,
+        begin_why: decided.why.or(why),
         runner,
         role: known.as_ref().and_then(|w| w.role.clone()),
         model: known.as_ref().and_then(|w| w.model.clone()),
@@ -49,7 +53,7 @@ pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, questio
     }
     let config = config();
     let (config_dir, _) = config_dir(&config, question, known.as_ref());
-    Ok(matches!(begin(mailbox, &config, question, known.as_ref(), config_dir.as_deref())?, (Begin::Fresh, _)))
+    Ok(begin(mailbox, &config, question, known.as_ref(), config_dir.as_deref())?.begin == Begin::Fresh)
 }
 
 /// True if there is a checkpoint: one that the question names, or the workflow's own.
@@ -57,40 +61,69 @@ fn carries_checkpoint(mailbox: &Mailbox, question: &Question) -> bool {
     question.checkpoint.is_some() || disk::exists(mailbox.document(Folder::Checkpoints, &question.workflow_id))
 }
 
+/// How the session begins.
+struct Decided {
+    begin: Begin,
+    /// The reason, if the choice differs from the configuration.
+    why: Option<String>,
+    /// The reason, if `relaunch.mode = "auto"` decided.
+    auto: Option<&'static str>,
+    /// The transcript of the session that could be forked.
+    transcript: Option<PathBuf>,
+}
+
+/// The choice of `auto`, with what it knows of both ways.
+fn auto(mailbox: &Mailbox, question: &Question, decided: &Decided) -> Option<AutoChoice> {
+    let why = decided.auto.filter(|_| matches!(question.content(), Content::Question))?;
+    Some(auto::weigh(mailbox, question, decided.transcript.as_deref(), why, time::now()))
+}
+
 /// Decides between a fresh session and a fork, and says why if the choice differs from the configuration. Only sessions that askbox
 /// launched are forked: a subagent's Bash sees the id of its *main* session, which may be in use in a terminal.
-fn begin(
-    mailbox: &Mailbox,
-    config: &Config,
-    question: &Question,
-    known: Option<&Workflow>,
-    config_dir: Option<&Path>,
-) -> Result<(Begin, Option<String>)> {
+fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<&Workflow>, config_dir: Option<&Path>) -> Result<Decided> {
     let carries_checkpoint = carries_checkpoint(mailbox, question);
     // The results of children, and the answer that a session waits for, mean something only to that session.
     let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
     let is_known = waits && suspended_call::is_on_record(mailbox, question)?;
     let belongs_to_session = is_known || matches!(question.content(), Content::Results { .. });
     let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
-    if mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint) {
-        let why = "fresh: the question names a call that waits in a session, and no run is on record that asked it so";
-        return Ok((Begin::Fresh, waits.then(|| why.into())));
-    }
-    let (from, of) = match session_of_asker(mailbox, question, known)? {
-        Asker::Session { id, of } => (id, of),
-        Asker::NotProven(parent) => {
-            return Ok((Begin::Fresh, Some(format!("fresh instead of resume: it is not proven that this was asked within {parent}"))));
-        }
-        Asker::NotOurs => {
-            let why = "fresh instead of resume: the asker's session was not launched by askbox";
-            return Ok((Begin::Fresh, (mode == Mode::Resume).then(|| why.into())));
-        }
+    let by_auto = |why: &'static str| (mode == Mode::Auto).then_some(why);
+    let fresh = |why: Option<String>, auto| Decided { begin: Begin::Fresh, why, auto: by_auto(auto), transcript: None };
+    let fresh_by_mode = mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint);
+    let asker = match (fresh_by_mode, mode) {
+        (true, Mode::Fresh) => None,
+        _ => Some(session_of_asker(mailbox, question, known)?),
     };
-    let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
-    match dir.and_then(|d| transcript::find(&d, &from.to_string())) {
-        Some(_) => Ok((Begin::Fork { from, of }, None)),
-        None => Ok((Begin::Fresh, Some(transcript_gone(&from)))),
+    let session = match &asker {
+        Some(Asker::Session { id, .. }) => {
+            let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+            dir.and_then(|d| transcript::find(&d, &id.to_string()))
+        }
+        _ => None,
+    };
+    if fresh_by_mode {
+        let why = "fresh: the question names a call that waits in a session, and no run is on record that asked it so";
+        let decided = fresh(waits.then(|| why.into()), "a new session, because the question has a checkpoint");
+        return Ok(Decided { transcript: session, ..decided });
     }
+    Ok(match (asker, session) {
+        (Some(Asker::Session { id: from, of }), transcript @ Some(_)) => {
+            let auto = by_auto("the session that asked, because the question has no checkpoint");
+            Decided { begin: Begin::Fork { from, of }, why: None, auto, transcript }
+        }
+        (Some(Asker::Session { id: from, .. }), None) => fresh(
+            Some(transcript_gone(&from)),
+            "a new session, although the question has no checkpoint: the transcript of the session that asked is gone",
+        ),
+        (Some(Asker::NotProven(parent)), _) => fresh(
+            Some(format!("fresh instead of resume: it is not proven that this was asked within {parent}")),
+            "a new session, although the question has no checkpoint: nothing proves which session asked",
+        ),
+        (Some(Asker::NotOurs) | None, _) => fresh(
+            (mode == Mode::Resume).then(|| "fresh instead of resume: the asker's session was not launched by askbox".into()),
+            "a new session, although the question has no checkpoint: askbox did not launch the session that asked",
+        ),
+    })
 }
 
 /// Why a session that askbox launched is not forked.

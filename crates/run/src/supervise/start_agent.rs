@@ -15,6 +15,7 @@ use std::sync::mpsc::SyncSender;
 
 use serde_json::Value;
 
+use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::record::{Begin, Record, RunState};
 use crate::attempt::suspended_call::{self, Told};
 use crate::claim::permitted::{self, WorkFolder};
@@ -118,7 +119,9 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.plan.begin, &start) {
         // The transcript existed when the round was claimed. From now on every attempt begins a new session, with the prompt for a new
         // one.
-        run.plan.begin_why = Some(plan::transcript_gone(from));
+        let why = plan::transcript_gone(from);
+        run.plan.auto = run.plan.auto.as_ref().map(|_| AutoChoice::because(why.clone()));
+        run.plan.begin_why = Some(why);
         run.plan.begin = Begin::Fresh;
     }
     let nonce = Nonce::generate();

@@ -14,6 +14,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::{known_workflows, list};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, text};
+use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::view::activity::Refused;
 use askbox_run::view::status::{self, Standing, Status, View};
 
@@ -125,6 +126,7 @@ fn details(status: &Status, context: &Context) -> String {
     line("asked by", status.asked_by.clone());
     line("attempt", status.attempt.map(|a| a.to_string()));
     line("session", status.session_id.map(|s| s.to_string()));
+    line("began as", status.auto.as_ref().map(AutoChoice::in_words));
     line("retry at", status.retry_at.map(fitted::moment));
     line("why", status.why.clone());
     line("to do", status.todo.clone());

@@ -272,6 +272,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         attempt: run.as_ref().map(|r| r.attempt),
         // No session exists if a process claimed the answer itself.
         session_id: run.as_ref().filter(|r| r.is_launch()).map(|r| r.plan.session_id),
+        auto: run.as_ref().and_then(|r| r.plan.auto.clone()),
         retry_at: run.as_ref().and_then(|r| r.progress.retry_at),
         why: run
             .as_ref()

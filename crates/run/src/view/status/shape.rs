@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Class;
 use crate::view::activity::{Live, Refused};
 use askbox_agent::events::Tokens;
@@ -114,6 +115,9 @@ pub struct Status {
     /// The session of that attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
+    /// Why `relaunch.mode = "auto"` chose a new or a resumed session, if that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoChoice>,
     /// When the next attempt may start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Time>,
@@ -151,6 +155,7 @@ impl Status {
             since: None,
             attempt: None,
             session_id: None,
+            auto: None,
             retry_at: None,
             why: None,
             failure: None,
