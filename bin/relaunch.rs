@@ -70,9 +70,9 @@ fn run(args: Args, context: &Context) -> Result<u8> {
             let workflow = optional_id(workflow)?;
             run_now::run_prompt(&common.open_or_create()?, context, file.as_deref(), prompt, workflow, json || stream)
         }
-        Command::Spawn { file, prompt, agent, model, timeout, background, any, workflow } => {
+        Command::Spawn { file, prompt, agent, model, fork, timeout, background, any, workflow } => {
             let workflow = optional_id(workflow)?;
-            let spawn = Spawn { file, prompt, agent, model, timeout, background, join_any: any, workflow };
+            let spawn = Spawn { file, prompt, agent, model, fork, timeout, background, join_any: any, workflow };
             spawn_resume::spawn(&common.open_or_create()?, context, spawn, json)
         }
         Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),

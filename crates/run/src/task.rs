@@ -2,7 +2,7 @@
 //! workflow like any other, but is created in `running/`, already claimed; it is delivered, retried, stopped, recovered and parked
 //! in the same way.
 
-use crate::attempt::record::{self, Run};
+use crate::attempt::record::{self, Begin, Run};
 use crate::claim::plan;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
@@ -11,7 +11,7 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, workflows};
 
@@ -35,13 +35,24 @@ pub struct Task {
     pub model: Option<String>,
     /// Files that the agent may read without permission; the prompt names them.
     pub reads: Vec<std::path::PathBuf>,
+    /// The session that the task's session is a fork of.
+    pub fork: Option<ForkOf>,
+}
+
+/// A session of another workflow, to fork for a task.
+#[derive(Debug, Clone)]
+pub struct ForkOf {
+    /// The session. It is not changed.
+    pub session: SessionId,
+    /// The workflow that it was launched for.
+    pub of: WorkflowId,
 }
 
 impl Task {
     /// A task with defaults for everything but the prompt.
     #[must_use]
     pub fn new(workflow: WorkflowId, prompt: impl Into<String>) -> Self {
-        Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new() }
+        Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new(), fork: None }
     }
 }
 
@@ -85,6 +96,9 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     let mut run = plan::first(mailbox, config, &question, &round)?;
     run.plan.role = task.role.or(run.plan.role);
     run.plan.model = task.model.or(run.plan.model);
+    if let Some(ForkOf { session, of }) = task.fork {
+        run.plan.begin = Begin::Fork { from: session, of: Some(of) };
+    }
     disk::touch_folder(&mailbox.runs_of(&round))?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt is written first: as soon as the document lies in running/, recovery may find it.

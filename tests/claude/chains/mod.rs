@@ -2,6 +2,7 @@
 
 mod auto;
 mod birthday;
+mod forked;
 mod levels;
 mod roles;
 mod seed;

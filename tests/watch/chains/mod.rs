@@ -5,6 +5,7 @@ mod chain_limits;
 mod ends;
 mod foreground;
 mod foreground_killed;
+mod fork;
 mod no_result;
 mod parked_child;
 pub(crate) mod scripted;

@@ -167,6 +167,7 @@ The session is kept. To go on: relaunch docs-42")]
   $ relaunch spawn --prompt 'Which license has this project?' --model haiku
   $ relaunch spawn --agent reviewer --prompt 'Review src/main.rs'
   $ relaunch spawn --background tests.md; relaunch spawn --background docs.md
+  $ relaunch spawn --fork --prompt 'Write down in NOTES.md what we found'
 
 Prints the agent's final text and nothing else. If the agent, or an agent that it started, waits for an answer \
 from the user, or if --timeout is over first, prints one line instead:
@@ -186,6 +187,9 @@ line such as `parked (ID): why`, with exit status 1.")]
         /// Use this model
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
+        /// Make the agent a fork of your session: it knows all that you know, and the API's prompt cache has it
+        #[arg(long, conflicts_with_all = ["agent", "model"])]
+        fork: bool,
         /// How long to wait for the final text [default: 9m, or a little less than the Bash tool's timeout]
         #[arg(long, value_name = "DURATION")]
         timeout: Option<String>,

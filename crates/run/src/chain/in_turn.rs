@@ -42,7 +42,10 @@ pub struct InTurn<'a> {
 #[must_use]
 pub fn request_id(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
     let (round, _attempt) = run.rsplit_once('/')?;
-    let words = json!([round, task.prompt, task.role, task.model, task.cwd]);
+    let words = match &task.fork {
+        None => json!([round, task.prompt, task.role, task.model, task.cwd]),
+        Some(_) => json!([round, task.prompt, task.role, task.model, task.cwd, "fork"]),
+    };
     let words = Uuid::new_v5(&Uuid::NAMESPACE_OID, words.to_string().as_bytes());
     let content = match file {
         Some(file) => disk::read(file, MAX_COMPARED).ok()?,

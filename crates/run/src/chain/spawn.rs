@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crate::attempt::ending::Ending;
 use crate::chain::bounds;
+use crate::chain::fork::{self, Inherited};
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
@@ -52,6 +53,8 @@ pub struct SpawnRequest {
     pub agent: Option<String>,
     /// The name of a model.
     pub model: Option<String>,
+    /// The child is a fork of the caller's session. Then it has the caller's agent, model and folder.
+    pub fork: bool,
     /// Which children must end before the parent is woken: all that it waits for, or only this one.
     pub join: Join,
     /// The child's id; a new one if it is `None`.
@@ -92,11 +95,17 @@ impl SpawnedChild<'_> {
 /// Starts a child, or takes over an earlier spawn of the same task that was cut off.
 ///
 /// # Errors
-/// [`Error::Conflict`] if a limit of the tree or the day's budget is reached, or if the id is taken.
+/// [`Error::Conflict`] if a limit of the tree or the day's budget is reached, if the id is taken, or if the caller's session cannot be
+/// forked.
 pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -> Result<SpawnedChild<'a>> {
     let child = request.workflow.clone().unwrap_or_else(WorkflowId::generate);
     let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
     let mut task = task(mailbox, &request, child, parent.as_ref())?;
+    if request.fork {
+        let inherited = fork::inherit(mailbox, config, request.caller.as_ref().map(|c| (&c.workflow, &*c.run)), request.folder.as_deref())?;
+        let Inherited { fork, cwd, role, model } = inherited;
+        task = Task { cwd, role, model, fork: Some(fork), ..task };
+    }
     let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file().as_deref()));
     let cut_off = match (&parent, id) {
         (Some(parent), Some(id)) => InTurn::take_over(mailbox, parent, id, request.workflow.as_ref())?,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
 use crate::prompt::inserted::{on_one_line, quoted};
-use crate::prompt::templates::{FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
+use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
 use crate::prompt::{answer_text, earlier_attempt};
 use askbox_config::Config;
 use askbox_mailbox::checkpoints::store;
@@ -44,8 +44,14 @@ fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &
     }
     // A task is its own message. A session that asked something must not take it for its user's reply.
     if let Content::Task { prompt, .. } = question.content() {
-        let is_told = matches!(run.plan.begin, Begin::Fork { .. });
-        return Ok(if is_told { fill(TASK, &[("prompt", Value::Text(prompt))]) } else { prompt.to_owned() });
+        let (id, prompt_of) = (run.workflow_id.as_str(), ("prompt", Value::Text(prompt)));
+        return Ok(match &run.plan.begin {
+            Begin::Fresh => prompt.to_owned(),
+            Begin::Fork { of: None, .. } => fill(TASK, &[prompt_of]),
+            Begin::Fork { of: Some(parent), .. } => {
+                fill(FORKED, &[("parent", Value::Own(parent.as_str())), ("workflow_id", Value::Own(id)), prompt_of])
+            }
+        });
     }
     let template = match (&run.plan.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
@@ -209,6 +215,12 @@ mod tests {
         assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
         run.plan.begin = Begin::Fork { from: run.plan.session_id, of: None };
         let told = first_message(&mailbox, &config, &task, &run).unwrap();
+        run.plan.begin = Begin::Fork { from: run.plan.session_id, of: Some("parent".parse().unwrap()) };
+        let forked = first_message(&mailbox, &config, &task, &run).unwrap();
+        assert!(
+            forked.starts_with("You are a fork of the session of workflow parent. ") && forked.ends_with("\n\n> The user said: yes\n"),
+            "{forked}"
+        );
         assert!(told.starts_with("This is a task") && told.ends_with("\n\n> The user said: yes\n"), "{told}");
     }
 }

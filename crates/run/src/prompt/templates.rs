@@ -61,6 +61,15 @@ This is a task that was put into the mailbox. It is no reply to anything that yo
 {prompt}
 ";
 
+/// To a fork of the session that started the task. Its conversation ends with the call of `relaunch spawn`, which has no result there.
+pub(super) const FORKED: &str = "\
+You are a fork of the session of workflow {parent}. You know all that it knew when it called `relaunch spawn --fork`, and you are its \
+sub-agent {workflow_id} now. That call started you: it was not interrupted, so do not repeat it and do not check it. {parent} itself goes on \
+somewhere else with all that it was asked to do above. Do only the task below, and end with its result as your reply.
+
+{prompt}
+";
+
 /// Added to a result that the agent may have seen before.
 pub(super) const PERHAPS_TOLD: &str = " (You may have seen this: it was being printed for you when that command was cut off.)";
 

@@ -33,6 +33,7 @@ use crate::supervise::started_agent::{RunningAgent, SpawnedAgent, Threads, Watch
 use askbox_agent::claude::{self, Invocation};
 use askbox_config::{Config, Runner};
 use askbox_mailbox::disk::Staged;
+use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
@@ -84,7 +85,9 @@ pub(crate) fn start(
     let run = &attempt.run;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
     if let Begin::Fork { from, of: Some(of) } = &run.plan.begin {
-        log.note(format!("in a fork of session {from} of {of}, within which this was asked"));
+        let what =
+            if matches!(document.typed.content(), Content::Task { .. }) { "which started this" } else { "within which this was asked" };
+        log.note(format!("in a fork of session {from} of {of}, {what}"));
     }
     let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
     let held_message = match (message, &run.plan.role) {

@@ -42,6 +42,8 @@ pub struct Spawn {
     pub agent: Option<String>,
     /// The model's name.
     pub model: Option<String>,
+    /// The child is a fork of the calling run's session.
+    pub fork: bool,
     /// How long to wait, such as `2m`.
     pub timeout: Option<String>,
     /// Print the child's id and do not wait.
@@ -61,6 +63,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
         instructions: instructions(args.file, args.prompt)?,
         agent: args.agent,
         model: args.model,
+        fork: args.fork,
         join: if args.join_any { Join::Any } else { Join::All },
         workflow: args.workflow,
         folder: working_folder()?,

@@ -1,0 +1,70 @@
+//! A child that is a fork of its parent's session. It knows all that the parent knew when it started the child, and its requests begin
+//! with the same bytes, so the API's prompt cache has them. The parent's session is not changed.
+
+use std::path::{Path, PathBuf};
+
+use crate::attempt::record::{self, Run};
+use crate::task::ForkOf;
+use askbox_agent::{claude, transcript};
+use askbox_config::Config;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{AttemptId, WorkflowId};
+
+/// What a fork has from its parent.
+#[derive(Debug)]
+pub(super) struct Inherited {
+    /// The session.
+    pub fork: ForkOf,
+    /// The parent's working folder.
+    pub cwd: Option<PathBuf>,
+    /// The agent definition that the parent runs as.
+    pub role: Option<String>,
+    /// The parent's model.
+    pub model: Option<String>,
+}
+
+/// Finds the session of the run that starts the fork, and checks that it can be forked so that its requests begin with the same bytes.
+/// `caller` is the workflow and the attempt that start it, and `folder` is the working folder of that agent's shell.
+///
+/// # Errors
+/// [`Error::Usage`] if no run starts it. [`Error::Conflict`] if the session has no transcript, or if the child would run in another folder
+/// or by another runner.
+pub(super) fn inherit(mailbox: &Mailbox, config: &Config, caller: Option<(&WorkflowId, &str)>, folder: Option<&Path>) -> Result<Inherited> {
+    let Some((workflow, run)) = caller else {
+        return Err(Error::usage(
+            "--fork: no run of askbox calls this, so there is no session to fork",
+            "call it in the shell of an agent that askbox started, or leave --fork out",
+        ));
+    };
+    let id: AttemptId = run.parse()?;
+    let parent = record::read(mailbox, &id.round, id.attempt)?;
+    let refused =
+        |what: String, instead: String| Err(Error::conflict(format!("--fork: {what}"), format!("{instead}, or leave --fork out")));
+    let (runner, _) = config.runner(None)?;
+    if parent.plan.runner != runner {
+        let said = format!("{workflow} runs with [runner.{}], and children with [runner.{runner}]", parent.plan.runner);
+        return refused(said, "let the operator set runner.default back".into());
+    }
+    if let (Some(folder), Some(parents)) = (folder, &parent.plan.cwd)
+        && !is_same(folder, parents)
+    {
+        let said = format!("{workflow} runs in {}, and a fork of its session can only work there", parents.display());
+        return refused(said, format!("first: cd {}", askbox_mailbox::text::path_word(parents)));
+    }
+    if transcript_of(&parent).is_none() {
+        let said = format!("the session of {workflow} has no transcript");
+        return refused(said, "let the agent program keep transcripts".into());
+    }
+    let fork = ForkOf { session: parent.plan.session_id, of: workflow.clone() };
+    Ok(Inherited { fork, cwd: parent.plan.cwd, role: parent.plan.role, model: parent.plan.model })
+}
+
+fn transcript_of(run: &Run) -> Option<PathBuf> {
+    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)))?;
+    transcript::find(&dir, &run.plan.session_id.to_string())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
+}
