@@ -12,6 +12,7 @@ mod defiant_agent;
 mod event_killed;
 mod file_size_limit;
 mod full_disk;
+mod held_call_killed;
 mod held_stripe;
 mod hostile_words;
 mod killed_at_every_syscall;

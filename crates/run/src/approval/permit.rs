@@ -60,9 +60,10 @@ pub fn refusal(question: &Question) -> Option<String> {
     }
 }
 
-/// The message to a session that no longer waits with the call and therefore makes it again. The message itself allows nothing.
+/// The message to a session that no longer waits with the call and therefore makes it again. The message itself allows nothing. If the
+/// answer is used, the call was let through, and then a process died: nobody knows if the call was made.
 #[must_use]
-pub fn in_words(question: &Question) -> String {
+pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> String {
     let how = match reply(question) {
         Some(Reply::Refused(words)) => return words,
         Some(Reply::Once) => "once (exactly this call, one time)",
@@ -70,9 +71,17 @@ pub fn in_words(question: &Question) -> String {
         None => return "Nobody has decided about this call: it is not allowed.".into(),
     };
     let note = question.answer.as_ref().map(user_added).unwrap_or_default();
-    format!(
-        "User chose: {how}.{note}\nThe call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. A call that differs in anything is asked about anew."
-    )
+    let then = match is_used(mailbox, round) {
+        true => {
+            "It was let through, and then a process died: the call may have been made. Look whether it was before you do anything else. \
+             Make it again only if it was not: your user may be asked once more."
+        }
+        false => {
+            "The call was not made. Make it again now, with exactly the same input and in the same folder: it is let through. \
+             A call that differs in anything is asked about anew."
+        }
+    };
+    format!("User chose: {how}.{note}\n{then}")
 }
 
 /// True if the answer counts and allows exactly this call, used or not.
@@ -133,6 +142,18 @@ mod tests {
         assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Allowed);
         assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
         assert!(is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn a_used_answer_says_that_the_call_may_have_been_made() {
+        let world = Answered::new();
+        let mut question = ask::question(&world.round.workflow, &world.call(), Shown::First).unwrap();
+        question.answer = word("once", "ann");
+        let told = |question: &Question| in_words(&world.mailbox, &world.round, question);
+        assert!(told(&question).contains("The call was not made. Make it again now"), "{}", told(&question));
+        assert_eq!(permit(&world.mailbox, &Policy::default(), &world.round, &question, &world.call()).unwrap(), Permit::Allowed);
+        assert!(told(&question).contains("the call may have been made. Look whether it was"), "{}", told(&question));
+        assert!(!told(&question).contains("was not made. Make it again now"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) fn long_answer(mailbox: &Mailbox, run: &Run) -> PathBuf {
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     if question.asked.approval.is_some() {
-        return Ok(permit::in_words(question));
+        return Ok(permit::in_words(mailbox, &run.round(), question));
     }
     if let Some(server) = &question.asked.elicited_by {
         let mut of_agent = question.clone();
