@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
 
+/// The kind of the attachment that says which call a hook deferred.
+const DEFERRED: &str = "hook_deferred_tool";
+
 #[derive(Deserialize)]
 struct Deferral {
     attachment: Option<Attachment>,
@@ -27,6 +30,7 @@ struct InFolder {
     kind: String,
     cwd: Option<PathBuf>,
     message: Option<Message>,
+    attachment: Option<Attachment>,
 }
 
 #[derive(Deserialize)]
@@ -110,9 +114,9 @@ pub fn suspended_call(transcript: impl Read) -> Option<String> {
     let mut suspended = None;
     while let Ok(Some(line)) = lines.next_line() {
         let text = line.text();
-        if text.contains("\"hook_deferred_tool\"") {
+        if text.contains(DEFERRED) {
             if let Ok(Deferral { attachment: Some(Attachment { kind, id: Some(id) }) }) = serde_json::from_str(text)
-                && kind == "hook_deferred_tool"
+                && kind == DEFERRED
             {
                 suspended = Some(id);
             }
@@ -126,13 +130,19 @@ pub fn suspended_call(transcript: impl Read) -> Option<String> {
 }
 
 /// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has
-/// its result. `None` if that is not known yet, or if the transcript cannot be read.
+/// its result or is deferred. `None` if that is not known yet, or if the transcript cannot be read.
 pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
     let mut lines = BoundedLines::new(transcript);
     let (mut open, mut folder) = (Vec::new(), None);
     while let Ok(Some(line)) = lines.next_line() {
         let Ok(entry) = serde_json::from_str::<InFolder>(line.text()) else { continue };
         folder = entry.cwd.or(folder);
+        if let Some(Attachment { kind, id: Some(id) }) = &entry.attachment
+            && kind == DEFERRED
+        {
+            // A deferred call has no result in this turn, and changes no folder. It is made again when the session goes on.
+            open.retain(|known| known != id || known == call);
+        }
         let content = entry.message.map(|message| message.content).unwrap_or_default();
         let is_prompt = entry.kind == "user" && !content.as_array().is_some_and(|blocks| blocks.iter().any(|b| b["type"] == "tool_result"));
         if is_prompt {
@@ -219,6 +229,10 @@ mod tests {
         assert_eq!(of(calls, "two"), None, "the first one may change the folder");
         assert_eq!(of(&[calls, result].concat(), "two"), Some("/a/b".into()));
         assert_eq!(of(&[calls, result].concat(), "three"), None);
+        let deferred = r#"{"type":"attachment","cwd":"/a","attachment":{"type":"hook_deferred_tool","toolUseID":"one"}}
+"#;
+        assert_eq!(of(&[calls, deferred].concat(), "two"), Some("/a".into()), "a deferred call has no result");
+        assert_eq!(of(&[calls, deferred].concat(), "one"), Some("/a".into()), "it is made again");
     }
 
     #[test]

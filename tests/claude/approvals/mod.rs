@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `allowed` | asked, allowed or refused, and made once or not at all |
+//! | `beside` | calls beside each other in one message |
 //! | `by_page` | allowed and refused by the page |
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
@@ -11,6 +12,7 @@
 //! | `failing` | processes that die, and hooks that are missing |
 
 mod allowed;
+mod beside;
 mod by_page;
 mod failing;
 mod forged;

@@ -255,6 +255,8 @@ fn two_stopped_calls_without_a_decision_end_the_run_once() {
     let next = wait_until_it_asks(&world, 2);
     assert!(next["question"].as_str().is_some_and(|q| q.contains("command: note two")), "{next}");
     assert_eq!(made(&world), ["one"]);
+    let read = world.api.requests_with_text("User chose: once")[0].model_text();
+    assert!(read.contains("were cut off with this one: Bash. They were not made."), "{read}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::approval::permit;
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
+use crate::prompt::cut_calls;
 use crate::prompt::inserted::{at_the_end, on_one_line, within};
 use crate::prompt::remarks::user_added;
 use askbox_mailbox::disk;
@@ -27,13 +28,14 @@ pub(super) fn long_answer(mailbox: &Mailbox, run: &Run) -> PathBuf {
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     if question.asked.approval.is_some() {
-        return Ok(permit::in_words(mailbox, &run.round(), question));
+        let words = permit::in_words(mailbox, &run.round(), question);
+        return Ok(format!("{words}{}", cut_calls::beside(question, run)));
     }
     if let Some(server) = &question.asked.elicited_by {
         let mut of_agent = question.clone();
         of_agent.asked.elicited_by = None;
         let words = replied(mailbox, &of_agent, answer, run)?;
-        return Ok(format!("{words}\n{}", to_server(mailbox, server, answer, run)));
+        return Ok(format!("{words}\n{}{}", to_server(mailbox, server, answer, run), cut_calls::beside(question, run)));
     }
     replied(mailbox, question, answer, run)
 }

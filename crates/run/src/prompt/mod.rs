@@ -5,12 +5,14 @@
 //! | `message` | the first message of an attempt, and the files that it names, which the agent may read |
 //! | `earlier_attempt` | the words about what earlier attempts did, for a session that does not have it |
 //! | `answer_text` | how an answer is put in words |
+//! | `cut_calls` | the calls that were cut off beside the one that a person was asked about |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `remarks` | a person's remark beside a decision |
 //! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
 
 pub mod answer_text;
 pub mod earlier_attempt;
+mod cut_calls;
 pub mod inserted;
 pub mod message;
 pub mod remarks;
