@@ -4,6 +4,7 @@
 //! - [`transcript`]: finds and reads a session's transcript.
 //! - [`session_size`]: how large a session is, and whether its prompt cache is alive.
 //! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
+//! - [`subagents`]: the files about the subagents inside a session.
 //! - [`stream`]: reads the output of `claude`.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
@@ -18,4 +19,5 @@ pub mod events;
 pub mod rejected_calls;
 pub mod session_size;
 pub mod stream;
+pub mod subagents;
 pub mod transcript;

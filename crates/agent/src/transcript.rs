@@ -202,12 +202,8 @@ fn newest(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
     transcripts.max().map(|(_, path)| path)
 }
 
-/// The transcript of a subagent, which lies beside the transcript of its session. `None` if the id cannot be a file's name.
-pub fn of_subagent(session: &Path, agent_id: &str) -> Option<PathBuf> {
-    is_plain(agent_id).then(|| session.with_extension("").join("subagents").join(format!("agent-{agent_id}.jsonl")))
-}
-
-fn is_plain(id: &str) -> bool {
+/// True if an id can be the name of a file.
+pub(crate) fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 

@@ -101,6 +101,8 @@ pub(super) fn tell(moment: Moment, words: &str) -> Result<()> {
 pub(super) enum Decision {
     /// The call waits in the session, and the turn ends.
     Defer,
+    /// Claude Code asks its host about the call, whatever its own rules allow. In a run of askbox that is the supervisor.
+    AskHost,
     /// The call is made with this input.
     Allow(Map<String, Value>),
     /// The call is made with this input, and the model reads these words beside its result.
@@ -115,6 +117,7 @@ impl Decision {
     pub(super) fn print(&self) -> Result<()> {
         let decision = match self {
             Self::Defer => json!({ "permissionDecision": "defer" }),
+            Self::AskHost => json!({ "permissionDecision": "ask" }),
             Self::Allow(input) => json!({ "permissionDecision": "allow", "updatedInput": input }),
             Self::AllowAndTell(input, words) => {
                 json!({ "permissionDecision": "allow", "updatedInput": input, "additionalContext": words })

@@ -17,7 +17,7 @@ const SEARCHED: usize = 256;
 
 /// Posts the question of a call and defers the call. `later` tells the agent what to do if another question is still waiting.
 pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut document: QuestionDocument, later: &str) -> Result<Decision> {
-    document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone() });
+    document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone(), subagent: None });
     document.typed.session_id = Some(run.plan.session_id);
     document.typed.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
     posting::complete(mailbox, &mut document.typed)?;

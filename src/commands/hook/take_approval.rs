@@ -33,9 +33,11 @@ fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is
     }
     let round = run.round();
     let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
-    if question.asked.approval.is_some() && post_call::is_of(&question, event) {
+    // A subagent that was cut off cannot make its call again, so the session makes it.
+    let is_of_subagent = || question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::shows(&question, &call);
+    if question.asked.approval.is_some() && (post_call::is_of(&question, event) || is_of_subagent()) {
         let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
-            Permit::Allowed => match question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, answer)) {
+            Permit::Allowed => match question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, false, answer)) {
                 Some(remark) => Decision::AllowAndTell(event.tool_input.clone(), remark),
                 None => Decision::Allow(event.tool_input.clone()),
             },
@@ -66,6 +68,7 @@ fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is
     ask(mailbox, run, event, Shown::First).map(Some)
 }
 
+/// Decides about a subagent's call. The supervisor of this live run holds the call, and asks a person.
 fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, is_named: bool) -> Result<Option<Decision>> {
     if !is_named {
         return Ok(None);
@@ -73,11 +76,7 @@ fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, i
     if grants::covers(mailbox, policy, &run.workflow_id, call)? {
         return Ok(Some(Decision::Allow(call.input.clone())));
     }
-    Ok(Some(Decision::Deny(
-        "A person has to allow this call first, and a subagent cannot wait for them. End your turn and tell the agent that started you which \
-         call is needed: that agent makes it itself, and is then asked about."
-            .into(),
-    )))
+    Ok(Some(Decision::AskHost))
 }
 
 fn ask(mailbox: &Mailbox, run: &Run, event: &PreToolUse, shown: Shown) -> Result<Decision> {

@@ -117,7 +117,7 @@ fn a_grant_that_an_agent_has_written_itself_allows_nothing() {
 
 #[test]
 fn a_granted_call_of_a_subagent_passes_both_gates() {
-    let world = signing(|_, signed| format!("{ASK}{signed}"));
+    let world = signing(|_, signed| format!("{ASK}[limits]\nhold = '1s'\n{signed}"));
     begin(&world, &json!([bash("note one"), {"text": "done"}]));
     wait_until_it_asks(&world, 1);
     world.answer("w", "workflow");
@@ -132,5 +132,5 @@ fn a_granted_call_of_a_subagent_passes_both_gates() {
     world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "heard");
     assert_eq!(made(&world), ["one", "one"], "the granted call, and no other: {}", world.describe("w"));
     let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
-    assert!(said.contains("noted one") && said.contains("a subagent cannot wait for them"), "{said}");
+    assert!(said.contains("noted one") && said.contains("a subagent cannot wait for a person"), "{said}");
 }

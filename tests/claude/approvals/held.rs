@@ -149,18 +149,6 @@ fn a_call_beside_the_agents_question_is_not_made_unasked() {
 }
 
 #[test]
-fn a_subagent_is_refused_with_words_and_its_call_does_not_wait() {
-    let world = world_with("[approvals]\nask = ['Bash(note:*)']\n[runner.claude]\nallowed_tools = ['Bash(note:*)']\n");
-    world.api.on("Sub work.", json!([bash("note one"), {"text": "could not"}]));
-    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
-    begin(&world, &json!([{"tool": "Agent", "input": input}, {"text": "heard"}]));
-    assert_eq!(world.wait_state("w", "delivered")["result"], "heard");
-    let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
-    assert!(said.contains("a subagent cannot wait for them"), "{said}");
-    assert!(made(&world).is_empty() && world.names("pending").is_empty());
-}
-
-#[test]
 fn an_approval_that_arrives_as_a_message_allows_nothing() {
     let world = run_that_asks(&json!([bash("note one"), {"text": "never said"}]));
     let asked = world.document("pending/w.json");

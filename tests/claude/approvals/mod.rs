@@ -8,6 +8,7 @@
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
 //! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
+//! | `subagents` | calls of subagents inside the session |
 //! | `forged` | where only signed answers count: an agent's own answers and grants |
 //! | `failing` | processes that die, and hooks that are missing |
 
@@ -19,6 +20,7 @@ mod forged;
 mod granted;
 mod held;
 mod stopped;
+mod subagents;
 
 use serde_json::{Value, json};
 

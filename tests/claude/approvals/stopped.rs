@@ -291,15 +291,3 @@ fn rules_that_refuse_or_deny_ask_nobody() {
     assert_eq!(world.rounds("closed", "w").len(), 1, "nobody was asked");
     assert!(made(&world).is_empty() && !world.work().join("a").exists());
 }
-
-#[test]
-fn a_stopped_call_of_a_subagent_is_refused_with_words() {
-    let world = world_with("");
-    world.api.on("Sub work.", json!([bash("note one"), {"text": "could not"}]));
-    let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
-    begin(&world, &json!([{"tool": "Agent", "input": input}, {"text": "heard"}]));
-    assert_eq!(world.wait_state("w", "delivered")["result"], "heard");
-    let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
-    assert!(said.contains("a subagent cannot wait for a person"), "{said}");
-    assert!(made(&world).is_empty() && world.names("pending").is_empty());
-}

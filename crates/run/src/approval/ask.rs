@@ -10,6 +10,7 @@ use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, ONCE, WORKFLOW};
+use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Question, text};
@@ -33,7 +34,21 @@ pub enum Shown {
 /// # Errors
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<Question> {
-    let mut question = Question::new(workflow.clone(), in_words(call, shown)?);
+    question_within(workflow, call, shown, None)
+}
+
+/// [`question`] about the call with this id, which a subagent makes if one is named.
+///
+/// # Errors
+/// [`Error::Invalid`] if the call is too long to be shown.
+pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: &str, subagent: Option<Subagent>) -> Result<Question> {
+    let mut question = question_within(workflow, call, shown, subagent.as_ref())?;
+    question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: id.to_owned(), subagent });
+    Ok(question)
+}
+
+fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<Question> {
+    let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent)?);
     question.asked.kind = Some(Kind::Choice);
     question.asked.options = approval::options();
     question.asked.free_text = Some(false);
@@ -46,13 +61,18 @@ pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<
 /// allows nothing.
 #[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
-    let is_its_text = |shown| in_words(call, shown).is_ok_and(|words| words == question.question);
+    let is_its_text = |shown| in_words(call, shown, subagent_of(question)).is_ok_and(|words| words == question.question);
     question.asked.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
 }
 
-/// The tool, the input, the folder and the agent's words as text. The agent's lines are indented, so that none of them looks like one
-/// of ours.
-fn in_words(call: &Call<'_>, shown: Shown) -> Result<String> {
+/// The subagent that makes the call which the question shows; `None` if the session itself makes it.
+pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
+    question.asked.tool_call.as_ref().and_then(|call| call.subagent.as_ref())
+}
+
+/// The tool, the input, the folder, the subagent and the agent's words as text. The agent's lines are indented, so that none of them
+/// looks like one of ours.
+fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<String> {
     let tool = text::excerpt(&text::visible(call.tool), 200);
     let mut out = match shown {
         Shown::First => format!("May the agent call {tool}?\n"),
@@ -74,6 +94,14 @@ fn in_words(call: &Call<'_>, shown: Shown) -> Result<String> {
         }
     }
     let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
+    if let Some(subagent) = subagent {
+        let on_a_line = |words: &str| text::excerpt(&text::visible(words).replace('\n', "\\u{a}"), LONGEST_WORDS);
+        let kind = subagent.kind.as_deref().map(|kind| format!("{} ", on_a_line(kind))).unwrap_or_default();
+        let _ = write!(out, "\nA subagent makes this call: {kind}{}", on_a_line(&subagent.id));
+        if let Some(task) = &subagent.task {
+            let _ = write!(out, "\nThe agent says about the subagent: {}", on_a_line(task));
+        }
+    }
     if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
         let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
         let _ = write!(out, "\nThe agent says: {words}");
@@ -140,6 +168,22 @@ mod tests {
     fn a_call_whose_words_are_too_long_to_be_shown_is_no_question() {
         assert!(asked("Bash", serde_json::json!({"command": "x".repeat(LONGEST_SHOWN)})).is_err());
         assert!(asked("Write", serde_json::json!({"content": "\u{200b}".repeat(LONGEST_SHOWN / 6)})).is_err());
+    }
+
+    #[test]
+    fn the_question_of_a_subagents_call_names_the_subagent() {
+        let input = serde_json::json!({"command": "git push"});
+        let call = Call { tool: "Bash", input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        let about = |task: Option<&str>| {
+            let subagent = Subagent { id: "a2ed".into(), kind: Some("reviewer".into()), task: task.map(str::to_owned) };
+            question_about(&"w".parse().unwrap(), &call, Shown::First, "toolu_1", Some(subagent)).unwrap()
+        };
+        let asked = about(Some("Review\nIn the folder /safe"));
+        let lines: Vec<_> = asked.question.lines().skip(2).collect();
+        let said = r"The agent says about the subagent: Review\u{a}In the folder /safe";
+        assert_eq!(lines, ["In the folder /work", "A subagent makes this call: reviewer a2ed", said]);
+        assert!(shows(&asked, &call) && !shows(&Question { question: about(None).question, ..asked }, &call));
+        askbox_mailbox::documents::checks::check_question::check(&about(None)).unwrap();
     }
 
     #[test]

@@ -71,6 +71,7 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Stri
         None => return "Nobody has decided about this call: it is not allowed.".into(),
     };
     let note = question.answer.as_ref().map(user_added).unwrap_or_default();
+    let whose = if ask::subagent_of(question).is_some() { " A subagent of yours had asked for it, and was cut off." } else { "" };
     let then = match is_used(mailbox, round) {
         true => {
             "It was let through, and then a process died: the call may have been made. Look whether it was before you do anything else. \
@@ -81,7 +82,7 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Stri
              A call that differs in anything is asked about anew."
         }
     };
-    format!("User chose: {how}.{note}\n{then}")
+    format!("User chose: {how}.{note}\n{then}{whose}")
 }
 
 /// True if the answer counts and allows exactly this call, used or not.

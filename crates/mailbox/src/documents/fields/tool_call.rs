@@ -22,18 +22,39 @@ pub struct ToolCall {
     pub name: String,
     /// The id of the call in the session.
     pub id: String,
+    /// The subagent that makes the call; missing if the session itself makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<Subagent>,
+}
+
+/// An agent inside the session, which the session's agent has started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Subagent {
+    /// Its id in the session.
+    pub id: String,
+    /// The name of its definition; missing if it is not known.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its task in a few words, which are those of the agent that started it; missing if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 impl ToolCall {
-    /// Checks that the name and the id are not empty and at most 256 bytes long.
+    /// Checks that the name, the id and those of a subagent are not empty and at most 256 bytes long.
     ///
     /// # Errors
     /// [`Error::Invalid`] with the field `tool_call`.
     pub fn check(&self) -> Result<()> {
         let is_good = |text: &str| !text.is_empty() && text.len() <= LONGEST;
-        match is_good(&self.name) && is_good(&self.id) {
+        let of_subagent = self.subagent.iter().flat_map(|agent| [Some(&agent.id), agent.kind.as_ref(), agent.task.as_ref()]).flatten();
+        match [&self.name, &self.id].into_iter().chain(of_subagent).all(|text| is_good(text)) {
             true => Ok(()),
-            false => Err(Error::invalid("tool_call", format!("has a name or an id that is empty or over {LONGEST} bytes"), "leave it out")),
+            false => Err(Error::invalid(
+                "tool_call",
+                format!("has a name, an id or a task that is empty or over {LONGEST} bytes"),
+                "leave it out",
+            )),
         }
     }
 }

@@ -39,6 +39,12 @@ impl Request {
             Self::Call(asked, _) => asked.request_id.raw(),
         }
     }
+
+    /// True if the run may end for this request's question, because a later session can go on with the answer. A subagent ends with the
+    /// run.
+    pub(super) fn outlasts_the_run(&self) -> bool {
+        !matches!(self, Self::Call(asked, _) if asked.subagent.is_some())
+    }
 }
 
 /// A request whose question is posted.

@@ -195,13 +195,13 @@ impl Requests {
         }
     }
 
-    /// Ends the run if a request is held, and keeps its question. Returns true if it does that now: a run that is already being ended
-    /// for a question is not ended again.
+    /// Ends the run if a request is held that a later session can go on with, and keeps its question. Returns true if it does that now: a
+    /// run that is already being ended for a question is not ended again.
     pub(super) fn end_run_for_held(&mut self, live: &mut LiveRun<'_, '_>) -> bool {
         if self.ends_for.is_some() {
             return false;
         }
-        let held = self.held.take();
+        let held = self.held.take_if(|held| held.request.outlasts_the_run());
         held.map(|held| self.end_run_for(live, &held, "within the time of the run")).is_some()
     }
 
@@ -270,15 +270,19 @@ impl Requests {
             (Some(end), Request::Server(..)) => turn_down_held(live, &held.request, &format!("its question was {end}")),
             (Some(end), Request::Call(asked, _)) => stopped_calls::nobody_allows(live, asked, &end),
             (None, _) if now < held.until => self.held = Some(held),
-            (None, Request::Server(..)) => self.give_up_server(live, held, now),
-            (None, Request::Call(..)) => self.end_run_for(live, &held, "in time"),
+            (None, Request::Call(asked, _)) if asked.subagent.is_none() => self.end_run_for(live, &held, "in time"),
+            (None, _) => self.give_up(live, held, now),
         }
     }
 
-    /// Ends a server's hold, because its time is over.
-    fn give_up_server(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
-        match withdraw(live, &held, "nobody answered while the server waited") {
-            Ok(_) => turn_down_held(live, &held.request, "nobody answered in time"),
+    /// Ends the hold of a server or a subagent, because its time is over. The run goes on.
+    fn give_up(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
+        let who = if matches!(held.request, Request::Server(..)) { "server" } else { "subagent" };
+        match withdraw(live, &held, &format!("nobody answered while the {who} waited")) {
+            Ok(_) => match &held.request {
+                Request::Server(..) => turn_down_held(live, &held.request, "nobody answered in time"),
+                Request::Call(asked, _) => stopped_calls::nobody_decided_in_time(live, asked),
+            },
             // The answer was accepted just now: the next look gives it.
             Err(_) if now < held.until + LAST_INSTANT => self.held = Some(held),
             Err(e) => turn_down_held(live, &held.request, &format!("its question could not be taken back: {e}")),

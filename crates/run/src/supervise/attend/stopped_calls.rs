@@ -2,6 +2,10 @@
 //! the person allows it in time, it is made. If the time passes first, the run ends without a request to the model and is *asking*.
 //! Once the person has answered, the session is told that and makes the call again: exactly that call is let through, once.
 //!
+//! A subagent's call is held in the same way, and the person reads which subagent makes it. A subagent cannot be interrupted alone, and
+//! a later session could not go on with it. So when the time passes, its question is withdrawn, the call is refused with words, and the
+//! run goes on.
+//!
 //! The rules of an approval are those of `run/approval`: the mark of the round is made before the call is let through. Calls that the
 //! agent program's rules deny never reach the supervisor.
 
@@ -21,8 +25,8 @@ use crate::supervise::attend::held_requests::{Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::PermissionRequest;
-use askbox_agent::{claude, transcript};
-use askbox_mailbox::documents::fields::tool_call::ToolCall;
+use askbox_agent::{claude, subagents, transcript};
+use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::untrusted::Untrusted;
@@ -36,6 +40,9 @@ const WHAT_A_RULE_COVERS: &str = " A rule that permits `ask-post` or `checkpoint
 
 const IN_SUBAGENT: &str = "Nobody has permitted this call, and a subagent cannot wait for a person. Go on without it, or end your turn and tell \
     the agent that started you which call is needed: that agent makes it itself, and is then asked about.";
+
+/// The most characters of a subagent's id, definition and task.
+const LONGEST_NAME: usize = 60;
 
 /// How long the agent program may take to write the call into its transcript. The call's folder is read from there.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);
@@ -99,8 +106,7 @@ fn was_let_through(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<
     call::take_let_through(live.mailbox, live.run, asked.tool_use_id.raw(), asked.tool_name.raw(), input)
 }
 
-/// True if a person could allow the call, or already has. Any other call is refused at once. A subagent cannot be interrupted alone, so
-/// nobody is asked about its call, but a grant to the workflow allows it, as it does in the hook.
+/// True if a person could allow the call, or already has. Any other call is refused at once.
 fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<bool> {
     let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
     let is_refused = live.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
@@ -109,10 +115,18 @@ fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<b
         return Ok(false);
     }
     let is_granted = || grants::of_workflow(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
-    if asked.subagent.is_some() {
-        return is_granted();
+    Ok(is_asked_about(live, asked, input) || live.own_question()?.asked.approval.is_some() || is_granted()?)
+}
+
+/// True if a person is asked about the call while the run waits. The hook cannot defer a subagent's call, so it leaves those that the
+/// operator's rules name to the supervisor. A subagent can only wait while the run does.
+fn is_asked_about(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input) -> bool {
+    let approvals = &live.config.approvals;
+    let is_named = || approvals.ask.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
+    match asked.subagent {
+        Some(_) => !live.config.limits.hold.0.is_zero() && (approvals.ask_stopped || is_named()),
+        None => approvals.ask_stopped,
     }
-    Ok(live.config.approvals.ask_stopped || live.own_question()?.asked.approval.is_some() || is_granted()?)
 }
 
 /// Lets the call through if a person has allowed it, else asks.
@@ -132,8 +146,7 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     match decide(live, &asked, input, &cwd) {
         Ok(Decided::Allow) => allow(live, &asked),
         Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
-        Ok(Decided::Ask(_)) if asked.subagent.is_some() => refuse(live, &asked),
-        Ok(Decided::Ask(shown)) if live.config.approvals.ask_stopped => match question_about(live, &asked, input, &cwd, shown) {
+        Ok(Decided::Ask(shown)) if is_asked_about(live, &asked, input) => match question_about(live, &asked, input, &cwd, shown) {
             Ok(question) => return NextStep::Ask(Request::Call(asked, cwd), Box::new(question)),
             Err(e) => deny_failed(live, &asked, &e.to_string()),
         },
@@ -145,21 +158,31 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
 
 /// The working folder of the call, from the transcript of the session or of its subagent.
 fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
-    let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-    let session = transcript::find(&dir, &live.run.plan.session_id.to_string())?;
+    let session = transcript_of(live)?;
     let transcript = match &asked.subagent {
-        Some(id) => transcript::of_subagent(&session, id.raw())?,
+        Some(id) => subagents::transcript(&session, id.raw())?,
         None => session,
     };
     let file = std::fs::File::open(transcript).ok()?;
     transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
 }
 
+fn transcript_of(live: &LiveRun<'_, '_>) -> Option<PathBuf> {
+    let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
+    transcript::find(&dir, &live.run.plan.session_id.to_string())
+}
+
 fn question_about(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
-    let mut question = ask::question(&live.run.workflow_id, &call, shown)?;
-    question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: asked.tool_use_id.raw().to_owned() });
-    Ok(question)
+    let subagent = asked.subagent.as_ref().map(|id| subagent(live, id));
+    ask::question_about(&live.run.workflow_id, &call, shown, asked.tool_use_id.raw(), subagent)
+}
+
+/// The subagent with this id, in the words that the agent program noted about it.
+fn subagent(live: &LiveRun<'_, '_>, id: &Untrusted) -> Subagent {
+    let noted = transcript_of(live).and_then(|session| subagents::note(&session, id.raw())).unwrap_or_default();
+    let short = |words: Option<String>| words.map(|words| text::excerpt(&words, LONGEST_NAME)).filter(|words| !words.is_empty());
+    Subagent { id: id.excerpt(LONGEST_NAME), kind: short(noted.kind), task: short(noted.task) }
 }
 
 fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
@@ -203,7 +226,7 @@ pub(super) fn answer(
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     match permit::permit(live.mailbox, &live.config.answers.policy(), round, question, &call) {
         Ok(Permit::Allowed) => {
-            let remark = question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, answer));
+            let remark = question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, asked.subagent.is_some(), answer));
             remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
             allow(live, asked);
         }
@@ -224,7 +247,13 @@ pub(super) fn nobody_allows(live: &mut LiveRun<'_, '_>, asked: &PermissionReques
 
 /// Refuses the call because the run cannot ask any more, or not now.
 pub(super) fn nobody_could_be_asked(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
-    decline(live, asked, &format!("{NOT_PERMITTED} Nobody could be asked about it: {why}."));
+    let words = if asked.subagent.is_some() { IN_SUBAGENT } else { NOT_PERMITTED };
+    decline(live, asked, &format!("{words} Nobody could be asked about it: {why}."));
+}
+
+/// Refuses the call of a subagent because its time is over.
+pub(super) fn nobody_decided_in_time(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
+    decline(live, asked, IN_SUBAGENT);
 }
 
 /// Refuses the call because its question could not be posted.
