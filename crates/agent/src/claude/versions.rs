@@ -9,8 +9,9 @@ pub struct Version([u32; 3]);
 /// The versions that all tests with the real `claude` ran on, the newest first.
 pub const TESTED: [Version; 3] = [Version([2, 1, 330]), Version([2, 1, 300]), Version([2, 1, 260])];
 
-/// The lacks of older versions, and the oldest tested version without each.
-const LACKS: [(Version, &str); 4] = [
+/// The lacks of older versions, and the oldest version that is known to be without each.
+const LACKS: [(Version, &str); 5] = [
+    (Version([2, 1, 295]), "a call whose hook was killed or took too long is not refused: it goes on to the rules of claude"),
     (
         Version([2, 1, 300]),
         "` @/a/path` in an answer or a task puts that file before the model, and a `/command` at the beginning of a task is run",

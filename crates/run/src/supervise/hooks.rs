@@ -18,6 +18,10 @@ pub(crate) const REFUSAL: &str = "This run is being stopped: call no more tools;
 /// How long Claude Code waits for the hook that takes questions, in seconds.
 pub const HOOK_SECONDS: u64 = 120;
 
+/// A call is refused if its hook dies, cannot be started, fails or takes too long. Before 2.1.295, Claude Code ignores this field and lets
+/// the call go on to its own rules.
+const ON_FAILURE: &str = "block";
+
 /// The settings, as JSON, for the attempt in `folder`. Once `stop.json` exists there, the hooks refuse new tool calls, and end the turn
 /// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal alone
 /// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take.
@@ -32,6 +36,7 @@ pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>) -> String {
     let refusal = json!({ "hookSpecificOutput": denied }).to_string();
     let end = r#"{"continue":false,"stopReason":"stopped by askbox"}"#;
     let mut before_tools = vec![when_asked(&refusal)];
+    before_tools[0]["hooks"][0]["onFailure"] = ON_FAILURE.into();
     before_tools.extend(held.map(HeldCalls::hook));
     let mut settings = json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when_asked(end)] } });
     if held.is_some_and(|held| !held.approvals.is_empty()) {
@@ -62,8 +67,8 @@ impl HeldCalls<'_> {
         self.approvals.ask.iter().chain(&self.approvals.refuse).map(ToString::to_string).collect()
     }
 
-    /// The hook. Its own time limit is shorter than Claude Code's: if Claude Code ends a hook, the call goes on to Claude Code's own
-    /// rules. The same happens if the hook fails with a status other than 2.
+    /// The hook. Its own time limit is shorter than Claude Code's. If Claude Code ends a hook, or the hook fails with a status other than
+    /// 2, [`ON_FAILURE`] decides.
     fn hook(&self) -> Value {
         let rules = [("--ask", &self.approvals.ask), ("--refuse", &self.approvals.refuse)];
         let mut tools: Vec<_> = ASK_USER.into_iter().chain([ASK_USER_QUESTION]).map(str::to_owned).collect();
@@ -86,7 +91,7 @@ impl HeldCalls<'_> {
         tools.dedup();
         command.push_str(" || { echo 'askbox hook failed, so this call is refused' >&2; exit 2; }");
         let matcher = format!("^({})$", tools.join("|"));
-        json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }] })
+        json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS, "onFailure": ON_FAILURE }] })
     }
 }
 

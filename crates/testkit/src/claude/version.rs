@@ -15,6 +15,7 @@ pub enum Capability {
     SameRequestAfterRefusal,
     TextNotTyped,
     StartupFailureResults,
+    BlocksOnHookFailure,
 }
 
 impl Capability {
@@ -31,6 +32,7 @@ impl Capability {
             }
             Self::TextNotTyped => ("2.1.300", "a message is always taken for typed: it opens files and runs commands"),
             Self::StartupFailureResults => ("2.1.330", "an agent that refuses to start says so on standard error only"),
+            Self::BlocksOnHookFailure => ("2.1.295", "a call goes on to the rules of `claude` if its hook dies or takes too long"),
             Self::DeferBesideRefusal => ("2.1.300", "the answer to a deferred call is lost if another call of its message was refused"),
         }
     }
