@@ -11,8 +11,8 @@
 //! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
 
 pub mod answer_text;
-pub mod earlier_attempt;
 mod cut_calls;
+pub mod earlier_attempt;
 pub mod inserted;
 pub mod message;
 pub mod remarks;
