@@ -4,7 +4,7 @@ use crate::support::World;
 
 #[test]
 fn a_run_says_what_its_version_of_claude_lacks() {
-    for (version, lacks) in [("2.1.260", true), ("2.1.330", false), ("9.0.0", false), ("", false), ("no version", false)] {
+    for (version, lacks) in [("2.1.260", true), ("2.1.332", false), ("9.0.0", false), ("", false), ("no version", false)] {
         let mut world = World::new().with_scripted_agent();
         world.set_env(&[("AGENT_VERSION", version)]);
         world.agent_does("w", "echo done");

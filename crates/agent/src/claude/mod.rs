@@ -1,4 +1,4 @@
-//! How `claude` is called. Everything here was tested with Claude Code 2.1.330. `versions` says what older versions lack.
+//! How `claude` is called. Everything here was tested with Claude Code 2.1.332. `versions` says what older versions lack.
 //!
 //! - `invocation`: the command line and the environment of a launch, and the variables of `claude`.
 //! - `permissions`: rules for what an agent may do without being asked.
