@@ -42,7 +42,7 @@ section! {
         backoff: Span = Span(Duration::from_secs(10)),
         /// The longest pause between two attempts.
         backoff_max: Span = Span(Duration::from_secs(15 * 60)),
-        /// How long a round is tried again in the same session while the API is overloaded, limits the rate or cannot be reached, or
+        /// How long a round is tried again while the API is overloaded, limits the rate or cannot be reached, or
         /// while the machine is short of processes. After that time the round is parked. These tries are not counted in `attempts`.
         throttle_deadline: Span = Span(Duration::from_secs(12 * 3600)),
         /// A round is parked after this many equal failures in a row, even if `attempts` would allow more. `0`: never for this reason.
