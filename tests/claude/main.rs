@@ -10,6 +10,7 @@ mod definitions;
 mod documented;
 mod facts;
 mod first_design;
+mod killed_starts;
 mod live;
 mod main_job;
 #[cfg(feature = "mcp")]

@@ -4,7 +4,7 @@
 use crate::support::{World, until};
 use serde_json::{Value, json};
 
-/// In its first launch the agent asks for a permission, and ignores what it is told from then on. `MORE` is done before.
+/// An agent that asks for a permission in its first launch, and then ignores every message. It does `MORE` before.
 const DEFIANT: &str = r#"
 if [ "$(grep -c '^start ' "$AGENT_DIR/log")" = 1 ]; then
   MORE
