@@ -26,7 +26,7 @@ pub struct SessionSize {
     pub first_request: Option<u64>,
     /// The tokens of its newest request and of the reply: about what a resumed session sends in front of a new message.
     pub tokens: u64,
-    /// The time until which the prompt cache holds them; `None` if that request used no cache.
+    /// The time when the prompt cache forgets them; `None` if that request used no cache.
     pub cached_until: Option<Time>,
 }
 
@@ -88,7 +88,7 @@ pub fn of_transcript(transcript: &Path) -> Option<SessionSize> {
     Some(SessionSize { first_request, tokens: newest.request().saturating_add(newest.output_tokens), cached_until })
 }
 
-/// What the API reported for each reply of the session's own model, and when. Messages that the agent program made itself have no tokens.
+/// The usage that the API reported for each reply of the session's own model, and the time of the reply. Messages that the agent program made itself have no tokens.
 fn replies(transcript: impl Read) -> impl Iterator<Item = (Usage, Option<Time>)> {
     let mut lines = BoundedLines::new(transcript);
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! Final texts that are not a result. The agent ended its turn with a chain signal, which says that it waits. If it waits for nothing,
-//! nothing would ever wake it, and the signal is not a reply for its parent.
+//! Final texts that are not a result. The agent ended its turn with a chain signal, which says that it waits. If nothing
+//! is pending, no event would ever wake it, and the signal is not a reply for its parent.
 //!
 //! An agent may also wait for a child that it was told of before: the child is parked or stopped, and goes on once a person has mended
 //! it. Such a child has no await any more, so it gets a new one here.
@@ -14,8 +14,8 @@ use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, workflows};
 
-/// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. The parent waits for that from
-/// here on. The caller holds the workflow's lock until the round has left `running/`.
+/// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a
+/// child again, its await is written here. The caller holds the workflow's lock until the round has left `running/`.
 pub(super) fn why(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str) -> Result<Option<String>> {
     let Some(signal) = chain_signals::at_the_end(text) else { return Ok(None) };
     if is_pending(mailbox, lock, run)? || wait_on(mailbox, lock, signal)? || has_lent_its_session(mailbox, lock)? {
@@ -54,8 +54,8 @@ fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool>
     Ok(round::of_workflow(mailbox, workflow).iter().any(asked_since))
 }
 
-/// Lets the workflow wait for the agents that it started and that have not ended, if its signal says so: for the one that the signal
-/// names, otherwise for all. The workflow was told of them before, so nothing else would wake it. Returns false if there is none.
+/// Writes awaits for the children that the workflow started and that have not ended: for the one that the signal names, otherwise for
+/// all. The workflow was told of them before, so without an await nothing would wake it. Returns false if there is no such child.
 fn wait_on(mailbox: &Mailbox, lock: &WorkflowLock, signal: &str) -> Result<bool> {
     let named = match Signal::of_line(signal) {
         Some(Signal::PendStarted(named)) => Some(named),

@@ -11,7 +11,7 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{AttemptId, WorkflowId};
 
-/// What a fork has from its parent.
+/// The parts of the parent's plan that a fork takes over.
 #[derive(Debug)]
 pub(super) struct Inherited {
     /// The session.

@@ -1,4 +1,4 @@
-//! What `relaunch.mode = "auto"` knows of the two ways when it chooses: their tokens, and the state of the prompt cache.
+//! The costs that `relaunch.mode = "auto"` knows when it chooses: the tokens of both ways, and the state of the prompt cache.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use askbox_mailbox::{Folder, Mailbox, Question};
 /// A token has about this many bytes.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The choice with the costs of both ways, as of `now`. `transcript` is that of the session that can be resumed.
+/// The choice with the costs of both ways, as of `now`. `transcript` belongs to the session that can be resumed.
 pub(super) fn weigh(mailbox: &Mailbox, question: &Question, transcript: Option<&Path>, why: &str, now: Time) -> AutoChoice {
     let size = transcript.and_then(session_size::of_transcript);
     let told = bytes_to_tell(mailbox, question) / BYTES_PER_TOKEN;

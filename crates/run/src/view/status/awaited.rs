@@ -1,4 +1,4 @@
-//! What a workflow that awaits others needs to go on: the workflows at the end of its lines of awaits, and the command for each.
+//! The next steps for a workflow that awaits others: the workflows at the end of its lines of awaits, and the command for each.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use askbox_mailbox::id::WorkflowId;
 /// The most workflows that are named.
 const NAMED: usize = 3;
 
-/// What to do so that a workflow that awaits others can go on, with the commands.
+/// The next steps that let a workflow that awaits others go on, with the commands.
 pub(super) fn todo(mailbox: &Mailbox, workflow: &WorkflowId, status_of: impl Fn(&Mailbox, &WorkflowId) -> Status) -> String {
     let awaited = last_awaited(mailbox, workflow);
     let open: Vec<Status> = awaited.iter().map(|id| status_of(mailbox, id)).filter(|status| status.state.is_open()).collect();
@@ -37,7 +37,7 @@ fn last_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId
     last
 }
 
-/// What to do about one workflow that another one waits for.
+/// The next step for one awaited workflow, with the command.
 fn todo_about(status: &Status) -> String {
     let id = &status.workflow_id;
     match status.state {
