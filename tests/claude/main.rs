@@ -11,6 +11,7 @@ mod documented;
 mod facts;
 mod first_design;
 mod killed_starts;
+mod hidden_programs;
 mod live;
 mod main_job;
 #[cfg(feature = "mcp")]

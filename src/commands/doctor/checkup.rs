@@ -1,5 +1,6 @@
 //! The objects of the doctor's checks, and the problems found so far.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ pub(super) struct Checkup {
     pub findings: Vec<Finding>,
     /// The number of problems beyond [`MOST_FINDINGS`].
     pub more: u64,
+    /// The folders of agents whose settings were checked.
+    pub agent_folders: HashSet<PathBuf>,
     pub progress: Progress,
     /// The time that the doctor gives a watcher before it says that the watcher hangs. It is given only once: `None` afterwards.
     pub moment: Option<Duration>,

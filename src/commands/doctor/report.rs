@@ -1,5 +1,6 @@
 //! Runs every check and prints the results, for people or as JSON.
 
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -93,7 +94,8 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let loaded = context.loaded();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
-    let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings: Vec::new(), more: 0, progress, moment };
+    let (findings, agent_folders) = (Vec::new(), HashSet::new());
+    let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings, more: 0, agent_folders, progress, moment };
     let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let in_force = match &args.id {

@@ -35,10 +35,10 @@ use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
 use event::{Decision, Event, PreToolUse};
 
-/// Claude Code lets a call through if its hook takes too long, so this program refuses the call before that.
+/// Claude Code before 2.1.295 lets a call through if its hook takes too long, so this program refuses the call before that.
 const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
 
-/// The exit status that makes Claude Code refuse the call. After any other failure, Claude Code's own rules decide about the call.
+/// The exit status that makes every version of Claude Code refuse the call.
 const REFUSED: u8 = 2;
 
 /// Runs `askbox hook`; returns the exit status.

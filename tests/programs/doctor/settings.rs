@@ -69,3 +69,31 @@ fn doctor_reports_metrics_that_cannot_be_written() {
     assert!(ran.code() == 1 && ran.stdout.contains("no_metrics: metrics.file: the folder"), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("Read-only file system"), "{}", ran.stdout);
 }
+
+#[test]
+fn doctor_reports_settings_that_hide_ask_post_from_agents() {
+    let world = well();
+    world.sh("mkdir -p on .claude project/.claude && cp agent on/claude");
+    let with = |more: &str| {
+        let config = format!("[relaunch]\nattempts = 1\n[runner.claude]\nprogram = '{}'\n{more}", world.path("on/claude").display());
+        std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
+    };
+    with("");
+    let set = |file: &str, path: &str| {
+        std::fs::write(world.path(file), serde_json::json!({"env": {"PATH": path}}).to_string()).unwrap();
+    };
+    let programs = std::path::Path::new(crate::support::program("ask-post")).parent().unwrap().display().to_string();
+    set(".claude/settings.json", &format!("/usr/bin:{programs}"));
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    set(".claude/settings.json", "/usr/bin:$PATH");
+    let mend = finds(&world, "hidden_programs", ".claude/settings.json");
+    assert!(mend.starts_with("${EDITOR:-vi} "), "{mend}");
+    assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("but in runs of askbox, which add that folder"));
+    with("args = ['--settings', '{}']\n");
+    assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("also in runs of askbox"));
+    // A project in which a question was asked, named once.
+    set(".claude/settings.json", &programs);
+    set("project/.claude/settings.local.json", "/usr/bin");
+    world.sh("cd project; for id in a b; do ask-post -w $id 'Which?'; done");
+    finds(&world, "hidden_programs", "project/.claude/settings.local.json");
+}

@@ -2,12 +2,14 @@
 //!
 //! - `invocation`: the command line and the environment of a launch, and the variables of `claude`.
 //! - `permissions`: rules for what an agent may do without being asked.
+//! - `settings_path`: the PATH that settings give to an agent.
 //! - `input`: the lines that an agent reads on stdin.
 //! - `versions`: the tested versions, and what older ones lack.
 
 mod input;
 mod invocation;
 mod permissions;
+mod settings_path;
 mod versions;
 
 pub use input::{
@@ -16,4 +18,5 @@ pub use input::{
 };
 pub use invocation::{CONFIG_DIR, Invocation, config_dir, is_inherited_from_agent};
 pub use permissions::{DEFAULT_ALLOWED_TOOLS, PERMISSION_MODES, may_read, rule_for};
+pub use settings_path::SettingsPath;
 pub use versions::{TESTED, Version};

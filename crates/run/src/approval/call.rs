@@ -1,8 +1,8 @@
 //! A tool call, and the hash that recognizes the same call.
 //!
 //! The calls that `askbox hook` has let through in an attempt. The agent program asks the supervisor about each of them once more,
-//! because it was given the operator's rules as rules that ask. So a call whose hook failed or took too long still reaches the
-//! supervisor, and the supervisor sees that nobody let it through.
+//! because it was given the operator's rules as rules that ask. So a call that its hook said nothing about still reaches the supervisor,
+//! and the supervisor sees that nobody let it through.
 
 use std::path::{Path, PathBuf};
 

@@ -71,6 +71,12 @@ impl WorkFolder {
 
     /// The path that it had when it was opened, with links resolved.
     #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// [`path`](Self::path), owned.
+    #[must_use]
     pub fn into_path(self) -> PathBuf {
         self.path
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `programs` | where the `relaunch` program and the agent program are |
 //! | `launch` | whether the agent begins, resumes or forks its session, its arguments and environment, and its start |
+//! | `own_programs` | whether the agent's shell finds the programs of askbox |
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
@@ -11,6 +12,7 @@
 
 pub mod agent_exit;
 pub mod launch;
+pub mod own_programs;
 pub mod pipes;
 pub mod poll_thread;
 pub mod programs;

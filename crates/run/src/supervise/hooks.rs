@@ -24,9 +24,10 @@ const ON_FAILURE: &str = "block";
 
 /// The settings, as JSON, for the attempt in `folder`. Once `stop.json` exists there, the hooks refuse new tool calls, and end the turn
 /// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal alone
-/// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take.
+/// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take. `path` is the
+/// PATH of the agent's Bash; `None` leaves it as it is.
 #[must_use]
-pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>) -> String {
+pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>, path: Option<&str>) -> String {
     let file = shell_quote(&stop::request_path(folder).display().to_string());
     let when_asked = |answer: &str| {
         let command = format!("if [ -e {file} ]; then printf %s {}; fi", shell_quote(answer));
@@ -43,8 +44,12 @@ pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>) -> String {
         // A user's or a project's settings may switch off all hooks. The settings that are made here win over both (measured on Claude
         // Code 2.1.330).
         settings["disableAllHooks"] = false.into();
-        // A call whose hook failed or took too long goes on to the rules of the agent program. These rules hand it to the supervisor.
+        // A call that its hook says nothing about goes on to the rules of the agent program. These rules hand it to the supervisor.
         settings["permissions"] = json!({ "ask": held.map(HeldCalls::rules).unwrap_or_default() });
+    }
+    if let Some(path) = path {
+        // These settings win over those of the user and of the project (measured on Claude Code 2.1.330).
+        settings["env"] = json!({ "PATH": path });
     }
     settings.to_string()
 }
@@ -104,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("it's $(here)");
         std::fs::create_dir(&folder).unwrap();
-        let hooks: Value = serde_json::from_str(&settings(&folder, None)).unwrap();
+        let hooks: Value = serde_json::from_str(&settings(&folder, None, None)).unwrap();
         let say = |event: &str| {
             let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
             let output = std::process::Command::new("/bin/sh").args(["-c", command]).output().unwrap();
@@ -129,7 +134,8 @@ mod tests {
             "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
         );
         let held = HeldCalls { askbox: Path::new("/askbox"), approvals: &config.approvals, answers: &config.answers, waiting: None };
-        let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held))).unwrap();
+        let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held), Some("/bin"))).unwrap();
+        assert_eq!(all["env"], json!({"PATH": "/bin"}));
         assert_eq!(all["permissions"]["ask"], json!(["Bash(git push:*)", "mcp__db", "Bash(it's)"]), "they hold where the hook fails");
         let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();
         assert!(

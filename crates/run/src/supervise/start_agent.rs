@@ -22,6 +22,7 @@ use crate::claim::permitted::{self, WorkFolder};
 use crate::claim::plan;
 use crate::money::budget::{self, Allowance};
 use crate::process::launch::{self, SessionStart};
+use crate::process::own_programs::HiddenBy;
 use crate::process::poll_thread::PollSource;
 use crate::process::programs;
 use crate::prompt::{message, templates};
@@ -58,6 +59,8 @@ struct PreparedLaunch {
     call: Invocation,
     folder: WorkFolder,
     max_turns: Option<u32>,
+    /// Settings that hide askbox's programs from the agent.
+    hidden_by: Option<HiddenBy>,
     /// `run.json` with the state `running`; `None` if the attempt has no `run.json` yet.
     record: Option<Staged>,
 }
@@ -72,7 +75,8 @@ pub(crate) fn start(
     sources: Vec<Box<dyn PollSource>>,
     channel: SyncSender<RunMessage>,
 ) -> Result<Started> {
-    let PreparedLaunch { document, start, message, call, folder, max_turns, record } = prepare(mailbox, config, attempt, allowance)?;
+    let PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record } =
+        prepare(mailbox, config, attempt, allowance)?;
     // Before the launch, because recovery must know that there may be a process. After a power cut there is none.
     record.map_or(Ok(()), Staged::replace_ahead)?;
     let mut spawned = spawn(mailbox, attempt, &call, &folder, start)?;
@@ -89,6 +93,7 @@ pub(crate) fn start(
             if matches!(document.typed.content(), Content::Task { .. }) { "which started this" } else { "within which this was asked" };
         log.note(format!("in a fork of session {from} of {of}, {what}"));
     }
+    hidden_by.iter().for_each(|hidden_by| log.note(about_path(hidden_by, &call)));
     let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
     let held_message = match (message, &run.plan.role) {
         (Some(message), Some(_)) => {
@@ -158,11 +163,21 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         answers: &config.answers,
         waiting: document.typed.asked.approval.as_ref(),
     });
-    let settings = hooks::settings(&run.folder(mailbox), held.as_ref());
+    let config_dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
+    let settings = hooks::settings(&run.folder(mailbox), held.as_ref(), hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str()));
     let call = launch::agent_call(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
-    Ok(PreparedLaunch { document, start, message, call, folder, max_turns, record })
+    Ok(PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record })
+}
+
+/// Says that the agent's settings set a PATH without askbox's programs, and whether this launch adds their folder.
+fn about_path(hidden_by: &HiddenBy, call: &Invocation) -> String {
+    let HiddenBy { file, missing, mended } = hidden_by;
+    let is_mended = call.args.iter().any(|arg| arg.to_str().is_some_and(|arg| arg.contains(mended.as_str())));
+    let then = if is_mended { "it was added for this run" } else { "the agent will not find `ask-post`: add it there" };
+    format!("{} sets a PATH without askbox's programs, which lie in {}; {then}", file.display(), missing.display())
 }
 
 /// Refuses a launch if the rules of `[approvals]` could not hold any call.

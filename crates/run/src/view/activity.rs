@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
+use crate::process::own_programs;
 use askbox_agent::events::{Event, EventKind, Generated, Tokens};
 use askbox_mailbox::untrusted::Untrusted;
 
@@ -171,6 +172,8 @@ pub struct Live {
     session_id: Option<Untrusted>,
     last_words: Untrusted,
     refused: Refused,
+    /// The program of askbox that the agent's shell did not find.
+    not_found: Option<&'static str>,
 }
 
 impl Live {
@@ -197,7 +200,8 @@ impl Live {
                 self.open.push((id.clone(), name.clone(), at));
                 self.working()
             }
-            EventKind::ToolResult { id, .. } => {
+            EventKind::ToolResult { id, text, .. } => {
+                self.not_found = self.not_found.or_else(|| own_programs::not_found_in(text.raw()));
                 self.open.retain(|(open, ..)| open != id);
                 self.working()
             }
@@ -314,6 +318,11 @@ impl Live {
     /// The tool calls that were refused.
     pub fn refused(&self) -> &Refused {
         &self.refused
+    }
+
+    /// The program of askbox that the agent's shell did not find.
+    pub fn not_found(&self) -> Option<&'static str> {
+        self.not_found
     }
 
     /// The main agent's last text.

@@ -102,6 +102,11 @@ fn refused_in_words(refused: &Refused, context: &Context) -> String {
     format!("{permit}\nor, to be asked about each of them:\n[approvals]\nask = [{}]", ask.join(", "))
 }
 
+/// Says what an agent could not do whose shell does not find a program of askbox.
+fn not_found_in_words(program: &str) -> String {
+    format!("`{program}` is not on the PATH of the agent's shell, so the agent may not have asked; what sets that PATH: askbox doctor")
+}
+
 /// The position in a line of details where the value begins. `None` for the lines of a configuration, which stay as they are: people copy
 /// them.
 fn value_of_details(line: &str) -> Option<usize> {
@@ -121,6 +126,7 @@ fn details(status: &Status, context: &Context) -> String {
     line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
     line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
     line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(|refusals| refused_in_words(refusals, context)));
+    line("not found", status.live.as_ref().and_then(|live| live.not_found).map(not_found_in_words));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("asked by", status.asked_by.clone());

@@ -7,7 +7,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::installation::targets;
+use crate::commands::doctor::installation::{agent_path, targets};
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
@@ -35,6 +35,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
         None => {
             if !only_answers {
                 runners(checkup);
+                agent_path::look(checkup);
             }
             folders(checkup);
             targets::look(checkup);

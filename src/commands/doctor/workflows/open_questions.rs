@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, HANGS, PATIENCE, age, checkpoint_problem, hanging, problem, word};
+use crate::commands::doctor::installation::agent_path;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::asked::OnExpiry;
@@ -39,6 +40,9 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
     }
     let is_undecided = round::of_pending(mailbox, &question).is_ok_and(|round| timers::is_undecided(mailbox, &question, &round));
     waiting(checkup, id, &question, &path, is_undecided);
+    if let Some(folder) = &question.cwd {
+        agent_path::look_in(checkup, folder, question.config_dir.as_deref());
+    }
     if let Some(path) = &question.checkpoint
         && let Some(error) = checkpoint_problem(mailbox, path, id)
         && !disk::exists(mailbox.document(Folder::Checkpoints, id))

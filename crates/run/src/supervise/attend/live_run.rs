@@ -20,11 +20,13 @@ pub(super) struct LiveRun<'a, 'b> {
     pub(super) agent: RunningAgent,
     /// The last question that was recorded as posted.
     posted: Option<String>,
+    /// True if the log says that the agent's shell does not find a program of askbox.
+    lack_noted: bool,
 }
 
 impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, log: &'a mut EventLog<'b>, agent: RunningAgent) -> Self {
-        Self { mailbox, config, run, log, agent, posted: None }
+        Self { mailbox, config, run, log, agent, posted: None, lack_noted: false }
     }
 
     /// The question of the round that this run works on.
@@ -37,6 +39,13 @@ impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn tell(&mut self, request_id: &str, text: &str) {
         let uuid = Uuid::new_v5(&self.run.plan.message_id, format!("beside {request_id}").as_bytes());
         self.agent.say(&claude::user_message(&uuid.to_string(), text));
+    }
+
+    /// Notes, once, that the agent's shell does not find this program of askbox.
+    pub(super) fn say_that_the_shell_lacks(&mut self, program: &str) {
+        if !std::mem::replace(&mut self.lack_noted, true) {
+            self.log.note(format!("the agent's shell does not find `{program}`, so the agent cannot ask with it"));
+        }
     }
 
     /// Records a question that the agent has posted.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::{Class, PlanLimit};
 use crate::attempt::suspended_call;
+use crate::process::own_programs;
 use crate::supervise::attend::attendance::Attendance;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::{hooks, start_agent};
@@ -46,6 +47,7 @@ impl Attendance<'_, '_> {
     }
 
     fn event(&mut self, kind: EventKind) {
+        let mut lacks = None;
         match &kind {
             EventKind::Text { .. } => self.session.record(&mut self.live),
             EventKind::ToolCall { id, .. } => {
@@ -54,6 +56,7 @@ impl Attendance<'_, '_> {
             }
             EventKind::ToolResult { id, text, .. } => {
                 self.tools.end(id);
+                lacks = own_programs::not_found_in(text.raw());
                 if self.stopping.has_begun() && text.raw().contains(hooks::REFUSAL) {
                     self.outcome.note_tool_refused();
                 }
@@ -64,6 +67,7 @@ impl Attendance<'_, '_> {
         }
         let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
         self.live.log.event(kind);
+        lacks.into_iter().for_each(|program| self.live.say_that_the_shell_lacks(program));
         if may_have_asked {
             self.live.look_for_question();
         }

@@ -189,6 +189,9 @@ pub struct View {
     /// The tool calls that nobody had permitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
+    /// The program of askbox that the agent's shell did not find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_found: Option<&'static str>,
 }
 
 impl View {
@@ -204,6 +207,7 @@ impl View {
             cost_usd: live.cost_usd(),
             last_words: live.last_words().excerpt(LAST_WORDS),
             refused: Some(live.refused().clone()).filter(|refused| refused.calls > 0),
+            not_found: live.not_found(),
         }
     }
 }
