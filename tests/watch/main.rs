@@ -12,6 +12,7 @@ mod hangup;
 mod limits;
 mod moved;
 mod news;
+mod no_proc;
 mod notifiers;
 mod one_look;
 mod operator;

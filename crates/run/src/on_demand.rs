@@ -4,6 +4,7 @@ use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run};
 use crate::claim::{self, ClaimAttempt, Refusal};
 use crate::money::day::DayBudget;
+use crate::process::run_processes;
 use crate::recovery::{self, Recovered};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
@@ -31,6 +32,7 @@ pub enum RunNow {
 /// # Errors
 /// [`Error::Conflict`] if the day's money is used up: the answer stays in its place, and a watcher finds it on the next day.
 pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    run_processes::check_visible()?;
     if let Err(spent) = DayBudget::check(mailbox, config) {
         return if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
     }

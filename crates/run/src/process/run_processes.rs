@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::process::agent_exit;
+use askbox_mailbox::error::Error;
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::platform::processes::{self, Seen};
 
@@ -35,6 +36,18 @@ enum Owner {
     Supervisor,
     /// The environment does not name the owner, or cannot be read.
     Unknown,
+}
+
+/// Checks that processes can be found at all. Without that, no run may begin: the processes of an earlier one could not be ended.
+///
+/// # Errors
+/// [`Error::Failed`] if `/proc` is missing, or shows another PID namespace.
+pub fn check_visible() -> Result<(), Error> {
+    if processes::are_visible() {
+        return Ok(());
+    }
+    let hint = "mount it: mount -t proc proc /proc (unshare needs --mount-proc; a container must not hide /proc), then repeat the command";
+    Err(Error::failed("/proc does not show the processes of this PID namespace, so no agent can be started or ended", hint))
 }
 
 /// All processes whose `ASKBOX_RUN` is one that `is_ours` accepts, and their descendants, but never this process itself. The run's

@@ -40,6 +40,7 @@ pub fn supervise(
     observe: &mut dyn FnMut(&Event),
     watch: impl FnOnce(Stopper) -> Vec<Box<dyn PollSource>>,
 ) -> Result<Run> {
+    run_processes::check_visible()?;
     let mut attempt = match attempt.own(mailbox)? {
         Owned::Ours(attempt) => *attempt,
         Owned::NotOurs(run) => return Ok(*run),

@@ -16,6 +16,7 @@ use askbox_run::attempt::record::Run;
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
+use askbox_run::process::run_processes;
 use askbox_run::recovery;
 use askbox_run::task::{self, Task};
 
@@ -101,6 +102,7 @@ pub fn run_prompt(
     workflow: Option<WorkflowId>,
     json: bool,
 ) -> Result<u8> {
+    run_processes::check_visible()?;
     pause::check(mailbox)?;
     let config = context.config()?;
     DayBudget::check(mailbox, &config)?;

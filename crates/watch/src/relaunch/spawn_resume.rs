@@ -23,6 +23,7 @@ use askbox_run::chain::progress::{self, Progress, Resumed};
 use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
 use askbox_run::log;
 use askbox_run::process::launch::BASH_TIMEOUT;
+use askbox_run::process::run_processes;
 use askbox_run::prompt::inserted;
 use askbox_run::task::MAX_PROMPT;
 
@@ -56,6 +57,7 @@ pub struct Spawn {
 
 /// `relaunch spawn`.
 pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> Result<u8> {
+    run_processes::check_visible()?;
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
     let request = SpawnRequest {
@@ -101,6 +103,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
 
 /// `relaunch resume ID`.
 pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+    run_processes::check_visible()?;
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     log::warnings_to_stderr(config.log.format);

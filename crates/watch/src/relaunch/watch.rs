@@ -17,6 +17,7 @@ use askbox_mailbox::platform::processes;
 use askbox_mailbox::thread;
 use askbox_mailbox::time;
 use askbox_run::log;
+use askbox_run::process::run_processes;
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. If SIGHUP was ignored at the start, as `nohup` does, it stays ignored. `json` makes the log
 /// JSON, whatever the configuration says.
@@ -26,6 +27,7 @@ pub fn watch(root: &Path, context: &Context, poll: Option<&str>, json: bool) -> 
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
     }
     let options = Options { poll, scope: Scope::Mailbox };
+    run_processes::check_visible()?;
     let config = context.config()?;
     let (sender, messages) = messages::channel();
     stop_on_signal(sender.clone())?;

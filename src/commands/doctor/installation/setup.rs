@@ -15,7 +15,7 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{text, time};
-use askbox_run::process::programs;
+use askbox_run::process::{programs, run_processes};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -43,6 +43,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
         }
     }
     who_may_write(checkup);
+    processes(checkup);
     time_zone(checkup);
     programs(checkup);
     programs_of_the_watcher(checkup);
@@ -55,6 +56,13 @@ pub(in crate::commands::doctor) fn unreadable_configuration(checkup: &mut Checku
     let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
     let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
     checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
+}
+
+/// Reports that no agent can be launched here, because processes cannot be seen.
+fn processes(checkup: &mut Checkup) {
+    if let Err(error) = run_processes::check_visible() {
+        checkup.report("proc", "/proc", problem(&error), "mount -t proc proc /proc");
+    }
 }
 
 fn who_may_write(checkup: &mut Checkup) {

@@ -9,6 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags};
 
+use crate::platform::linux::processes::are_visible;
+
 /// An upper limit for the bytes in `/proc/PID/stat` up to the parent's pid.
 const STAT: usize = 128;
 /// The largest environment that is searched, in bytes.
@@ -80,8 +82,7 @@ pub fn session_leader() -> i32 {
 #[must_use]
 pub fn namespace_is_known() -> bool {
     let number = |namespace: &str| std::fs::metadata(format!("/proc/self/ns/{namespace}")).ok().map(|file| file.ino());
-    let shows_this = std::fs::read_link("/proc/self").is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str());
-    shows_this && (number("pid") == Some(INITIAL_PID) || number("user") == Some(INITIAL_USER) || is_a_container())
+    are_visible() && (number("pid") == Some(INITIAL_PID) || number("user") == Some(INITIAL_USER) || is_a_container())
 }
 
 /// True if this looks like a container that a person's program made: it has more than one user, and its first process belongs to

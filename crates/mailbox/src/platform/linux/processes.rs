@@ -59,6 +59,12 @@ impl Environment {
     }
 }
 
+/// True if the system shows this process the processes of its own PID namespace under their own pids. False without `/proc`, and if
+/// `/proc` is that of another PID namespace.
+pub fn are_visible() -> bool {
+    std::fs::read_link("/proc/self").is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str())
+}
+
 /// Lists all processes. Leaves out a process that ends while the list is read.
 pub fn all() -> impl Iterator<Item = Seen> {
     procfs::process::all_processes().into_iter().flatten().flatten().filter_map(Seen::from_process)

@@ -78,6 +78,11 @@ impl Environment<'_> {
     }
 }
 
+/// Always true: macOS has no `/proc` that could be missing.
+pub fn are_visible() -> bool {
+    true
+}
+
 /// Lists all processes. Leaves out a process that ends while the list is read.
 pub fn all() -> impl Iterator<Item = Seen> {
     look(ProcessesToUpdate::All).processes().values().filter_map(Seen::from_process).collect::<Vec<_>>().into_iter()
