@@ -352,3 +352,43 @@ fn a_message_of_200_kilobytes_arrives_whole() {
         assert!(turn.model_text().contains(&long));
     }
 }
+
+#[test]
+fn an_inherited_descriptor_stays_open_in_claude_and_reaches_no_tool() {
+    let world = ClaudeWorld::without_askbox();
+    let lock = world.work().join("lock").display().to_string();
+    let command = r#"ls -l /proc/$CLAUDE_PID/fd | grep -c 'work/lock'; ls -l /proc/self/fd | grep -c 'work/lock'; echo both"#;
+    let mut live = {
+        let mut claude = world.claude_behind(&["sh", "-c", r#"exec 9>"$0"; exec "$@""#, &lock]);
+        claude.args(FLAGS).args(["--allowedTools", "Bash"]);
+        Live::spawn(claude)
+    };
+    let steps = serde_json::to_string(&json!([{"tool": "Bash", "input": {"command": command}}, {"text": "done"}])).unwrap();
+    live.say(&uuid(), &format!("@@{steps}"));
+    live.expect_type("result");
+    live.finish();
+    let results = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect::<Vec<_>>();
+    assert!(results.iter().any(|result| result == "1\n0\nboth"), "{results:?}");
+}
+
+#[test]
+fn a_session_is_resumed_and_forked_in_a_renamed_folder() {
+    let world = ClaudeWorld::without_askbox();
+    let (session, fork) = (uuid(), uuid());
+    let (old, new) = (world.path("old"), world.path("new"));
+    std::fs::create_dir(&old).unwrap();
+    let run = |folder: &std::path::Path, prompt: &str, args: &[&str]| {
+        let mut claude = world.claude();
+        claude.args(["-p", "--allowedTools", "Bash"]).args(args).current_dir(folder);
+        feed(&mut claude, prompt.as_bytes()).ok();
+    };
+    run(&old, r#"first @@[{"text":"one"}]"#, &["--session-id", &session]);
+    std::fs::rename(&old, &new).unwrap();
+    let steps = r#"second @@[{"tool":"Bash","input":{"command":"pwd"}},{"text":"two"}]"#;
+    for args in [vec!["--resume", &session, "--fork-session", "--session-id", &fork], vec!["--resume", &session]] {
+        run(&new, steps, &args);
+        let last = world.api.turns().pop().unwrap();
+        assert!(last.model_text().contains("first"), "{args:?}");
+        assert_eq!(last.tool_results(), [new.display().to_string()], "{args:?}");
+    }
+}

@@ -84,3 +84,20 @@ fn what_a_shell_started_before_it_became_supervisor_stays() {
     let orphan: i32 = std::fs::read_to_string(world.agent("orphan")).unwrap().trim().parse().unwrap();
     assert!(!is_alive(orphan));
 }
+
+#[test]
+fn an_agent_without_environment_does_not_outlive_its_supervisor_for_long() {
+    // Nothing but its lock says that it is the run's.
+    let alone = r#"exec env -i /bin/sh -c 'trap "" TERM; while :; do sleep 0.1; done'"#;
+    let world = World::stepping(&format!("mkdir \"$AGENT_DIR/first\" 2>/dev/null || {{ work; finish; }}\nlog alone $$ $PPID\n{alone}"));
+    world.ask_and_answer("docs");
+    let _watcher = world.watch();
+    let pids = until("the agent is alone", || world.log().into_iter().find_map(|l| l.strip_prefix("alone ").map(str::to_owned)));
+    let pids: Vec<i32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    let agent = Orphan(pids[0]);
+    until("it has no environment", || std::fs::read(format!("/proc/{}/environ", agent.0)).is_ok_and(|all| all.is_empty()));
+    signal(pids[1], Signal::KILL);
+    until("the next attempt", || world.logged("start ") == 2);
+    assert!(!is_alive(agent.0), "the next attempt began beside it");
+    world.reaches("docs", "delivered");
+}

@@ -11,6 +11,7 @@ mod forged;
 mod hangup;
 mod limits;
 mod moved;
+mod namespaces;
 mod news;
 mod no_proc;
 mod notifiers;

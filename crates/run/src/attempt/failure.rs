@@ -23,6 +23,9 @@ pub enum Class {
     Held,
     /// The machine was short of processes, descriptors or memory, so no agent was launched. Waiting mends it; the attempt does not count.
     Shortage,
+    /// The supervisor died, and its agent lives where this process cannot see it, as in a container. Waiting mends it; if it does not, the
+    /// round is parked.
+    Elsewhere,
     /// The agent failed; another attempt may succeed.
     Agent,
     /// The API does not accept the credentials.
@@ -61,6 +64,7 @@ impl Class {
             Self::Throttled => "throttled",
             Self::Held => "held",
             Self::Shortage => "shortage",
+            Self::Elsewhere => "elsewhere",
             Self::Agent => "agent",
             Self::Authentication => "authentication",
             Self::Billing => "billing",
@@ -87,7 +91,7 @@ impl Class {
     /// True if waiting mends it. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn waits(self) -> bool {
-        matches!(self, Self::Throttled | Self::Held | Self::Shortage)
+        matches!(self, Self::Throttled | Self::Held | Self::Shortage | Self::Elsewhere)
     }
 
     /// True if a limit of the operator was reached: the session continues once the limit is raised.
@@ -102,6 +106,7 @@ impl Class {
         let todo = match self {
             Self::Throttled | Self::Held => "",
             Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
+            Self::Elsewhere => return format!("end it there if it hangs; if the round is parked by then: relaunch retry {workflow}"),
             Self::Agent => return format!("see what the agent said: relaunch logs {workflow}"),
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",

@@ -8,6 +8,7 @@ use crate::delivery;
 use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::money::costs;
+use crate::process::agent_lock;
 use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{children, lineage};
@@ -16,8 +17,18 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, WorkflowLock, read_question};
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 9] =
-    ["run.json", "events.jsonl", "partial.jsonl", "stderr.log", "supervisor.log", "answer.txt", "handed_over", "stop.json", "control"];
+const OF_AN_ATTEMPT: [&str; 10] = [
+    "run.json",
+    "events.jsonl",
+    "partial.jsonl",
+    "stderr.log",
+    "supervisor.log",
+    agent_lock::NAME,
+    "answer.txt",
+    "handed_over",
+    "stop.json",
+    "control",
+];
 
 /// True for a name in `runs/W/Q` that askbox made. Other names are not removed.
 fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {

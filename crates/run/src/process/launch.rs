@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use crate::attempt::record::{self, Begin, Run};
 use crate::claim::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
-use crate::process::run_processes;
+use crate::process::{agent_lock, run_processes};
 use crate::prompt::message;
 use askbox_agent::claude::{self, Invocation};
 use askbox_agent::transcript;
@@ -173,13 +173,14 @@ fn path_with_our_programs() -> Option<OsString> {
 /// The first argument that makes `relaunch` become the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
 
-/// Starts the agent in `folder`, in a process group of its own. It gets SIGTERM when the calling *thread* ends, so that thread must outlive it.
-pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Child> {
+/// Starts the agent in `folder`, in a process group of its own, with `lock` held. It gets SIGTERM when the calling *thread* ends, so that
+/// thread must outlive it.
+pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) -> Result<Child> {
     let program = programs::find(&call.program)?;
     let ours = programs::relaunch()?;
-    // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal and then becomes the agent.
+    // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal, takes the lock, and then becomes the agent.
     let mut command = Command::new(ours);
-    command.arg(SHIM).arg(std::process::id().to_string()).arg(program).args(&call.args).current_dir(folder.to_start_in());
+    command.arg(SHIM).arg(std::process::id().to_string()).arg(lock).arg(program).args(&call.args).current_dir(folder.to_start_in());
     call.env_remove.iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -192,12 +193,16 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, stderr: File) -> Result<Chi
     })
 }
 
-/// `relaunch __agent PARENT PROGRAM ARGS…`: asks the kernel for SIGTERM when the supervisor (the process PARENT) dies, then becomes the
-/// agent. Returns an exit status if that fails.
+/// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, asks the kernel for SIGTERM when the supervisor (the process
+/// PARENT) dies, then becomes the agent. Returns an exit status if that fails.
 #[must_use]
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
-    let Some(program) = args.next() else { return 2 };
+    let (Some(lock), Some(program)) = (args.next(), args.next()) else { return 2 };
+    // Before the look at the parent. While the supervisor lives, nobody asks whether the lock is free.
+    if let Err(error) = agent_lock::keep(Path::new(&lock)) {
+        return complain(&error.to_string(), 1);
+    }
     let is_tied = processes::end_with_parent();
     // The supervisor may have died before the signal was set.
     let orphaned = rustix::process::getppid().map(|p| p.as_raw_nonzero().get().unsigned_abs()) != parent;
@@ -205,8 +210,13 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
         return 1;
     }
     let error = Command::new(&program).args(args).exec();
+    complain(&format!("cannot run {}: {error}", program.to_string_lossy()), 127)
+}
+
+/// Says why the agent did not start, and returns the exit status.
+fn complain(why: &str, status: u8) -> u8 {
     // Not `eprintln!`, because it panics if the reader of standard error is gone.
     #[allow(clippy::disallowed_methods, reason = "this standard error is the file stderr.log")]
-    let _ = writeln!(std::io::stderr(), "relaunch: cannot run {}: {error}", program.to_string_lossy());
-    127
+    let _ = writeln!(std::io::stderr(), "relaunch: {why}");
+    status
 }

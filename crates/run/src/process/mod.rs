@@ -8,9 +8,11 @@
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
+//! | `agent_lock` | the lock that the agent's own process holds, which is seen from other PID namespaces too |
 //! | `run_processes` | all processes of a run: found by their environment, and ended |
 
 pub mod agent_exit;
+pub mod agent_lock;
 pub mod launch;
 pub mod own_programs;
 pub mod pipes;

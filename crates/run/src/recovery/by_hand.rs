@@ -2,7 +2,8 @@
 
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Run, RunState};
-use crate::recovery::recover;
+use crate::recovery::processes::{self, Left};
+use crate::recovery::{elsewhere, recover};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
@@ -42,12 +43,12 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Resul
         disk::untouch(&parked)?;
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
+    let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
+    end_processes(mailbox, &last)?;
     if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
     }
     audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
-    let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
-    recover::end_processes(&last)?;
     recover::create_next(mailbox, config, &document.typed, &last)
 }
 
@@ -71,10 +72,18 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
     match record::latest(mailbox, &round)? {
         Some(run) if matches!(run.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) && run.is_launch() => {
-            recover::end_processes(&run)?;
+            end_processes(mailbox, &run)?;
             ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
         }
         _ => Ok(None),
+    }
+}
+
+/// Ends the processes of the round's earlier attempts.
+fn end_processes(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    match processes::end(mailbox, run)? {
+        Left::Elsewhere { agent } => Err(elsewhere::error(mailbox, run, &agent)),
+        Left::None | Left::Here => Ok(()),
     }
 }
 

@@ -5,9 +5,13 @@
 //!
 //! - `recover`: finds the next step for a round in `running/`: whether an attempt whose supervisor died had been delivered, the end of its
 //!   processes, and the record of the next attempt
+//! - `processes`: the end of all processes of the earlier attempts
+//! - `elsewhere`: the wait for an agent that this process cannot see, such as one in a container
 //! - `by_hand`: `relaunch retry`, `relaunch drop`, and `relaunch stop` for a run that is not live
 
 mod by_hand;
+mod elsewhere;
+mod processes;
 mod recover;
 
 pub use by_hand::{drop_parked, retry, stop_waiting, take_from_quarantine};

@@ -13,7 +13,9 @@ use crate::attempt::suspended_call;
 use crate::claim::plan;
 use crate::delivery::Delivery;
 use crate::money::costs;
-use crate::process::{launch, run_processes};
+use crate::process::launch;
+use crate::recovery::elsewhere;
+use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
 use askbox_agent::events::{Event, EventKind};
 use askbox_config::Config;
@@ -46,6 +48,13 @@ pub enum Recovered {
     Over,
 }
 
+impl Recovered {
+    /// The step of a round that waits for an agent elsewhere until a time, or was parked.
+    fn after_wait(next_look: Option<Time>) -> Self {
+        next_look.map_or(Self::Over, Self::Later)
+    }
+}
+
 /// What to do about processes of an earlier attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Orphans {
@@ -56,13 +65,9 @@ enum Orphans {
 }
 
 impl Orphans {
-    /// Returns true if no process of the round is left. With [`Orphans::End`] the processes are ended first.
-    fn are_gone(self, run: &Run) -> Result<bool> {
-        if self == Self::Report && has_processes(run) {
-            return Ok(false);
-        }
-        end_processes(run)?;
-        Ok(true)
+    /// Whether a process of the round is left. With [`Orphans::End`] the processes that are visible here are ended first.
+    fn left(self, mailbox: &Mailbox, run: &Run) -> Result<Left> {
+        if self == Self::Report && processes::may_live(mailbox, run)? { Ok(Left::Here) } else { processes::end(mailbox, run) }
     }
 }
 
@@ -115,13 +120,19 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             }
             Delivery::Waiter | Delivery::Session | Delivery::MainAgent => launch_next(mailbox, config, &document, &last),
         },
-        RunState::Failed => match last.waits_until(config.relaunch.longest_pause().max(failure::LONGEST_LIMIT), now) {
-            Some(at) => Ok(Recovered::Later(at)),
-            _ if orphans.are_gone(&last)? => launch_next(mailbox, config, &document, &last),
-            _ => Ok(Recovered::Orphans),
-        },
-        RunState::Running if orphans.are_gone(&last)? => supervisor_died(mailbox, config, &document, last),
-        RunState::Running => Ok(Recovered::Orphans),
+        RunState::Failed | RunState::Running => {
+            if let Some(at) = last.waits_until(config.relaunch.longest_pause().max(failure::LONGEST_LIMIT), now) {
+                return Ok(Recovered::Later(at));
+            }
+            match orphans.left(mailbox, &last)? {
+                Left::Here => Ok(Recovered::Orphans),
+                Left::Elsewhere { agent } => elsewhere::wait(mailbox, config, last, &agent).map(Recovered::after_wait),
+                Left::None if last.progress.state == RunState::Running || elsewhere::is_awaited(&last) => {
+                    supervisor_died(mailbox, config, &document, last)
+                }
+                Left::None => launch_next(mailbox, config, &document, &last),
+            }
+        }
         // Only the round's move to `closed/` is missing.
         RunState::Delivered | RunState::Asking => {
             let lock = mailbox.lock(&round.workflow)?;
@@ -140,7 +151,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
 /// Returns an answer to `answered/`. Its session takes it itself, but the claimant died before it had handed the answer over. The
 /// session looks for it in that folder. Nothing is moved if processes of the claimant live, or if a later answer lies there.
 fn give_back(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<bool> {
-    if !orphans.are_gone(&plan::first(mailbox, config, &document.typed, round)?)? {
+    if orphans.left(mailbox, &plan::first(mailbox, config, &document.typed, round)?)? != Left::None {
         return Ok(false);
     }
     let _lock = mailbox.lock(&round.workflow)?;
@@ -185,11 +196,15 @@ fn open_document(mailbox: &Mailbox, round: &RoundId) -> Result<Option<QuestionDo
 /// has received no input.
 fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<Recovered> {
     let run = plan::first(mailbox, config, &document.typed, round)?;
-    if !orphans.are_gone(&run)? {
+    let left = orphans.left(mailbox, &run)?;
+    if left == Left::Here {
         return Ok(Recovered::Orphans);
     }
     record::create(mailbox, &run)?;
-    Ok(Recovered::Launch(Box::new(run)))
+    match left {
+        Left::Elsewhere { agent } => elsewhere::wait(mailbox, config, run, &agent).map(Recovered::after_wait),
+        _ => Ok(Recovered::Launch(Box::new(run))),
+    }
 }
 
 fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, mut last: Run) -> Result<Recovered> {
@@ -202,9 +217,8 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocume
     } else {
         audit::record(mailbox, Entry::about_round("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
         if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
-            let progress =
-                Progress { state: RunState::Failed, ended_at: Some(time::now()), why: Some(SUPERVISOR_DIED.into()), ..last.progress };
-            let lost = Run { progress, ..last };
+            let (ended_at, why) = (Some(time::now()), Some(SUPERVISOR_DIED.into()));
+            let lost = Run { progress: Progress { state: RunState::Failed, ended_at, why, failure: None, ..last.progress }, ..last };
             record::write(mailbox, &lost)?;
             return launch_next(mailbox, config, document, &lost);
         }
@@ -273,30 +287,4 @@ pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Questio
 fn attempt_after(last: &Run) -> Run {
     let session_id = if launch::is_session_useless(last) { SessionId::generate() } else { last.plan.session_id };
     Run { attempt: last.attempt + 1, plan: Plan { session_id, ..last.plan.clone() }, progress: Progress::claimed_now(), ..last.clone() }
-}
-
-/// Whether a process of any attempt of the round lives.
-fn has_processes(run: &Run) -> bool {
-    !run_processes::find(of_round(run)).is_empty()
-}
-
-/// Ends all processes of all attempts of the round. Takes up to half a minute if they are stuck.
-pub(super) fn end_processes(run: &Run) -> Result<()> {
-    let is_ours = of_round(run);
-    if run.progress.state == RunState::Running {
-        // The processes may be ending already: a supervisor that dies takes its agent along.
-        run_processes::wait_gone(&is_ours, run_processes::TERM_GRACE);
-    }
-    run_processes::end(&is_ours, run_processes::TERM_GRACE).map(drop).map_err(|left| {
-        Error::failed(
-            format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
-            "end them by hand; nothing is relaunched before they are gone",
-        )
-    })
-}
-
-/// Matches the tokens ([`Run::token`]) of all attempts of the round.
-fn of_round(run: &Run) -> impl Fn(&str) -> bool {
-    let prefix = format!("{}/{}/", run.workflow_id, run.question_id);
-    move |token| token.starts_with(&prefix)
 }

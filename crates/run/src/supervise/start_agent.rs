@@ -24,7 +24,7 @@ use crate::money::budget::{self, Allowance};
 use crate::process::launch::{self, SessionStart};
 use crate::process::own_programs::HiddenBy;
 use crate::process::poll_thread::PollSource;
-use crate::process::programs;
+use crate::process::{agent_lock, programs};
 use crate::prompt::{message, templates};
 use crate::supervise::event_log::EventLog;
 use crate::supervise::hooks::{self, HeldCalls};
@@ -33,7 +33,7 @@ use crate::supervise::run_message::RunMessage;
 use crate::supervise::started_agent::{RunningAgent, SpawnedAgent, Threads, Watched};
 use askbox_agent::claude::{self, Invocation};
 use askbox_config::{Config, Runner};
-use askbox_mailbox::disk::Staged;
+use askbox_mailbox::disk::{self, Staged};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::error::{Error, IoContext, Result};
@@ -205,8 +205,9 @@ fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, folder: &
     let records = attempt.run.folder(mailbox);
     // Before the launch: an agent that cannot be attended to must not be launched.
     let threads = Threads::start()?;
+    disk::touch_folder(&records)?;
     let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
-    let mut child = launch::spawn(call, folder, File::from(OwnedFd::from(write_end)))?;
+    let mut child = launch::spawn(call, folder, &agent_lock::path(&records), File::from(OwnedFd::from(write_end)))?;
     let watched = match ProcessHandle::open(child.id()) {
         Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
         None => Waiting::start().map(Watched::ByThread),
