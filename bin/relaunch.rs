@@ -82,7 +82,9 @@ fn run(args: Args, context: &Context) -> Result<u8> {
             of_state(&workflow, &|mailbox, id| stop(mailbox, context, id, Flags { grace: grace.as_deref(), report, now }, json))
         }
         Command::Retry { id: None, .. } => run_now::retry_all(&open()?, context, json),
-        Command::Retry { id: Some(workflow), .. } => of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, context, id, json)),
+        Command::Retry { id: Some(workflow), cwd, .. } => {
+            of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, context, id, cwd.as_deref(), json))
+        }
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, context, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&open()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, &id(&workflow)?, call.as_deref(), json),

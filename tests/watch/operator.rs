@@ -246,3 +246,37 @@ fn a_run_whose_folder_does_not_exist_waits_for_it() {
     world.ok("relaunch", &["retry", "docs"]);
     assert_eq!(places(&world, "docs"), [[text(world.path("roots/work/tree")), "none".into()]]);
 }
+
+#[test]
+fn a_run_whose_folder_was_renamed_goes_on_in_it() {
+    let world = world("work");
+    let (old, new) = (world.path("roots/work/tree"), world.path("roots/work/wood"));
+    std::fs::create_dir(&old).expect("a folder");
+    let ask = || {
+        let asked = crate::support::output(&mut within(&world, "roots/work/tree", "ask-post", &["-w", "docs", "Go?", "-o", "a=A"]));
+        assert!(asked.status.success(), "{}", asked.words());
+    };
+    ask();
+    world.ok("ask-answer", &["docs", "a"]);
+    let _watcher = world.start_watcher();
+    world.reaches("docs", "delivered");
+    ask();
+    std::fs::rename(&old, &new).expect("it is renamed");
+    world.ok("ask-answer", &["docs", "a"]);
+    let status = world.reaches("docs", "parked");
+    let gone = format!("the agent's folder {} does not exist; it was renamed to {}", text(old.clone()), text(new.clone()));
+    assert_eq!((status["why"].as_str(), status["failure"].as_str()), (Some(gone.as_str()), Some("folder")), "{status}");
+    let command = format!("relaunch retry docs --cwd {}", text(new.clone()));
+    assert_eq!(status["todo"].as_str(), Some(format!("go on there: {command}").as_str()), "{status}");
+    assert!(world.shell("askbox doctor docs").stdout.contains(&format!("$ {command}\n")), "{}", world.shell("askbox doctor docs").stdout);
+    // A folder that the operator does not permit is refused, and nothing changes.
+    world.refused(1, "mkdir -p ../forbidden && relaunch retry docs --cwd ../forbidden");
+    assert_eq!(world.state("docs"), "parked");
+    world.sh(&command);
+    let last = places(&world, "docs").pop().expect("a launch");
+    assert_eq!(last[0], text(new.clone()));
+    assert_eq!(world.document("workflows/docs.json")["cwd"], text(new));
+    let told = crate::support::names(&world.path("agent")).into_iter().filter(|name| name.starts_with("told."));
+    let told: String = told.map(|name| std::fs::read_to_string(world.agent(&name)).expect("a message")).collect();
+    assert!(told.contains("Your working folder was renamed. It is now "), "{told}");
+}

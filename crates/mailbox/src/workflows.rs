@@ -36,6 +36,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             parent: None,
             session_id: None,
             cwd: None,
+            cwd_inode: None,
             config_dir: None,
             agent: None,
             role: None,

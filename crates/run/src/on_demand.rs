@@ -53,7 +53,7 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
         Standing::Parked if now.failure.is_some_and(Class::is_limit) => {}
         _ => return Ok(RunNow::Refused(refusal)),
     }
-    Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow)?).into()))
+    Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into()))
 }
 
 /// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once. A supervisor

@@ -3,7 +3,7 @@
 //! in the same way.
 
 use crate::attempt::record::{self, Begin, Run};
-use crate::claim::plan;
+use crate::claim::{moved_folder, plan};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
@@ -106,7 +106,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     workflows::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());
         (w.role, w.model) = (run.plan.role.clone(), run.plan.model.clone());
-        w.cwd = run.plan.cwd.clone().or_else(|| w.cwd.take());
+        moved_folder::note(w, run.plan.cwd.as_deref());
         w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
     })?;
     if disk::create(&mailbox.round(Folder::Running, &round), &file)? == Placed::NameExists {

@@ -1,5 +1,7 @@
 //! The arguments of `relaunch`. The doc comments are the help texts.
 
+use std::path::PathBuf;
+
 use clap::{ArgGroup, Parser, Subcommand};
 
 use crate::args::common::Common;
@@ -238,7 +240,11 @@ if a person must do something first.")]
     /// Run a parked round again, now
     #[command(after_long_help = "Examples:
   $ relaunch retry docs-42
+  $ relaunch retry docs-42 --cwd ~/projects/new-name
   $ relaunch retry --all
+
+With --cwd, the run goes on in that folder, in the same session, and its agent is told. Use it if the project's folder \
+was renamed.
 
 With --all, a watcher that runs launches every parked round, as many at a time as its limits allow. Without one, they \
 run here, one after the other. The exit status is 1 if one of them fails again.")]
@@ -249,6 +255,9 @@ run here, one after the other. The exit status is 1 if one of them fails again."
         /// Every parked round
         #[arg(long)]
         all: bool,
+        /// Go on in this folder, because the agent's folder was renamed
+        #[arg(long, value_name = "DIR", conflicts_with = "all")]
+        cwd: Option<PathBuf>,
     },
     /// Give up a parked round; its files are kept in closed/
     #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]

@@ -44,6 +44,9 @@ pub struct Workflow {
     /// Where its agents run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    /// The device and the inode number of `cwd` at the last launch, as `DEVICE:INODE`. If the folder is renamed, it is found by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd_inode: Option<String>,
     /// Its agents' `CLAUDE_CONFIG_DIR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,

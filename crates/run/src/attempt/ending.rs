@@ -1,6 +1,7 @@
 //! The end of an attempt: delivered, tried again later, or parked. An attempt counts as delivered if the agent's final result came,
 //! whatever its exit code. `no_result` finds the final texts that are not a result.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
@@ -18,10 +19,13 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, time, workflows};
+use askbox_mailbox::{Folder, Mailbox, text, time, workflows};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
+
+/// The words before the command that goes on in a renamed folder.
+pub const GO_ON_THERE: &str = "go on there: ";
 
 /// A run starts this long after the reset of its plan's limit.
 const AFTER_RESET: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
@@ -74,6 +78,13 @@ pub enum Ending {
     Hopeless {
         /// The reason.
         why: String,
+    },
+    /// The agent's working folder does not exist. In another folder, the agent would not find its work.
+    NoFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The place where it lies now, if it was renamed.
+        now: Option<PathBuf>,
     },
     /// A failure that only a person can mend.
     Refused {
@@ -186,11 +197,22 @@ impl Ending {
             Self::Short { why } => Some(new(Class::Shortage, why)),
             Self::Failed { why } => Some(new(Class::Agent, why)),
             Self::Hopeless { why } => Some(new(Class::Setup, why)),
+            Self::NoFolder { folder, now } => {
+                let failure = new(Class::Folder, &no_folder(folder, now.as_deref()));
+                let todo = now.as_ref().map(|now| format!("{GO_ON_THERE}relaunch retry {workflow} --cwd {}", text::path_word(now)));
+                Some(Failure { todo: todo.unwrap_or_else(|| failure.todo.clone()), ..failure })
+            }
             Self::Refused { class, why } => Some(new(*class, why)),
             Self::Interrupted { why, class } => class.map(|class| new(class, why)),
             Self::Delivered { .. } | Self::Asking { .. } => None,
         }
     }
+}
+
+/// Why an attempt without a working folder is parked.
+fn no_folder(folder: &Path, now: Option<&Path>) -> String {
+    let now = now.map_or_else(String::new, |now| format!("; it was renamed to {}", now.display()));
+    format!("the agent's folder {} does not exist{now}", folder.display())
 }
 
 /// Makes an ending durable: first the attempt's record, then the round's move to its folder. Returns the final record. The caller
@@ -231,6 +253,10 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
+        Ending::NoFolder { folder, now } => {
+            run.progress.state = RunState::Parked;
+            run.progress.why = Some(no_folder(folder, now.as_deref()));
+        }
         Ending::Hopeless { why } | Ending::Refused { why, .. } => {
             run.progress.state = RunState::Parked;
             run.progress.why = Some(why.clone());

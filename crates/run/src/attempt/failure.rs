@@ -48,6 +48,8 @@ pub enum Class {
     InvalidRequest,
     /// The prompt does not fit into the model's context.
     TooLong,
+    /// The agent's working folder does not exist.
+    Folder,
     /// The agent cannot be launched, or needs something that this version does not support.
     Setup,
     /// The agent program does not know the agent definition that was chosen.
@@ -76,6 +78,7 @@ impl Class {
             Self::Refusal => "refusal",
             Self::InvalidRequest => "invalid_request",
             Self::TooLong => "too_long",
+            Self::Folder => "folder",
             Self::Setup => "setup",
             Self::Role => "role",
             Self::Untrusted => "untrusted",
@@ -122,6 +125,9 @@ impl Class {
             Self::Refusal => return format!("change the task or its context, then go on: relaunch retry {workflow}"),
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
+            Self::Folder => {
+                return format!("put it back and: relaunch retry {workflow}; or name its new place: relaunch retry {workflow} --cwd DIR");
+            }
             Self::Setup => "mend the configuration: askbox doctor",
             Self::Untrusted => {
                 return format!(

@@ -29,11 +29,13 @@
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
 //! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
 //! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
+//! - `moved_folder`: finds a working folder that was renamed
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
 mod auto;
 mod choose;
 pub mod inline;
+pub mod moved_folder;
 pub mod permitted;
 pub mod plan;
 mod stages;

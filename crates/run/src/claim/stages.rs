@@ -1,6 +1,7 @@
 //! The stages of a claim: see the drawing in [`crate::claim`].
 
 use crate::attempt::record::{self, Run, RunState};
+use crate::claim::moved_folder;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed, Staged};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
@@ -205,7 +206,7 @@ pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &Qu
     record::make_durable(mailbox, run)?;
     workflows::update(mailbox, lock, |w| {
         w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
-        w.cwd = run.plan.cwd.clone().or_else(|| w.cwd.take());
+        moved_folder::note(w, run.plan.cwd.as_deref());
         w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
     })
     .map(drop)

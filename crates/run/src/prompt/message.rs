@@ -77,6 +77,17 @@ fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &
     ))
 }
 
+/// What a continued session has to know about its working folder: it was renamed since the question was asked. Empty otherwise.
+#[must_use]
+pub fn renamed_folder(question: &Question, run: &Run) -> String {
+    match (&question.cwd, &run.plan.cwd) {
+        (Some(was), Some(now)) if was != now && !was.exists() => {
+            format!("\n\nYour working folder was renamed. It is now {}; it was {}.\n", path_in_words(now), path_in_words(was))
+        }
+        _ => String::new(),
+    }
+}
+
 /// How one child ended. Its text is quoted, so that it is never read as a chain signal, or as a line of ours.
 fn result(ended: &Ended) -> String {
     let (id, text) = (&ended.workflow_id, quoted(&ended.text));

@@ -1,7 +1,10 @@
 //! An operator's commands for a claimed round that is not live: retry it, stop it, or drop it.
 
+use std::path::Path;
+
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Run, RunState};
+use crate::claim::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
 use askbox_config::Config;
@@ -15,12 +18,14 @@ use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 
-/// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once.
+/// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once. With `cwd`, it goes on
+/// in that folder.
 ///
 /// # Errors
 /// [`Error::NotFound`] if no round is parked, [`Error::Conflict`] if another round of the workflow is being delivered or the round
-/// is live or was dropped.
-pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Run> {
+/// is live or was dropped, [`Error::Failed`] if the operator does not permit the folder.
+pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Option<&Path>) -> Result<Run> {
+    let cwd = cwd.map(|cwd| WorkFolder::open(config, cwd).map(WorkFolder::into_path)).transpose()?;
     let round = match parked_round(mailbox, workflow) {
         Err(Error::NotFound { message, hint }) => {
             return Err(Error::not_found(message, instead_of_retry(mailbox, workflow).unwrap_or(hint)));
@@ -49,7 +54,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Resul
         return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
     }
     audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
-    recover::create_next(mailbox, config, &document.typed, &last)
+    recover::create_next(mailbox, config, &document.typed, &last, cwd)
 }
 
 /// Moves a file of the workflow that was mended in quarantine back to its old place, unless a round is parked. Returns whether there

@@ -4,6 +4,7 @@
 //! the next attempt is put on record, the processes of the earlier one end.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
@@ -229,7 +230,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocume
 }
 
 fn launch_next(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, last: &Run) -> Result<Recovered> {
-    create_next(mailbox, config, &document.typed, last).map(|run| Recovered::Launch(Box::new(run)))
+    create_next(mailbox, config, &document.typed, last, None).map(|run| Recovered::Launch(Box::new(run)))
 }
 
 fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
@@ -272,14 +273,15 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
 ///
 /// After a supervisor's attempt, the next one has the same session and the same message. The session is new if that one is of no use
 /// (see [`launch::is_session_useless`]). Other claimants launched nothing, and what their records say
-/// about a launch is not the operator's choice, so the attempt is planned here.
-pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run) -> Result<Run> {
-    let run = match Delivery::of_claimed(question, last) {
+/// about a launch is not the operator's choice, so the attempt is planned here. With `cwd`, the attempt runs in that folder.
+pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run, cwd: Option<PathBuf>) -> Result<Run> {
+    let mut run = match Delivery::of_claimed(question, last) {
         Delivery::Launch => attempt_after(last),
         Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
             Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
         }
     };
+    run.plan.cwd = cwd.or(run.plan.cwd);
     record::create(mailbox, &run)?;
     Ok(run)
 }

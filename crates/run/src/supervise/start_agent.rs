@@ -145,11 +145,12 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
         SessionStart::Continue { .. } => Some(run.plan.session_id.to_string()),
         SessionStart::Fork(from) => Some(from.clone()),
     };
+    let renamed = message::renamed_folder(&document.typed, run);
     let message = match suspended_call::told(mailbox, &document.typed, run, continued.as_deref()) {
         Told::Nothing => None,
-        Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), templates::CONTINUE)),
+        Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), &format!("{}{renamed}", templates::CONTINUE))),
         Told::TheMessage => {
-            let text = message::first_message(mailbox, config, &document.typed, run)?;
+            let text = message::first_message(mailbox, config, &document.typed, run)? + &renamed;
             Some(claude::user_message(&run.plan.message_id.to_string(), &text))
         }
     };

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure::Class;
 use crate::attempt::record::Run;
+use crate::claim::moved_folder;
 use crate::money::budget::Allowance;
 use crate::process::poll_thread::PollSource;
 use crate::process::{agent_exit, run_processes};
@@ -17,7 +18,7 @@ use crate::supervise::start_agent;
 use askbox_agent::events::Event;
 use askbox_config::Config;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_mailbox::{Folder, Mailbox, disk, read_question, workflows};
 
 /// How long the supervisor keeps trying to record a delivered run, because no other process knows that it was delivered.
 const RECORD_PATIENCE: Duration = Duration::from_secs(300);
@@ -59,7 +60,7 @@ pub fn supervise(
         }
         Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
     };
-    let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt));
+    let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
         None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
@@ -95,6 +96,17 @@ fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt) -> 
     let what = if question.answer.is_some() { "its answer does not count" } else { "it does not count" };
     let judged = config.answers.policy().judge(question);
     judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("{what}: {}", why.0) })
+}
+
+/// The ending of an attempt whose working folder does not exist.
+fn without_folder(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
+    let folder = run.plan.cwd.clone()?;
+    if !disk::open_folder(&folder).is_err_and(|e| e.is_missing_file()) {
+        return None;
+    }
+    let known = workflows::read(mailbox, &run.workflow_id).ok().flatten();
+    let now = known.and_then(|known| moved_folder::find(&known.typed, &folder));
+    Some(Ending::NoFolder { folder, now })
 }
 
 /// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.

@@ -31,15 +31,15 @@ pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json
     }
 }
 
-/// `relaunch retry ID`.
-pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
+/// `relaunch retry ID`, with `cwd` in that folder.
+pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, cwd: Option<&Path>, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
     if recovery::take_from_quarantine(mailbox, workflow)? {
         return run_now(mailbox, context, workflow, json);
     }
     let config = context.config()?;
     DayBudget::check(mailbox, &config)?;
-    let run = recovery::retry(mailbox, &config, workflow)?;
+    let run = recovery::retry(mailbox, &config, workflow, cwd)?;
     if let Some(parent) = parent_without_it(mailbox, workflow) {
         program::warn(&format!(
             "{parent} ended its work without {workflow} and is not told how {workflow} ends; its reply: relaunch resume {workflow}"
@@ -70,10 +70,11 @@ pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8>
     let mut status = 0;
     for workflow in parked {
         let retried = match has_watcher {
-            true => {
-                context.loaded().and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow)).and_then(|run| said(&run, json))
-            }
-            false => retry(mailbox, context, &workflow, json),
+            true => context
+                .loaded()
+                .and_then(|loaded| recovery::retry(mailbox, &loaded.config, &workflow, None))
+                .and_then(|run| said(&run, json)),
+            false => retry(mailbox, context, &workflow, None, json),
         };
         status = status.max(retried.unwrap_or_else(|e| {
             program::complain(&e);

@@ -7,6 +7,7 @@ use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
+use askbox_run::attempt::ending::GO_ON_THERE;
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::view::status::{self, Standing};
 
@@ -38,7 +39,9 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
     // A retry alone does not help if something else must be repaired first.
     let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
-    let (retry, run) = (checkup.launching(&format!("relaunch retry {id}")), checkup.launching(&format!("relaunch -- {id}")));
+    let go_on_there = status.todo.as_deref().and_then(|todo| todo.strip_prefix(GO_ON_THERE)).map(str::to_owned);
+    let retry = go_on_there.unwrap_or_else(|| format!("relaunch retry {id}"));
+    let (retry, run) = (checkup.launching(&retry), checkup.launching(&format!("relaunch -- {id}")));
     match status.state {
         Standing::Parked => checkup.report(
             "parked",
