@@ -16,6 +16,7 @@ mod for_people;
 mod handed_over;
 mod help_texts;
 mod history;
+mod in_the_background;
 mod inbox;
 mod init;
 

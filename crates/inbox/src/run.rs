@@ -26,6 +26,7 @@ use askbox_cli::ask_answer::{editor, question_text};
 use askbox_cli::person::Decision;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
+use askbox_cli::terminal::foreground::{is_foreground, wait_for_foreground};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, Result};
@@ -55,6 +56,7 @@ const ONE_PICTURE: usize = 64 << 10;
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&Address>) -> Result<u8> {
+    wait_for_foreground()?;
     let mut waking = Waking::new(mailbox)?;
     let others = Others::connect(context, waking.ringer()?);
     let mut app = App::new(Sender { mailbox, others: &others, person }, open)?;
@@ -78,6 +80,7 @@ pub enum Asked {
 /// # Errors
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
+    wait_for_foreground()?;
     let person = Caller::person(program::user(), sender::CHANNEL)?;
     let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
     let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
@@ -101,6 +104,10 @@ fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
     if waking.is_without_terminal() {
         // There is no screen to restore, and nobody to tell.
         std::process::exit(129);
+    }
+    if !is_foreground() {
+        // The screen is the shell's. It may stop every job that writes from the background (`stty tostop`).
+        std::process::exit(INTERRUPTED.into());
     }
     drop(canvas);
     tell(app, &kept);
@@ -235,7 +242,11 @@ impl Canvas {
     }
 
     /// Draws the screen. Returns how long the picture stays right if nothing happens.
+    /// Draws nothing in the background, where the screen belongs to another program.
     fn draw(&mut self, app: &App<'_>) -> Result<Option<Duration>> {
+        if !is_foreground() {
+            return Ok(None);
+        }
         let mut right_for = None;
         // Without this, words of one question could remain on the screen of the next one.
         if std::mem::take(&mut self.is_unsure) {
@@ -275,6 +286,10 @@ fn open_screen() -> io::Result<()> {
 }
 
 fn close_screen() {
+    // In the background it is the shell's terminal, and the shell has restored it. A change would stop this process.
+    if !is_foreground() {
+        return;
+    }
     let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }

@@ -16,6 +16,7 @@ use crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use askbox_cli::terminal::foreground::is_foreground;
 use askbox_mailbox::disk::file_events::{self, Hint, Hints};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -56,7 +57,7 @@ pub struct Waking {
     /// The time to read the mailbox without an event. `None` if the system reports all changes.
     read_at: Option<Instant>,
     ended: Arc<AtomicBool>,
-    /// True if the terminal offered bytes that were not a key.
+    /// True if the terminal offered bytes that were not a key, or were not for this process.
     is_half: bool,
     is_without_terminal: bool,
 }
@@ -133,7 +134,8 @@ impl Waking {
     /// The keys and pasted texts since the last call. Never waits.
     pub fn keys(&mut self) -> io::Result<Vec<Event>> {
         let mut keys = Vec::new();
-        while event::poll(Duration::ZERO)? {
+        // In the background the keys are another program's: reading them would stop this process.
+        while is_foreground() && event::poll(Duration::ZERO)? {
             keys.push(event::read()?);
         }
         let stdin = io::stdin();

@@ -4,15 +4,19 @@
 //! sleeps. With `--json`, each change prints one JSON object instead.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::hangup::on_hangup;
 use crate::program;
+use crate::terminal::foreground::{is_foreground, wait_for_foreground};
 use crate::terminal::screen::{self, Screen};
 use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::error::{Error, Result};
@@ -24,6 +28,8 @@ use askbox_run::view::status::{Standing, Status};
 
 /// The shortest time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// How often a view in the background looks whether it is in the foreground again, once a key was pressed.
+const IN_THE_BACKGROUND: Duration = Duration::from_millis(500);
 /// The longest time between two readings of the mailbox, for file systems whose events are lost or do not exist.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
@@ -85,6 +91,10 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     if !json && !program::prints_to_terminal() {
         return Err(Error::usage("standard output is not a terminal", format!("for a program: {}", picture.for_programs())));
     }
+    let takes_keys = !json && program::is_interactive();
+    if takes_keys {
+        wait_for_foreground()?;
+    }
     let (sender, woken) = mpsc::channel();
     let mut watched = Watched::new(mailbox, sender.clone());
     on_signal(sender.clone())?;
@@ -95,13 +105,16 @@ pub fn follow<P: Picture>(mailbox: &Mailbox, picture: &P, json: bool) -> Result<
     if json {
         return print_changes(picture, first, &mut watched, &woken);
     }
-    let takes_keys = program::is_interactive();
     let screen = Screen::enter(takes_keys)?;
     if takes_keys {
         on_keys(keys)?;
     }
     let last = draw_until_ended(&screen, picture, first, &mut watched, &woken);
     drop(screen);
+    // A shell may stop every job that writes from the background (`stty tostop`).
+    if takes_keys && !is_foreground() {
+        return Ok(0);
+    }
     program::print(&picture.words(&last?, screen::columns()))?;
     Ok(0)
 }
@@ -198,7 +211,7 @@ fn scrolled(from: usize, key: Key) -> usize {
 /// Sends the keys. The thread lives until the process ends.
 fn on_keys(sender: Sender<Woken>) -> Result<()> {
     thread::start(move || {
-        while let Ok(event) = event::read() {
+        while let Ok(event) = next_event() {
             let woken = match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => meaning(key),
                 Event::Resize(..) => Some(Woken::Changed),
@@ -210,6 +223,25 @@ fn on_keys(sender: Sender<Woken>) -> Result<()> {
         }
     })
     .map(drop)
+}
+
+/// Waits for the next event. In the background the keys are another program's: reading them would stop this process.
+fn next_event() -> io::Result<Event> {
+    let stdin = io::stdin();
+    while !event::poll(Duration::ZERO)? {
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            return Err(io::Error::other("the terminal is gone"));
+        }
+        while !is_foreground() {
+            std::thread::sleep(IN_THE_BACKGROUND);
+        }
+    }
+    event::read()
 }
 
 fn meaning(key: KeyEvent) -> Option<Woken> {

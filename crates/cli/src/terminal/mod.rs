@@ -2,10 +2,12 @@
 //!
 //! - `columns`: tables and lines that align, measured in terminal columns
 //! - `fitted`: breaks text into lines at its words. Fits output to a terminal, and leaves it unchanged in a pipe or a file
+//! - `foreground`: waits until this job may use the terminal
 //! - `screen`: the terminal's size, and its alternate screen
 //! - `live_view`: a view that stays up to date until Ctrl-C
 
 pub mod columns;
 pub mod fitted;
+pub mod foreground;
 pub mod live_view;
 pub mod screen;

@@ -8,6 +8,7 @@ use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternate
 use crossterm::{cursor, execute, queue};
 
 use crate::terminal::columns;
+use crate::terminal::foreground::is_foreground;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 
@@ -30,7 +31,12 @@ impl Screen {
 
     /// Replaces what is shown with `text`, cut to the terminal's size and without control characters. The first `from` lines are scrolled
     /// past the top. Returns the number of lines that really are, because the last line stays on the screen.
+    ///
+    /// Draws nothing in the background, where the screen belongs to another program.
     pub fn draw(&self, text: &str, from: usize) -> Result<usize> {
+        if self.takes_keys && !is_foreground() {
+            return Ok(from);
+        }
         let size = size().unwrap_or(Size { rows: 24, columns: 80 });
         let (frame, from) = frame(&text::printable(text), size, from).map_err(|e| terminal_failed(&e))?;
         io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()).map_err(|e| terminal_failed(&e))?;
@@ -40,6 +46,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        // In the background it is the shell's terminal, and the shell has restored it.
+        if self.takes_keys && !is_foreground() {
+            return;
+        }
         if self.takes_keys {
             let _ = disable_raw_mode();
         }
