@@ -50,6 +50,77 @@ fn well_formed() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Files that are not valid YAML, or end their front matter in an odd place: the beginning of each file, and its other lines. Nearly
+/// all of them are agents for claude.
+fn odd() -> Vec<(&'static str, String)> {
+    let head = |name: &str, rest: &str| format!("---\nname: {name}\ndescription: {rest}\n---\nbody\n");
+    let described = [
+        ("colon", "Use this when: foo\nmodel: haiku"),
+        ("list", "Use this when: foo\ntools:\n  - Read\n  - Bash(git log:*)\nmodel: haiku"),
+        ("inline-list", "Use this when: foo\ntools: [Read, Bash]"),
+        ("tools-colon", "Use: x\ntools: Bash(git log: *), Read"),
+        ("tools-star", "d\ntools: *"),
+        ("example", "Use when. <example>user: \"hi\"</example>"),
+        ("escaped", r#"Use this: a\n\nb "c" \d"#),
+        ("unclosed-quote", "\"unclosed quote\nmodel: haiku"),
+        ("two-quotes", r#""a" and "b""#),
+        ("quote-inside", "'it's here'"),
+        ("mixed-quotes", "\"a: b' "),
+        ("apostrophe", "it's: fine"),
+        ("star", "*bold* words"),
+        ("no-anchor", "*nope"),
+        ("at", "@mention"),
+        ("tick", "`code` here"),
+        ("bang", "!important"),
+        ("percent", "%x"),
+        ("map", "{a: b}"),
+        ("braces", "{a} b"),
+        ("brackets", "[a] b"),
+        ("open-bracket", "[a b c"),
+        ("close-bracket", "]x"),
+        ("comma", ", a"),
+        ("ampersand", "& more"),
+        ("greater", "> quoted"),
+        ("pipe", "| piped: x"),
+        ("dash-item", "- item"),
+        ("colon-at-end", "Use when:"),
+        ("second-line", "first line\n  second: line"),
+        ("hash", "a # b"),
+        ("bad-escape", r#""a\d: b""#),
+        ("dashes", "a --- b\nmodel: haiku"),
+        ("dashes-in-a-word", "a---b"),
+        ("model-colon", "d\nmodel: foo: bar"),
+        ("model-case", "d\nmodel: Inherit"),
+        ("empty", "\"\""),
+        ("number", "12"),
+        ("other-key", "d\nallowed_tools: a: b"),
+        ("key-with-digit", "d\nk1: a: b"),
+        ("twice", "first\ndescription: second"),
+        ("emoji", "🎉: x"),
+    ];
+    let whole = [
+        ("rule", "---\nname: rule\ndescription: |\n  a\n  ----\n  b\n---\nb\n"),
+        ("four-dashes", "---\nname: four-dashes\ndescription: d\n----\nb\n"),
+        ("indented-end", "---\nname: indented-end\ndescription: d\n  ---\nb\n"),
+        ("one-line", "---\nname: one-line\ndescription: d ---"),
+        ("blank-first", "---\n\nname: blank-first\ndescription: d\n---\nb\n"),
+        ("blank-before", "\n---\nname: blank-before\ndescription: d\n---\nb\n"),
+        ("opens-with-four", "----\nname: opens-with-four\ndescription: d\n---\nb\n"),
+        ("tab", "---\nname: tab\ndescription: d\ntools:\n\t- Read\n---\nb\n"),
+        ("windows", "---\r\nname: windows\r\ndescription: Use: this\r\n---\r\nb\r\n"),
+        ("indented", "---\n  name: indented\n  description: d: e\n---\nb\n"),
+        ("key-space", "---\nname : key-space\ndescription : d\n---\nb\n"),
+        ("two-names", "---\nname: one\nname: two-names\ndescription: d\n---\nb\n"),
+        ("wrong-name", "---\nname: -dash\ndescription: d\n---\nb\n"),
+        ("plugin-name", "---\nname: \"a:b\"\ndescription: d\n---\nb\n"),
+        ("empty-name", "---\nname: \"\"\ndescription: d\n---\nb\n"),
+    ];
+    let described = described.into_iter().map(|(name, rest)| (name, head(name, rest)));
+    let whole = whole.into_iter().map(|(name, content)| (name, content.to_owned()));
+    let long_names = [256, 257].map(|length| (["longest", "too-long"][length - 256], head(&"n".repeat(length), "d")));
+    described.chain(whole).chain(long_names).collect()
+}
+
 fn write(path: &Path, content: &[u8]) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, content).unwrap();
@@ -131,6 +202,27 @@ fn askbox_lists_the_agents_that_claude_knows() {
         assert!(ours.contains_key(name), "{name}");
     }
     for name in ["no-description", "too-big", "unclosed", "other", "upper-md"] {
+        assert!(!ours.contains_key(name), "{name}");
+    }
+}
+
+#[test]
+fn askbox_reads_odd_agent_files_as_claude_does() {
+    let world = ClaudeWorld::without_askbox();
+    let built_in = built_in(&world);
+    let agents = world.work().join(".claude/agents");
+    for (name, content) in odd() {
+        write(&agents.join(format!("{name}.md")), content.as_bytes());
+    }
+    write(&agents.join("latin.md"), b"---\nname: latin\ndescription: caf\xe9\n---\nb\n");
+    // The file that counts for a name is one that is not valid YAML.
+    write(&agents.join("one-name-1.md"), b"---\nname: one-name\ndescription: first\n---\nb\n");
+    write(&agents.join("one-name-2.md"), b"---\nname: one-name\ndescription: Second: this\n---\nb\n");
+    std::fs::hard_link(agents.join("one-name-1.md"), agents.join("one-name-3.md")).unwrap();
+    let ours = assert_agreed(&world, world.work(), &built_in);
+    assert_eq!(ours["one-name"].0, "Second: this");
+    assert!(ours.len() > 40, "{:?}", ours.keys());
+    for name in ["two-quotes", "unclosed-quote", "windows", "key-with-digit", "-dash", "a:b", "empty"] {
         assert!(!ours.contains_key(name), "{name}");
     }
 }

@@ -32,6 +32,7 @@ fn an_unreadable_agent_file_is_named_with_its_line() {
     agent(&world, "no-description", "---\nname: no-description\n\nmodel: haiku\n---\nbody\n");
     agent(&world, "empty", "---\nname:\ndescription: d\n---\nbody\n");
     agent(&world, "colon", "---\nname: colon\ndescription: Use this when: asked.\n---\nbody\n");
+    agent(&world, "quotes", "---\nname: quotes\ndescription: \"Use\" this \"when\"\n---\nbody\n");
     agent(&world, "twice", "---\nname: twice\nname: twice\ndescription: d\n---\nbody\n");
     agent(&world, "list", "---\n- name: list\n---\nbody\n");
     agent(&world, "unclosed", "---\nname: unclosed\ndescription: d\nbody\n");
@@ -47,7 +48,7 @@ fn an_unreadable_agent_file_is_named_with_its_line() {
     mode("p/.claude/agents/secret.md", 0o000);
     mode("p/.claude/agents/closed", 0o000);
     mode("", 0o755);
-    for script in ["cd p && askbox agents list", "cd p && askbox agents show colon", "cd p && askbox agents show nobody"] {
+    for script in ["cd p && askbox agents list", "cd p && askbox agents show quotes", "cd p && askbox agents show nobody"] {
         // Every file is readable for root.
         let ran = if rustix::process::geteuid().is_root() { world.shell_as(65_534, script) } else { world.shell(script) };
         world.write_down(script, &ran);

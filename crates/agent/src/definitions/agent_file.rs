@@ -4,21 +4,22 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
-use serde_saphyr::{Options, UserMessageFormatter};
+
+use crate::definitions::front_matter::{self, FrontMatter, Problem, Required};
 
 /// The largest agent file, in bytes. Claude skips larger ones as well.
 pub const MAX_FILE: u64 = 1 << 20;
-/// The most values in one front matter.
-const MAX_VALUES: usize = 10_000;
-/// The deepest nesting of lists and maps.
-const MAX_NESTING: usize = 64;
-/// The most text in one front matter, in bytes. Text that an alias repeats counts each time.
-const MAX_TEXT: usize = 2 << 20;
+/// The longest name, in UTF-16 code units.
+const MAX_NAME: usize = 256;
+/// Colons of several forms. A colon stands between the name of a plugin and the name of its agent.
+const COLONS: [char; 5] = [':', '\u{ff1a}', '\u{fe13}', '\u{fe55}', '\u{2a74}'];
 
 const FORM: &str =
     "an agent needs `name:` and `description:`; put a value in double quotes, or write `key: |` and the indented text below it";
+/// The model that means: the caller's.
+const INHERIT: &str = "inherit";
 const HEAD: &str = "begin the file with a line `---`, then `name:` and `description:`, then a line `---`, then the prompt";
 
 /// The owner of an agent.
@@ -85,13 +86,6 @@ pub struct Agent {
     pub prompt: String,
 }
 
-/// The keys that every agent needs.
-#[derive(Deserialize)]
-struct Required {
-    name: String,
-    description: String,
-}
-
 /// Reads one file.
 ///
 /// # Errors
@@ -122,29 +116,23 @@ pub fn parse(bytes: &[u8], file: &Path, scope: Scope) -> Result<Agent, Finding> 
             "move text into a file that the prompt names",
         ));
     }
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        unreadable(line, "not valid UTF-8; claude may read it all the same", "save it as UTF-8")
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.lines().next().is_none_or(|first| first.trim_end() != "---") {
+    let text = readable(bytes);
+    let FrontMatter { required: Required { name, description }, fields, below } = match front_matter::read(&text) {
+        Ok(front_matter) => front_matter,
         // There may be other Markdown files beside the agents.
-        return Err(finding(file, Level::Warning, 1, "no front matter: the file defines no agent".into(), HEAD));
-    }
-    let (head, prompt) = split(text).ok_or_else(|| unreadable(1, "the front matter has no closing line `---`", HEAD))?;
-    let wrong = |e: &serde_saphyr::Error| {
-        let line = e.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
-        let why = e.render_with_formatter(&UserMessageFormatter);
-        unreadable(line, &format!("{why}; claude may read it all the same"), FORM)
+        Err(Problem::None) => return Err(finding(file, Level::Warning, 1, "no front matter: the file defines no agent".into(), HEAD)),
+        Err(Problem::Unclosed) => return Err(unreadable(1, "the front matter has no closing line `---`", HEAD)),
+        Err(Problem::Wrong { line, why }) => return Err(unreadable(line, &format!("{why}; claude does not read it either"), FORM)),
     };
-    let Required { name, description } = serde_saphyr::from_str_with_options(head, options()).map_err(|e| wrong(&e))?;
-    let fields: Map<String, Value> = serde_saphyr::from_str_with_options(head, options()).map_err(|e| wrong(&e))?;
+    if let Some(why) = refused(&name, &description) {
+        return Err(unreadable(0, why, FORM));
+    }
     let word = |key| fields.get(key).and_then(Value::as_str).map(|word| word.trim().to_owned()).filter(|word| !word.is_empty());
     Ok(Agent {
         name,
         // claude does the same, even in text without quotes.
         description: description.replace("\\n", "\n"),
-        model: word("model"),
+        model: word("model").map(|model| if model.eq_ignore_ascii_case(INHERIT) { INHERIT.to_owned() } else { model }),
         tools: fields.get("tools").and_then(tools),
         disallowed_tools: fields.get("disallowedTools").and_then(tools).unwrap_or_default(),
         permission_mode: word("permissionMode"),
@@ -152,7 +140,7 @@ pub fn parse(bytes: &[u8], file: &Path, scope: Scope) -> Result<Agent, Finding> 
         scope,
         file: file.into(),
         shadows: Vec::new(),
-        prompt: prompt.trim().to_owned(),
+        prompt: below.trim().to_owned(),
         fields,
     })
 }
@@ -168,31 +156,22 @@ fn bytes(file: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Returns the front matter and the text below its closing line. The front matter keeps its opening line `---`, so that the parser
-/// counts the file's own lines.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let mut end = 0;
-    for (n, line) in text.split_inclusive('\n').enumerate() {
-        if n > 0 && line.trim_end() == "---" {
-            return Some((&text[..end], &text[end + line.len()..]));
-        }
-        end += line.len();
-    }
-    None
+/// The text of a file as claude reads it. Bytes that are not UTF-8, and control characters, are replaced.
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\0');
+    text.strip_prefix('\u{feff}').unwrap_or(&text).replace(is_odd, "\u{fffd}")
 }
 
-fn options() -> Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_nodes: MAX_VALUES,
-            max_depth: MAX_NESTING,
-            flow_nesting_limit: MAX_NESTING,
-            max_total_scalar_bytes: MAX_TEXT,
-        },
-        strict_booleans: true,
-        // A number or a boolean counts as text only in quotes.
-        no_schema: true,
-        with_snippet: false,
+/// The reason why claude takes a file with this name and description for no agent.
+fn refused(name: &str, description: &str) -> Option<&'static str> {
+    match () {
+        () if name.is_empty() => Some("the name is empty"),
+        () if name.starts_with('-') => Some("the name begins with `-`"),
+        () if name.encode_utf16().count() > MAX_NAME => Some("the name is longer than 256 characters"),
+        () if name.contains(COLONS) => Some("the name has a colon, which stands between a plugin and its agent"),
+        () if description.is_empty() => Some("the description is empty"),
+        () => None,
     }
 }
 
@@ -226,9 +205,9 @@ mod tests {
 
     #[test]
     fn an_agent_has_its_front_matter_and_the_text_below_as_prompt() {
-        let text = "\u{feff}---  \r\nname: yes\r\ndescription: |\r\n  a: b\r\n  ---\r\nmodel: haiku\r\nmine: {n: 1}\r\n---\r\n\r\nYou.\r\n---\r\nMore.\r\n";
+        let text = "\u{feff}---  \r\nname: yes\r\ndescription: |\r\n  a: b\r\n  --\r\nmodel: haiku\r\nmine: {n: 1}\r\n---\r\n\r\nYou.\r\n---\r\nMore.\r\n";
         let agent = read_text(text).unwrap();
-        assert_eq!((agent.name.as_str(), agent.description.as_str()), ("yes", "a: b\n---\n"));
+        assert_eq!((agent.name.as_str(), agent.description.as_str()), ("yes", "a: b\n--\n"));
         assert_eq!((agent.model.as_deref(), agent.prompt.as_str()), (Some("haiku"), "You.\r\n---\r\nMore."));
         assert_eq!(agent.fields["mine"], serde_json::json!({"n": 1}));
     }
@@ -249,8 +228,10 @@ mod tests {
         for (text, line, why) in [
             ("---\nname: x\n---\n", 2, "missing field `description`"),
             ("---\nname: 12\ndescription: d\n---\n", 2, "value requires quoting"),
-            ("---\nname: x\ndescription: When: this\n---\n", 3, "mapping values are not allowed in this context"),
-            ("---\nname: x\nname: y\n---\n", 3, "duplicate mapping key `name`"),
+            ("---\nname: x\ndescription: \"When\" this \"x\"\n---\n", 3, "claude does not read it either"),
+            ("---\nname: -x\ndescription: d\n---\n", 0, "the name begins with `-`"),
+            ("---\nname: \"a:b\"\ndescription: d\n---\n", 0, "the name has a colon"),
+            ("---\nname: x\ndescription: \"\"\n---\n", 0, "the description is empty"),
             ("---\nname: x\ndescription: d\n", 1, "no closing line `---`"),
         ] {
             let finding = read_text(text).unwrap_err();

@@ -34,7 +34,7 @@ impl Catalog {
     #[must_use]
     pub fn discover(dir: &Path, env: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut catalog = Self::default();
-        let mut known = BTreeMap::new();
+        let (mut known, mut seen) = (BTreeMap::new(), HashSet::new());
         let home = env("HOME").map(PathBuf::from);
         let of_user = claude::config_dir(&env).map(|dir| dir.join("agents"));
         let mut of_project = project_folders(dir, home.as_deref());
@@ -42,7 +42,7 @@ impl Catalog {
         let of_user = of_user.map(|folder| (folder, Scope::User));
         // The least important folder first.
         for (folder, scope) in of_user.into_iter().chain(of_project.into_iter().rev().map(|p| (p, Scope::Project))) {
-            for agent in catalog.read_folder(&folder, scope).into_values() {
+            for agent in catalog.read_folder(&folder, scope, &mut seen).into_values() {
                 put(&mut known, agent);
             }
         }
@@ -60,13 +60,14 @@ impl Catalog {
         self.problems.push(Finding { level, file: file.into(), line: 0, problem, fix: fix.into() });
     }
 
-    /// The agents of one folder by name.
-    fn read_folder(&mut self, folder: &Path, scope: Scope) -> BTreeMap<String, Agent> {
+    /// The agents of one folder by name. A file that has several paths, by links, counts once. `read` has the files of earlier folders.
+    fn read_folder(&mut self, folder: &Path, scope: Scope, read: &mut HashSet<(u64, u64)>) -> BTreeMap<String, Agent> {
         let mut files = Vec::new();
         self.walk(folder, 0, &mut HashSet::new(), &mut files);
         // By UTF-16, because JavaScript sorts like that.
         files.sort_by_cached_key(|f| f.to_string_lossy().encode_utf16().collect::<Vec<_>>());
         let mut known: BTreeMap<String, Agent> = BTreeMap::new();
+        files.retain(|file| file.metadata().map_or(true, |found| read.insert((found.dev(), found.ino()))));
         for file in files {
             let agent = match agent_file::read(&file, scope) {
                 Ok(agent) => agent,

@@ -1,13 +1,15 @@
 //! The agents that the user and the project have defined in `.claude/agents/**/*.md`, for `askbox agents`.
 //!
 //! - [`catalog`]: finds the files and decides which agent of one name counts.
-//! - [`agent_file`]: reads one file, which has YAML front matter and a prompt.
+//! - [`agent_file`]: reads one file, which has front matter and a prompt.
+//! - `front_matter`: reads the front matter, in the two ways in which claude does.
 //!
-//! The folders and their precedence are the same as in claude 2.1.332; a test compares the result with the real one. Files are read
-//! strictly: claude accepts some front matter that is not valid YAML, and such a file is reported here as one that cannot be read.
+//! The folders, their precedence and what is read of a file are the same as in claude 2.1.332. A test compares the result with the real
+//! one, also for files that are not valid YAML. A file that claude does not read either is reported with its line.
 //! Nothing in askbox depends on this list: before a run, claude itself is asked if the agent exists (`run/supervise/start_agent`).
 //!
 //! The list leaves out built-in agents, agents of plugins, and agents that the machine's administrator has defined.
 
 pub mod agent_file;
 pub mod catalog;
+mod front_matter;
