@@ -10,8 +10,8 @@ mod definitions;
 mod documented;
 mod facts;
 mod first_design;
-mod killed_starts;
 mod hidden_programs;
+mod killed_starts;
 mod live;
 mod main_job;
 #[cfg(feature = "mcp")]
