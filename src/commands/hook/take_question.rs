@@ -19,6 +19,7 @@ use askbox_run::attempt::record::{self, Run};
 use askbox_run::attempt::suspended_call;
 use askbox_run::prompt::inserted::{at_the_end, on_one_line};
 use askbox_run::prompt::remarks::they_say;
+use askbox_run::prompt::unasked_servers;
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {
@@ -69,7 +70,11 @@ fn answer_of_this_run(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &Pre
     if decision.is_some() {
         suspended_call::note_handed_over(mailbox, run)?;
     }
-    Ok(decision)
+    Ok(match (decision, unasked_servers::in_words(mailbox, &run.round())) {
+        (Some(Decision::Allow(input)), Some(words)) => Some(Decision::AllowAndTell(input, words)),
+        (Some(Decision::Deny(reason)), Some(words)) => Some(Decision::Deny(format!("{reason}\n{words}"))),
+        (decision, _) => decision,
+    })
 }
 
 /// The result of a call whose question was asked in a round that is closed: its question was withdrawn, or the answer came in a message.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::native::asking::{ask, wait_until_it_asks, which_database};
 use crate::support::ClaudeWorld;
 use crate::support::process::kill;
 
@@ -31,6 +32,35 @@ fn run_with_limits(limits: &str, asking: &[(&str, &Value)]) -> ClaudeWorld {
     world.api.on("User chose: begin", json!([find, {"tools": calls}, {"text": "done"}]));
     world.answer("w", "begin");
     world
+}
+
+/// A run of `w` whose agent asks with its own tool, and calls the server's tool in the same message.
+#[track_caller]
+fn run_that_asks_beside_a_server() -> ClaudeWorld {
+    let mut world = ClaudeWorld::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/eliciting_mcp_server.py");
+    let servers = json!({"mcpServers": {"shop": {"command": "python3", "args": [script]}}});
+    world.configure(&format!("[runner.claude]\nargs = ['--mcp-config', '{servers}']\nallowed_tools = ['mcp__shop__order']\n"));
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__shop__order", "max_results": 5}});
+    let order = json!({"tool": "mcp__shop__order", "input": {"ask": form(&json!({"gift": {"type": "boolean"}}), &[])}});
+    world.api.on("User chose: begin", json!([find, {"tools": [ask(&which_database()), order]}, {"text": "done"}]));
+    world.answer("w", "begin");
+    world
+}
+
+#[test]
+fn an_agent_reads_that_a_server_could_not_ask_beside_its_question() {
+    let world = run_that_asks_beside_a_server();
+    wait_until_it_asks(&world);
+    assert_eq!(world.document("pending/w.json")["question"], "Which database?");
+    world.answer("w", "SQLite");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("\"Which database?\"=\"SQLite\""), "{read}");
+    let said = "these MCP servers wanted to ask your user something as well: \"shop\". Nobody was asked";
+    assert!(read.contains(said), "{read}");
 }
 
 fn form(properties: &Value, required: &[&str]) -> Value {

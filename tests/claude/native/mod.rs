@@ -1,6 +1,6 @@
 //! Claude Code's own AskUserQuestion in runs of askbox: the call waits in the session, and no process and no request while it waits.
 
-mod asking;
+pub mod asking;
 mod chains;
 mod forged;
 mod killed;

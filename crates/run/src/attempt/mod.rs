@@ -7,6 +7,7 @@
 //! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
 //! - `earlier_calls`: the tool calls of the round's earlier attempts, for a session that does not have them
 //! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
+//! - `unasked`: the MCP servers that could not ask, because another question waited
 //! - `used_answer`: the mark of a round whose answer may be used once
 //! - `ending`: delivered, tried again later, or parked
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
@@ -20,4 +21,5 @@ mod no_result;
 pub mod record;
 pub mod run_json;
 pub mod suspended_call;
+pub mod unasked;
 pub mod used_answer;

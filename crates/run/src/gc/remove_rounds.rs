@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::approval::call;
+use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
 use crate::delivery;
 use crate::gc::open_workflows;
@@ -35,7 +36,7 @@ fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
     match depth {
         0 if is_folder => name.parse::<u32>().is_ok(),
         _ if is_folder => false,
-        0 => name == "lock" || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
+        0 => name == "lock" || name == unasked::FILE || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
         _ => OF_AN_ATTEMPT.contains(&name) || [call::LET_THROUGH, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
     }
 }

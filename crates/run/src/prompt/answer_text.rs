@@ -8,6 +8,7 @@ use crate::attempt::used_answer::Use;
 use crate::prompt::cut_calls;
 use crate::prompt::inserted::{at_the_end, on_one_line, within};
 use crate::prompt::remarks::user_added;
+use crate::prompt::unasked_servers;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
 use askbox_mailbox::documents::asked::{Kind, Part};
@@ -27,6 +28,12 @@ pub(super) fn long_answer(mailbox: &Mailbox, run: &Run) -> PathBuf {
 
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
 pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
+    let words = of_question(mailbox, question, answer, run)?;
+    let unasked = unasked_servers::in_words(mailbox, &run.round()).map(|unasked| format!("\n{unasked}")).unwrap_or_default();
+    Ok(words + &unasked)
+}
+
+fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     if question.asked.approval.is_some() {
         let words = permit::in_words(mailbox, &run.round(), question);
         return Ok(format!("{words}{}", cut_calls::beside(question, run)));

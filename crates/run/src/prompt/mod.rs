@@ -6,6 +6,7 @@
 //! | `earlier_attempt` | the words about what earlier attempts did, for a session that does not have it |
 //! | `answer_text` | how an answer is put in words |
 //! | `cut_calls` | the calls that were cut off beside the one that a person was asked about |
+//! | `unasked_servers` | MCP servers that could not ask, because another question waited |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `remarks` | a person's remark beside a decision |
 //! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
@@ -17,3 +18,4 @@ pub mod inserted;
 pub mod message;
 pub mod remarks;
 pub mod templates;
+pub mod unasked_servers;

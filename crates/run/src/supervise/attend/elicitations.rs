@@ -7,6 +7,7 @@
 //! once. An answer is given only once: its round is marked before.
 
 use crate::attempt::record::Run;
+use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
 use crate::prompt::inserted::at_the_end;
 use crate::prompt::remarks::beside_reply;
@@ -15,10 +16,11 @@ use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::claude;
 use askbox_agent::stream::Elicitation;
-use askbox_mailbox::Question;
 use askbox_mailbox::documents::answer::{Answer, Outcome};
 use askbox_mailbox::documents::shown::asks_the_same;
+use askbox_mailbox::error::Error;
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Question, read_question, round};
 
 /// The reason why a person is asked again after an answer was used.
 const PERHAPS_GIVEN: &str = "You answered this before; then a process died, and the server may have your answer.";
@@ -131,6 +133,19 @@ fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, word
         at_the_end(words),
     );
     live.tell(asked.request_id.raw(), &text);
+}
+
+/// Tells the server that nobody decided, because its question could not be posted. If another question waits, its agent is told the truth
+/// with the answer to that one.
+pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &Elicitation, e: &Error) {
+    let waiting =
+        read_question::pending(live.mailbox, &live.run.workflow_id).and_then(|document| round::of_pending(live.mailbox, &document.typed));
+    if let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting)
+        && let Err(e) = unasked::note(live.mailbox, &waiting, asked.server.raw())
+    {
+        live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
+    }
+    cancel(live, asked, &format!("its question could not be posted: {e}"));
 }
 
 pub(super) fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {

@@ -232,7 +232,7 @@ impl Requests {
                 self.held = Some(HeldRequest { request, waiter, asked, question, until });
             }
             Err(e) => match &request {
-                Request::Server(asked, _) => elicitations::cancel(live, asked, &format!("its question could not be posted: {e}")),
+                Request::Server(asked, _) => elicitations::could_not_ask(live, asked, &e),
                 Request::Call(asked, _) => stopped_calls::could_not_ask(live, asked, &e),
             },
         }
