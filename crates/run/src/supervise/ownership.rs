@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, Run, RunState};
 use crate::claim::{self, Claim, OnRecord, Taken};
+use crate::process::agent_lock;
 use crate::supervise::event_log;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::Result;
@@ -107,6 +108,7 @@ impl OwnedAttempt {
             Stage::OnRecord(on_record) => on_record,
             Stage::Taken(mut taken) => taken.put_on_record(mailbox, &run).inspect_err(|_| {
                 event_log::remove(mailbox, &run);
+                let _ = disk::untouch(&agent_lock::path(&run.folder(mailbox)));
                 taken.give_back(mailbox, &run);
             })?,
         };
