@@ -251,7 +251,9 @@ mod tests {
         for hostile in
             [bomb, long, "x: ".to_owned() + &"[".repeat(500_000), "x:\n  ".to_owned() + &"- ".repeat(100_000), "- a\n".repeat(11_000)]
         {
-            assert!(read_text(&format!("---\nname: x\ndescription: d\n{hostile}\n---\n")).is_err());
+            // Put in quotes, such a value is a text of its own length.
+            let read = read_text(&format!("---\nname: x\ndescription: d\n{hostile}\n---\n"));
+            assert!(read.is_err() || Value::from(read.unwrap().fields).to_string().len() < 2 * hostile.len() + 100);
         }
     }
 }
