@@ -354,7 +354,7 @@ fn a_message_of_200_kilobytes_arrives_whole() {
 }
 
 #[test]
-fn an_inherited_descriptor_stays_open_in_claude_and_reaches_no_tool() {
+fn an_inherited_descriptor_stays_in_claude_and_reaches_no_tool() {
     let world = ClaudeWorld::without_askbox();
     let lock = world.work().join("lock").display().to_string();
     let command = r#"ls -l /proc/$CLAUDE_PID/fd | grep -c 'work/lock'; ls -l /proc/self/fd | grep -c 'work/lock'; echo both"#;

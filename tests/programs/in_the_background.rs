@@ -61,7 +61,7 @@ fn a_job_that_comes_to_the_foreground_goes_on() {
 }
 
 #[test]
-fn a_view_that_was_put_into_the_background_leaves_the_terminal_alone() {
+fn a_view_in_the_background_leaves_the_terminal_alone() {
     needs!("tmux", "bash");
     let world = World::new();
     world.sh("ask-post Merge? -w docs -o a=A");

@@ -33,7 +33,7 @@ fn wait_until_it_holds(world: &ClaudeWorld) -> Value {
 }
 
 #[test]
-fn a_stopped_call_behind_a_question_is_made_again_and_asked_about() {
+fn a_stopped_call_behind_a_question_is_asked_about_later() {
     let world = world_with(QUICK);
     begin(&world, &json!([both(&[question_about_a_database(), bash("note one")]), bash("note one"), {"text": "done"}]));
     wait_for_the_agents_question(&world);

@@ -110,7 +110,7 @@ fn with_its_claude_md_the_agent_that_writes_a_file_is_parked() {
 }
 
 #[test]
-fn the_article_verbatim_goes_on_up_to_its_root_once_it_is_mended() {
+fn the_article_verbatim_goes_on_to_its_root_once_mended() {
     let claude_md = seed("CLAUDE.md");
     // "Each parent sees this signal and propagates it upward."
     let mut world = project(&claude_md, &[], &[json!({"text": "SGN_PEND_STARTED"})]);

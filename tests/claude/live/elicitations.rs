@@ -51,7 +51,7 @@ fn run_that_asks_beside_a_server() -> ClaudeWorld {
 }
 
 #[test]
-fn an_agent_reads_that_a_server_could_not_ask_beside_its_question() {
+fn an_agent_reads_that_a_server_could_not_ask_beside_it() {
     let world = run_that_asks_beside_a_server();
     wait_until_it_asks(&world);
     assert_eq!(world.document("pending/w.json")["question"], "Which database?");
