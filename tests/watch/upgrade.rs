@@ -78,3 +78,15 @@ fn an_answer_during_missing_programs_runs_once_they_are_back() {
     assert_eq!(world.logged("start w/"), 1);
     watcher.stop();
 }
+
+#[test]
+fn a_supervisor_of_an_earlier_version_starts_its_agent() {
+    let world = World::new();
+    // It names no lock file. Its agent's program must not be taken for one, and emptied.
+    copy_program(Path::new("/bin/echo"), &world.path("agent"));
+    let before = std::fs::read(world.path("agent")).unwrap();
+    let call = |lock: &str| world.sh(&format!("relaunch __agent $$ {lock} \"$PWD/agent\" hello; true"));
+    assert_eq!(call(""), "hello");
+    assert_eq!(call("\"$PWD/agent.lock\""), "hello");
+    assert!(std::fs::read(world.path("agent")).unwrap() == before && world.path("agent.lock").exists());
+}

@@ -97,3 +97,48 @@ fn doctor_reports_settings_that_hide_ask_post_from_agents() {
     world.sh("cd project; for id in a b; do ask-post -w $id 'Which?'; done");
     finds(&world, "hidden_programs", "project/.claude/settings.local.json");
 }
+
+#[test]
+fn doctor_reports_what_keeps_claude_from_starting() {
+    use crate::support::needs;
+    needs!("mount", "root");
+    let world = well();
+    world.sh("mkdir -p on && cp agent on/claude");
+    let with = |more: &str| {
+        let config = format!("[relaunch]\nattempts = 1\n[runner.claude]\nprogram = '{}'\n{more}", world.path("on/claude").display());
+        std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
+    };
+    with("");
+    std::fs::write(world.path(".claude.json"), "{}").unwrap();
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    std::fs::write(world.path(".claude.json"), "{\"oauthAccount\": \"HUSH").unwrap();
+    assert!(finds(&world, "agent_cannot_start", ".claude.json").starts_with("${EDITOR:-vi} "));
+    let said = findings(&world)[0]["problem"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("claude refuses to start with it: it is not JSON: EOF") && !said.contains("HUSH"), "{said}");
+    std::fs::write(world.path(".claude.json"), "{}").unwrap();
+    for (key, line) in [
+        ("runner.claude.permission_mode", "permission_mode = 'bypassPermissions'\n"),
+        ("runner.claude.dangerously_skip_permissions", "dangerously_skip_permissions = true\n"),
+    ] {
+        with(line);
+        finds(&world, "agent_cannot_start", key);
+        with(&format!("{line}env = {{ IS_SANDBOX = '1' }}\n"));
+        assert_eq!(findings(&world), [] as [Value; 0]);
+    }
+    // An administrator's settings lie in /etc.
+    with("args = ['--plugin-dir=/srv/plugin']\n");
+    let doctor = |settings: &str| {
+        std::fs::write(world.path("managed"), settings).unwrap();
+        world.shell("unshare -m sh -c 'mkdir etc; cp -a /etc/passwd /etc/group etc; mount --bind etc /etc && mkdir -p /etc/claude-code && cp managed /etc/claude-code/managed-settings.json && askbox doctor'")
+    };
+    for (settings, said) in [
+        ("{", "agent_cannot_start: /etc/claude-code/managed-settings.json: claude refuses to start with it: it is not JSON"),
+        ("[]", "agent_cannot_start: /etc/claude-code/managed-settings.json: claude refuses to start with it: it is not a JSON object"),
+        (r#"{"disableSideloadFlags":true}"#, "disableSideloadFlags forbids `--plugin-dir=/srv/plugin`, which runner.claude.args has"),
+        (r#"{"disableSideloadFlags":false}"#, ""),
+    ] {
+        let ran = doctor(settings);
+        assert_eq!(ran.stdout.contains("agent_cannot_start"), !said.is_empty(), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.replace('\n', " ").contains(said), "{said}: {}{}", ran.stdout, ran.stderr);
+    }
+}

@@ -32,6 +32,12 @@ pub fn path(attempt: &Path) -> PathBuf {
     attempt.join(NAME)
 }
 
+/// True if the path has the name of such a lock file.
+#[must_use]
+pub fn is_one(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == NAME)
+}
+
 /// Takes the lock for as long as this process and the program that it becomes live, and writes down which process that is.
 ///
 /// # Errors

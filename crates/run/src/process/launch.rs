@@ -198,10 +198,15 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) 
 #[must_use]
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
-    let (Some(lock), Some(program)) = (args.next(), args.next()) else { return 2 };
-    // Before the look at the parent. While the supervisor lives, nobody asks whether the lock is free.
-    if let Err(error) = agent_lock::keep(Path::new(&lock)) {
-        return complain(&error.to_string(), 1);
+    let Some(mut program) = args.next() else { return 2 };
+    // A supervisor of an earlier version, whose programs were replaced, names no lock. Its agent's program must not be taken for one.
+    if agent_lock::is_one(Path::new(&program)) {
+        // Before the look at the parent. While the supervisor lives, nobody asks whether the lock is free.
+        if let Err(error) = agent_lock::keep(Path::new(&program)) {
+            return complain(&error.to_string(), 1);
+        }
+        let Some(next) = args.next() else { return 2 };
+        program = next;
     }
     let is_tied = processes::end_with_parent();
     // The supervisor may have died before the signal was set.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `setup` | programs, configuration, folders |
 //! | `agent_path` | the PATH that settings of `claude` give to an agent |
+//! | `agent_start` | what keeps `claude` from starting |
 //! | `agent_version` | the version of `claude` |
 //! | `page` | the devices that may answer on the web page |
 //! | `targets` | the places where people are notified, and when that last worked |
@@ -11,6 +12,7 @@
 //! | `sync` | the process that copies the questions into a database |
 
 pub(super) mod agent_path;
+pub(super) mod agent_start;
 pub(super) mod agent_version;
 #[cfg(feature = "web")]
 pub(super) mod page;

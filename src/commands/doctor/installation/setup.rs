@@ -7,7 +7,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::installation::{agent_path, targets};
+use crate::commands::doctor::installation::{agent_path, agent_start, targets};
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
@@ -36,6 +36,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
             if !only_answers {
                 runners(checkup);
                 agent_path::look(checkup);
+                agent_start::look(checkup);
             }
             folders(checkup);
             targets::look(checkup);
