@@ -15,7 +15,7 @@ fn doctor_names_the_version_of_claude_and_what_it_lacks() {
     };
     let (agent, words) = says("2.1.332 (Claude Code)\n");
     assert_eq!((agent["version"].as_str(), agent["tested"].as_bool()), (Some("2.1.332"), Some(true)));
-    assert!(words.contains("The agent program is claude 2.1.330 (") && words.contains("tested with.\n"), "{words}");
+    assert!(words.contains("The agent program is claude 2.1.332 (") && words.contains("tested with.\n"), "{words}");
     let (agent, words) = says("2.1.260 (Claude Code)\n");
     assert!(agent["tested"] == true && !agent["lacks"].as_array().unwrap().is_empty(), "{agent}");
     assert!(words.contains("  With this version, "), "{words}");
