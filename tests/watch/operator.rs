@@ -134,9 +134,23 @@ fn claimed_by_hand(world: &World, workflow: &str, fields: &Value) {
     });
     fields.as_object().expect("an object").iter().for_each(|(name, value)| run[name] = value.clone());
     write(world.in_mailbox(format!("runs/{workflow}/{round}/1/run.json")), &run);
-    let answer = json!({"value": "yes", "by": "ann", "channel": "ask-answer", "at": "2026-11-22T12:00:00.000Z", "question_hash": round});
+    let answer = json!({"value": "yes", "by": "ann", "channel": "ask-answer", "at": "2026-11-22T12:00:00.000Z"});
     let document = json!({"workflow_id": workflow, "question_id": round, "question": "Go?", "answer": answer});
     write(world.in_mailbox(format!("running/{workflow}.{round}.json")), &document);
+}
+
+#[test]
+fn a_claimed_question_that_was_changed_after_its_answer_is_parked() {
+    let world = world("work");
+    world.sh("ask-post -w w 'Merge?' -o a=A -o b=B; ask-answer w a");
+    let (mut document, round) = (world.document("answered/w.json"), world.round("w"));
+    document["options"]["a"] = "Delete".into();
+    world.sh("rm m/answered/w.json");
+    write(world.in_mailbox(format!("running/w.{round}.json")), &document);
+    let _watcher = world.start_watcher();
+    let status = world.reaches("w", "parked");
+    assert_eq!(status["why"], "its answer does not count: its question was changed after it was answered");
+    assert_eq!(world.logged("start "), 0, "{:#?}", world.log());
 }
 
 #[test]

@@ -239,7 +239,9 @@ fn the_commands_of_the_guide_to_chains_need_what_it_names() {
     world.sh("mkdir -p .claude/agents; printf -- '---\\nname: reviewer\\ndescription: d\\n---\\nYou review.\\n' > .claude/agents/reviewer.md; echo Review. > review.md");
     world.api.on("review.md and follow its instructions", json!([{"text": "The review is done: two findings."}]));
     world.api.on("Review src/main.rs", json!([{"text": "Two findings."}]));
-    let shown: Vec<Shown> = prompted(&guide).into_iter().filter(|s| s.typed.starts_with("relaunch spawn")).collect();
+    // A fork's session has the calls of its parent in it, so it has tests of its own (`chains::forked`).
+    let is_spawn = |shown: &Shown| shown.typed.starts_with("relaunch spawn") && !shown.typed.contains("--fork");
+    let shown: Vec<Shown> = prompted(&guide).into_iter().filter(is_spawn).collect();
     assert_eq!(shown.len(), 2, "{shown:#?}");
     let results = typed(&world, "w", commands(&shown));
     assert_as_shown(&world, &shown, &results);
