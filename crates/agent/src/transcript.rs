@@ -109,6 +109,9 @@ pub fn before_unanswered(transcript: impl Read, message_ids: &[String]) -> Optio
 
 /// The id of the tool call that a session waits with, because a hook deferred it and it has no result. `None` if there is no such call,
 /// or if the transcript cannot be read.
+///
+/// Also `None` if another call of the same message was made and has got its result since. Claude Code then makes the suspended call once more, but
+/// its model reads "Tool result missing" in place of the result (measured with 2.1.330 and 2.1.332). So the answer needs a message.
 pub fn suspended_call(transcript: impl Read) -> Option<String> {
     let mut lines = BoundedLines::new(transcript);
     let mut suspended = None;
@@ -121,12 +124,20 @@ pub fn suspended_call(transcript: impl Read) -> Option<String> {
                 suspended = Some(id);
             }
         } else if text.contains("\"tool_result\"")
-            && suspended.as_ref().is_some_and(|id| text.contains(&format!("\"tool_use_id\":\"{id}\"")))
+            && suspended.as_ref().is_some_and(|id| text.contains(&format!("\"tool_use_id\":\"{id}\"")) || is_result_of_a_call(text))
         {
             suspended = None;
         }
     }
     suspended
+}
+
+/// True if the entry holds the result of a call that was made. A call that was refused has an error as its result. Entries about requests
+/// copy earlier results, and do not count.
+fn is_result_of_a_call(entry: &str) -> bool {
+    let Ok(InFolder { kind, message: Some(Message { content }), .. }) = serde_json::from_str(entry) else { return false };
+    let is_result = |block: &Value| block["type"] == "tool_result" && block["is_error"] != true;
+    kind == "user" && content.as_array().is_some_and(|blocks| blocks.iter().any(is_result))
 }
 
 /// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has

@@ -56,9 +56,10 @@ fn an_agent_reads_that_a_server_could_not_ask_beside_it() {
     wait_until_it_asks(&world);
     assert_eq!(world.document("pending/w.json")["question"], "Which database?");
     world.answer("w", "SQLite");
-    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+    world.wait_state("w", "delivered");
+    // The server's result came behind the suspended call. Claude Code would lose the result of that call, so the answer is a message.
     let read = world.api.turns().pop().expect("a turn").model_text();
-    assert!(read.contains("\"Which database?\"=\"SQLite\""), "{read}");
+    assert!(read.contains("User chose: SQLite"), "{read}");
     let said = "these MCP servers wanted to ask your user something as well: \"shop\". Nobody was asked";
     assert!(read.contains(said), "{read}");
 }

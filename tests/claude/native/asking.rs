@@ -1,7 +1,7 @@
 //! A run asks with AskUserQuestion, ends, and goes on with the answer as the call's own result.
 
 use crate::support::ClaudeWorld;
-use crate::support::claude::version::needs_claude;
+use crate::support::claude::{bash, version::needs_claude};
 use serde_json::{Value, json};
 
 /// A script step: the agent asks with its own tool.
@@ -38,6 +38,34 @@ pub fn wait_until_it_asks(world: &ClaudeWorld) -> Value {
 /// The results of the model's latest calls, as it was told them.
 pub fn told(world: &ClaudeWorld) -> Vec<String> {
     world.api.turns().pop().expect("a turn").tool_results()
+}
+
+#[test]
+fn an_answer_behind_a_slower_call_reaches_the_model() {
+    answers_behind("echo built");
+}
+
+#[test]
+fn an_answer_behind_a_call_that_fails_reaches_the_model() {
+    answers_behind("echo built; exit 3");
+}
+
+fn answers_behind(end: &str) {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash']\n");
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    // The command ends once the question is deferred. Claude Code then loses the result of the suspended call.
+    let slow = format!("until [ -e ../home/.claude/questions/pending/w.json ]; do sleep 0.1; done; sleep 1; {end}");
+    let calls = json!({"tools": [ask(&which_database()), bash(&slow)]});
+    world.api.on("User chose: begin", json!([calls, {"text": "done"}]));
+    world.answer("w", "begin");
+    wait_until_it_asks(&world);
+    world.answer("w", "SQLite");
+    world.wait_state("w", "delivered");
+    let turn = world.api.turns().pop().expect("a turn");
+    let read = format!("{}\n{}", turn.tool_results().join("\n"), turn.model_text());
+    assert!(read.contains("built") && (read.contains("User chose: SQLite") || read.contains("\"Which database?\"=\"SQLite\"")), "{read}");
 }
 
 #[test]
