@@ -107,29 +107,42 @@ pub fn before_unanswered(transcript: impl Read, message_ids: &[String]) -> Optio
     before
 }
 
-/// The id of the tool call that a session waits with, because a hook deferred it and it has no result. `None` if there is no such call,
-/// or if the transcript cannot be read.
-///
-/// Also `None` if another call of the same message was made and has got its result since. Claude Code then makes the suspended call once more, but
-/// its model reads "Tool result missing" in place of the result (measured with 2.1.330 and 2.1.332). So the answer needs a message.
-pub fn suspended_call(transcript: impl Read) -> Option<String> {
+/// The last tool call of a session that a hook deferred.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SuspendedCall {
+    /// There is none, or it has its result.
+    #[default]
+    None,
+    /// The session waits with the call of this id.
+    Waits(String),
+    /// Another call of the same message was made and got its result first. Claude Code then makes the suspended call once more, but its
+    /// model reads "Tool result missing" in place of the result (measured with 2.1.330 and 2.1.332). So the answer needs a message.
+    ResultIsLost,
+}
+
+/// Looks for the call that a session waits with. [`SuspendedCall::None`] if the transcript cannot be read.
+pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
     let mut lines = BoundedLines::new(transcript);
-    let mut suspended = None;
+    let mut last = SuspendedCall::None;
     while let Ok(Some(line)) = lines.next_line() {
         let text = line.text();
         if text.contains(DEFERRED) {
             if let Ok(Deferral { attachment: Some(Attachment { kind, id: Some(id) }) }) = serde_json::from_str(text)
                 && kind == DEFERRED
             {
-                suspended = Some(id);
+                last = SuspendedCall::Waits(id);
             }
-        } else if text.contains("\"tool_result\"")
-            && suspended.as_ref().is_some_and(|id| text.contains(&format!("\"tool_use_id\":\"{id}\"")) || is_result_of_a_call(text))
+        } else if let SuspendedCall::Waits(id) = &last
+            && text.contains("\"tool_result\"")
         {
-            suspended = None;
+            if text.contains(&format!("\"tool_use_id\":\"{id}\"")) {
+                last = SuspendedCall::None;
+            } else if is_result_of_a_call(text) {
+                last = SuspendedCall::ResultIsLost;
+            }
         }
     }
-    suspended
+    last
 }
 
 /// True if the entry holds the result of a call that was made. A call that was refused has an error as its result. Entries about requests
@@ -221,6 +234,25 @@ pub(crate) fn is_plain(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_suspended_call_waits_until_a_result_stands_behind_it() {
+        let deferred = r#"{"type":"attachment","attachment":{"type":"hook_deferred_tool","toolUseID":"ask"}}"#;
+        let result = |of: &str, is_error: bool| {
+            format!(r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{of}","is_error":{is_error}}}]}}}}"#)
+        };
+        let copied = r#"{"type":"api-request-blob","content":[{"type":"tool_result","tool_use_id":"slow"}]}"#;
+        let (slow, refused, own) = (result("slow", false), result("other", true), result("ask", false));
+        let of = |lines: &[&str]| suspended_call(lines.join("\n").as_bytes());
+        let waits = SuspendedCall::Waits("ask".into());
+        assert_eq!(of(&[&slow]), SuspendedCall::None);
+        assert_eq!(of(&[&slow, deferred]), waits);
+        assert_eq!(of(&[deferred, &refused, copied]), waits, "a refused call was not made");
+        assert_eq!(of(&[deferred, &slow]), SuspendedCall::ResultIsLost);
+        assert_eq!(of(&[deferred, &slow, &own]), SuspendedCall::ResultIsLost);
+        assert_eq!(of(&[deferred, &own, &slow]), SuspendedCall::None);
+        assert_eq!(of(&[deferred, &slow, deferred]), waits, "it asks again");
+    }
 
     #[test]
     fn the_folder_of_a_call_is_known_after_all_earlier_results() {

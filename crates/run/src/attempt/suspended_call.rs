@@ -14,7 +14,8 @@
 //! If the session no longer waits with that call, the answer goes into a message, like every other answer.
 
 use crate::attempt::record::{self, Run, RunState};
-use askbox_agent::{claude, transcript};
+use askbox_agent::claude;
+use askbox_agent::transcript::{self, SuspendedCall};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list;
@@ -40,12 +41,14 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     let Some(session) = continued else { return Told::TheMessage };
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let file = dir.and_then(|d| transcript::find(&d, session)).and_then(|t| std::fs::File::open(t).ok());
-    let suspended = file.and_then(transcript::suspended_call);
+    let suspended = file.map(transcript::suspended_call).unwrap_or_default();
     let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
     // The agent asked in an earlier attempt of this round, and the supervisor died before it saw the question.
     let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
     match suspended {
-        Some(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
+        SuspendedCall::Waits(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
+        // What the hook gave to the call does not reach the model. A session that has the message drops its repetition.
+        SuspendedCall::ResultIsLost => Told::TheMessage,
         _ if question.asked.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
         _ => Told::TheMessage,
     }
