@@ -140,7 +140,7 @@ fn claimed_by_hand(world: &World, workflow: &str, fields: &Value) {
 }
 
 #[test]
-fn a_claimed_question_that_was_changed_after_its_answer_is_parked() {
+fn a_claimed_question_changed_after_its_answer_is_parked() {
     let world = world("work");
     world.sh("ask-post -w w 'Merge?' -o a=A -o b=B; ask-answer w a");
     let (mut document, round) = (world.document("answered/w.json"), world.round("w"));
