@@ -1,7 +1,7 @@
 //! A person's commands to one workflow's run: run it now, or stop it.
 
 use crate::attempt::failure::Class;
-use crate::attempt::record::{self, Run};
+use crate::attempt::record::{self, Run, RunState};
 use crate::claim::{self, ClaimAttempt, Refusal};
 use crate::money::day::DayBudget;
 use crate::process::run_processes;
@@ -56,6 +56,9 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into()))
 }
 
+/// How often a stop is tried while the workflow begins one attempt after the other.
+const STOPS: usize = 5;
+
 /// Stops the run of a workflow and waits until it is over. A claimed round that no process supervises is stopped at once. A supervisor
 /// that a signal has stopped is continued, and `continued` is called. Returns the run as it ended.
 ///
@@ -65,21 +68,30 @@ pub fn stop(
     mailbox: &Mailbox,
     workflow: &WorkflowId,
     request: &Stop,
-    config: impl FnOnce() -> Result<Config>,
+    config: impl Fn() -> Result<Config>,
     continued: impl Fn(&LockHolder),
 ) -> Result<Run> {
-    match stop::send(mailbox, workflow, request) {
-        Ok(run) => {
-            // Even if the configuration is broken now, the person must be able to stop a run.
-            let grace = config().unwrap_or_default().limits.grace.0;
-            stop::wait_for_end(mailbox, &run, stop::wait_limit(request, grace), continued)?;
-            record::read(mailbox, &run.round(), run.attempt)
+    for _ in 0..STOPS {
+        let run = match stop::send(mailbox, workflow, request) {
+            Ok(run) => run,
+            Err(not_live @ Error::NotFound { .. }) => {
+                let config = config()?;
+                let why = request.request(config.limits.grace.0).why;
+                return recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(not_live);
+            }
+            Err(e) => return Err(e),
+        };
+        // Even if the configuration is broken now, the person must be able to stop a run.
+        let grace = config().unwrap_or_default().limits.grace.0;
+        stop::wait_for_end(mailbox, &run, stop::wait_limit(request, grace), &continued)?;
+        let ended = record::read(mailbox, &run.round(), run.attempt)?;
+        if !matches!(ended.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) {
+            return Ok(ended);
         }
-        Err(not_live @ Error::NotFound { .. }) => {
-            let config = config()?;
-            let why = request.request(config.limits.grace.0).why;
-            recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(not_live)
-        }
-        Err(e) => Err(e),
+        // The attempt had just failed, or recovery was putting the next one on record. That one knows nothing of the request.
     }
+    Err(Error::Waiting {
+        message: format!("{workflow} goes on with a new attempt each time"),
+        hint: format!("again: relaunch stop --now {workflow}"),
+    })
 }
