@@ -24,9 +24,6 @@ use askbox_mailbox::{Folder, Mailbox, text, time, workflows};
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
 
-/// The words before the command that goes on in a renamed folder.
-pub const GO_ON_THERE: &str = "go on there: ";
-
 /// A run starts this long after the reset of its plan's limit.
 const AFTER_RESET: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
 
@@ -199,7 +196,7 @@ impl Ending {
             Self::Hopeless { why } => Some(new(Class::Setup, why)),
             Self::NoFolder { folder, now } => {
                 let failure = new(Class::Folder, &no_folder(folder, now.as_deref()));
-                let todo = now.as_ref().map(|now| format!("{GO_ON_THERE}relaunch retry {workflow} --cwd {}", text::path_word(now)));
+                let todo = now.as_ref().map(|now| format!("go on there: relaunch retry {workflow} --cwd {}", text::path_word(now)));
                 Some(Failure { todo: todo.unwrap_or_else(|| failure.todo.clone()), ..failure })
             }
             Self::Refused { class, why } => Some(new(*class, why)),

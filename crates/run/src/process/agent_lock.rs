@@ -80,9 +80,14 @@ pub fn holder(path: &Path) -> String {
 /// [`Error::Io`] if the lock cannot be tried. [`Error::Failed`] if a process cannot be killed.
 pub fn end_holders(path: &Path, grace: Duration, patience: Duration) -> Result<bool> {
     while is_held(path)? {
-        let Some(process) = lock_holder(path).and_then(|holder| ProcessHandle::open(holder.pid)) else {
+        let seen = lock_holder(path).map(|holder| holder.pid);
+        let Some(process) = seen.and_then(ProcessHandle::open) else {
             return Lock::is_free_within(path, patience);
         };
+        // Another process may have got this number before it was opened. If it still holds the lock, it is the agent.
+        if lock_holder(path).map(|holder| holder.pid) != seen {
+            continue;
+        }
         process.signal(Signal::TERM);
         if !process.wait_gone(grace) {
             process.signal(Signal::KILL);
