@@ -131,7 +131,8 @@ fn unconfirmed_answers_are_asked_about_once_reachable() {
     // The verdicts come one after the other, and the notice of the second replaces that of the first.
     terminal.see_no_more("not confirmed");
     terminal.press(&["Tab"]);
-    let screen = terminal.see("→ not accepted by build: not the first");
+    terminal.see("→ not accepted by build: not the first");
+    let screen = terminal.see("\n  accepted ");
     let row = |id: &str| screen.lines().find(|line| line.contains(id)).unwrap_or_default().to_owned();
     assert!(row("build:docs-42").contains("accepted ") && row("build:docs-43").contains("refused "), "{screen}");
     assert_eq!(build.world.document("answered/docs-43.json")["answer"]["by"], "bob");

@@ -153,13 +153,7 @@ impl Cluster {
     /// The time that the server and its children, also those that have ended, have spent on a processor so far. It does not depend on what else the machine does.
     pub fn cpu(&self) -> Duration {
         let pid = self.server.lock().unwrap().as_ref().map(|(server, _)| server.pid()).expect("a server");
-        let ticks = |pid: i32| -> u64 {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-            fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum()
-        };
-        // Linux counts a hundred ticks a second.
-        Duration::from_millis(10 * children(pid).into_iter().chain([pid]).map(ticks).sum::<u64>())
+        children(pid).into_iter().chain([pid]).map(crate::support::process::processor_time).sum()
     }
 
     /// The folder of its socket.
