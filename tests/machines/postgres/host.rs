@@ -53,8 +53,12 @@ impl Host {
 
     /// The process of the host.
     pub fn serve(&self) -> Running {
+        self.serve_with(&[])
+    }
+
+    pub fn serve_with(&self, more: &[&str]) -> Running {
         let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("a log");
-        Running::start(self.world.command("askbox").args(["sync", "run"]).stdout(Stdio::null()).stderr(log))
+        Running::start(self.world.command("askbox").args(["sync", "run"]).args(more).stdout(Stdio::null()).stderr(log))
     }
 
     fn log_file(&self) -> std::path::PathBuf {

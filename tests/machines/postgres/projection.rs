@@ -1,10 +1,11 @@
 //! The database's view of a mailbox.
 
 use super::host::{asked, laptop};
+use super::hub::hub;
 use crate::support::{needs, until};
 
 #[test]
-fn a_round_is_told_in_each_of_its_states_and_never_goes_back() {
+fn a_round_is_told_in_each_of_its_states_once() {
     needs!("postgres");
     let (database, host, mut ann) = asked();
     ann.sees_state("laptop", "docs", "pending");
@@ -21,13 +22,6 @@ fn a_round_is_told_in_each_of_its_states_and_never_goes_back() {
     host.world.ok("relaunch", &["docs"]);
     host.sync();
     ann.sees_state("laptop", "docs", "delivered");
-    // A process that tells an old state once more, or late, changes nothing.
-    let mut role = database.connect("laptop");
-    let stale = "INSERT INTO askbox.question AS known (workflow_id, question_id, turn, rank, state, question_hash, doc, change)
-        SELECT workflow_id, question_id, 0, 0, 'pending', question_hash, doc, 1 FROM askbox.question
-        ON CONFLICT (host, question_id) DO UPDATE SET rank = excluded.rank
-        WHERE (excluded.turn, excluded.rank) > (known.turn, known.rank)";
-    assert_eq!(role.execute(stale, &[]).expect("its own row"), 0);
     // A look without changes writes nothing.
     let change = database.value("SELECT max(change)::text FROM askbox.question");
     host.sync();
@@ -51,6 +45,31 @@ fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
     let mut state = |workflow: &str| ann.sees("laptop", workflow).expect("known").2;
     let states: Vec<_> = ["cancelled", "delivered", "removed", "stays", "new"].into_iter().map(&mut state).collect();
     assert_eq!(states, ["withdrawn", "delivered", "gone", "pending", "pending"]);
+}
+
+#[test]
+fn a_round_whose_file_was_away_is_seen_and_answered_again() {
+    needs!("postgres");
+    let (database, host, mut ann) = laptop();
+    host.ask("docs");
+    let _sync = host.serve();
+    let hub = hub(&database);
+    let is_seen = || hub.question(&"laptop".parse().unwrap(), &"docs".parse().unwrap()).is_some();
+    let (file, aside) = (host.world.in_mailbox("pending/docs.json"), host.world.home().join("docs.json"));
+    for is_damaged in [false, true] {
+        until("it is seen", is_seen);
+        std::fs::rename(&file, &aside).expect("moved away");
+        if is_damaged {
+            std::fs::write(&file, "{").expect("damaged");
+        }
+        ann.sees_state("laptop", "docs", "gone");
+        until("it is seen no more", || !is_seen());
+        std::fs::rename(&aside, &file).expect("moved back");
+        ann.sees_state("laptop", "docs", "pending");
+    }
+    until("it is seen", is_seen);
+    let offer = ann.offer("laptop", "docs", "b");
+    assert_eq!(ann.hears(&offer).outcome, "accepted");
 }
 
 #[test]

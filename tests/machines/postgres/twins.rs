@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::cluster::Database;
 use super::host::{Host, asked, laptop};
-use crate::support::{World, needs, output, until};
+use crate::support::{Signal, World, needs, output, signal, until};
 
 /// A copy of the host's mailbox on another machine.
 fn copy(database: &Database, host: &Host) -> Host {
@@ -102,6 +102,47 @@ fn a_new_mailbox_is_not_the_host_whose_role_it_has() {
     assert_eq!(other.once(&["--take-over"]).code(), 0);
     // A round that the other mailbox does not have is over.
     ann.sees_state("laptop", "docs", "gone");
+}
+
+#[test]
+fn what_waits_here_is_seen_again_after_a_take_over() {
+    needs!("postgres");
+    let (database, host, mut ann) = asked();
+    let twin = copy(&database, &host);
+    // The copy does not have this one, and answers the other one.
+    host.ask("later");
+    host.sync();
+    assert_eq!(twin.once(&["--take-over"]).code(), 0);
+    ann.sees_state("laptop", "later", "gone");
+    twin.world.ok("ask-answer", &["docs", "a"]);
+    twin.sync();
+    ann.sees_state("laptop", "docs", "answered");
+    assert_eq!(host.once(&["--take-over"]).code(), 0);
+    for workflow in ["docs", "later"] {
+        ann.sees_state("laptop", workflow, "pending");
+        let offer = ann.offer("laptop", workflow, "b");
+        host.sync();
+        assert_eq!(ann.hears(&offer).outcome, "accepted", "{workflow}");
+    }
+    assert_eq!(twin.once(&[]).code(), 4);
+}
+
+#[test]
+fn a_connection_that_breaks_takes_nothing_over_again() {
+    needs!("postgres");
+    let (database, host, _) = asked();
+    let twin = copy(&database, &host);
+    let mut sync = host.serve_with(&["--take-over"]);
+    host.says("is the host laptop");
+    // It loses its connection, and the copy becomes the host before it notices.
+    signal(sync.pid(), Signal::STOP);
+    let cut =
+        "SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity WHERE usename = 'laptop' AND datname = current_database()";
+    assert_eq!(database.value(cut).as_deref(), Some("1"));
+    assert_eq!(twin.once(&["--take-over"]).code(), 0);
+    signal(sync.pid(), Signal::CONT);
+    assert_eq!(sync.wait().code(), Some(4), "{}", host.log());
+    assert_eq!(twin.once(&[]).code(), 0);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Which mailbox is this host. Mailboxes are copied and restored from backups, and two of them must not both be one host.
 //!
 //! The database knows the token of the mailbox that is the host, and `sync/epoch.json` in the mailbox knows it too. A process that
-//! starts replaces the token by a new one, by compare and set, and every later write demands it. If a mailbox and its copy both start,
-//! the one that starts last is the host. The other one is refused at its next statement, reports it, and stays refused until a person
+//! connects replaces the token by a new one, by compare and set, and every later write demands it. If a mailbox and its copy both
+//! start, the one that starts last is the host. The other one is refused at its next statement, reports it, and stays refused until a person
 //! takes over.
 //!
 //! The new token is in the file before it is in the database. After a crash in between, the file has both tokens, and the database may
-//! have either. A statement that a killed process has sent may reach the database only after the next process has looked. So a token
-//! leaves the file once another one is in the database: from then on, the late statement has no effect.
+//! have either. A statement of a killed process, or of a connection that broke, may reach the database only after the next connection
+//! has looked. So a token leaves the file once another one is in the database: from then on, the late statement has no effect.
 
 use std::path::PathBuf;
 
@@ -24,20 +24,20 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
 
 const LARGEST: u64 = 64 << 10;
-/// How many processes may be killed in a row while a statement of theirs is still on its way.
+/// How many connections may break in a row while a statement of theirs is still on its way.
 const LATE: usize = 16;
 
 /// The file `sync/epoch.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochFile {
     /// The tokens of this mailbox. If it is the host, the database has one of them. There is one, or more after crashes at the start of
-    /// a process.
+    /// a connection.
     #[serde(default)]
     pub tokens: Vec<Uuid>,
     /// The host: the role of the database.
     #[serde(default)]
     pub host: String,
-    /// How often a process of this host has started.
+    /// How often this host has connected.
     #[serde(default)]
     pub epoch: i64,
     /// When another mailbox was found to be the host.
@@ -72,7 +72,7 @@ fn path(mailbox: &Mailbox) -> PathBuf {
     state::folder(mailbox).join("epoch.json")
 }
 
-/// The proof that this process is the host, as long as the database agrees.
+/// The proof that this connection is the host's, as long as the database agrees.
 #[derive(Debug, Clone)]
 pub struct Epoch {
     /// The token that every write demands.
@@ -102,8 +102,8 @@ impl Epoch {
             file.tokens.drain(..file.tokens.len().saturating_sub(LATE));
             let file = EpochFile { host: database.user().into(), fenced_at: None, ..file };
             file.write(mailbox)?;
-            // If the token changed since it was read, the mailbox or process that changed it is the host: another mailbox, or a killed
-            // process of this one.
+            // If the token changed since it was read, whoever changed it is the host: another mailbox, or an earlier connection of this
+            // one.
             if let Some(number) = store::begin_epoch(database, client, known, new)? {
                 EpochFile { tokens: vec![new], epoch: number, ..file }.write(mailbox)?;
                 return Ok(Self { token: new, number });

@@ -160,9 +160,10 @@ impl<'a> Host<'a> {
     fn connect(&mut self) -> Result<Client, Failure> {
         let mut client = self.database.connect()?;
         migrate::check(self.database, &mut client)?;
-        if self.epoch.is_none() {
-            self.epoch = Some(Epoch::begin(self.database, &mut client, self.mailbox, self.take_over)?);
-        }
+        // Each connection has a token of its own. A statement that an earlier connection left on its way then has no effect.
+        self.epoch = Some(Epoch::begin(self.database, &mut client, self.mailbox, self.take_over)?);
+        // Who takes over does so once. A mailbox that takes over later is the host.
+        self.take_over = false;
         // The database may have been away for long, or may have been restored from a backup.
         self.look = Some(Look::new(store::believed(self.database, &mut client)?));
         self.offers = Some(store::prepare_offers(self.database, &mut client)?);

@@ -176,7 +176,10 @@ pub fn write(database: &Database, client: &mut Client, token: Uuid, rows: &[Row]
     Ok(clock_ms)
 }
 
-/// Writes rows. Turn and rank only grow, so a row that comes twice or late changes nothing.
+/// Writes rows as they are now: the mailbox of the host is right, whatever the database knew. A row that says the same changes nothing.
+///
+/// No late statement undoes this. The statements of a connection come one after the other, and the token of an earlier connection has
+/// no effect any more.
 fn upsert(work: &mut Transaction<'_>, rows: &[Row]) -> Result<(), postgres::Error> {
     let workflows: Vec<&str> = rows.iter().map(|row| row.round.workflow.as_str()).collect();
     let questions: Vec<String> = rows.iter().map(|row| row.round.question.to_string()).collect();
@@ -196,9 +199,8 @@ fn upsert(work: &mut Transaction<'_>, rows: &[Row]) -> Result<(), postgres::Erro
                 doc = CASE WHEN excluded.doc = '' THEN known.doc ELSE excluded.doc END,
                 ending = CASE WHEN excluded.doc = '' THEN known.ending ELSE excluded.ending END,
                 change = excluded.change, changed_at = now()
-            WHERE known.workflow_id = excluded.workflow_id AND ((excluded.turn, excluded.rank) > (known.turn, known.rank)
-                OR ((excluded.turn, excluded.rank) = (known.turn, known.rank)
-                    AND (excluded.state, excluded.doc, excluded.ending) IS DISTINCT FROM (known.state, known.doc, known.ending)))",
+            WHERE known.workflow_id = excluded.workflow_id AND (excluded.turn, excluded.rank, excluded.state, excluded.doc, excluded.ending)
+                IS DISTINCT FROM (known.turn, known.rank, known.state, known.doc, known.ending)",
         &[&workflows, &questions, &turns, &ranks, &states, &hashes, &docs, &endings],
     )?;
     Ok(())
