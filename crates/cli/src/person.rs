@@ -183,6 +183,12 @@ pub enum AtStake {
         /// True if the question accepts the person's own words.
         takes_words: bool,
     },
+    /// Letters that were typed in one go where they are no keys, before the key that decides. The person may have been typing into the wrong
+    /// window.
+    Strayed {
+        /// The letters.
+        word: String,
+    },
     /// Words that may mean one of these options.
     NearMiss {
         /// The part of the question.
@@ -241,6 +247,9 @@ impl AtStake {
                 } else {
                     format!("did you mean \"{word}\"? this question takes no words of yours; {again} {does}, esc leads back")
                 }
+            }
+            Self::Strayed { word } => {
+                format!("was \"{}\" meant for this question? look at what is chosen; {again} sends it", excerpt(word, 40))
             }
             Self::NearMiss { .. } => "Is this one of the options?".into(),
             Self::DecisionOn { act, question } => {

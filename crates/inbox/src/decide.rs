@@ -359,7 +359,11 @@ impl App<'_> {
             return;
         };
         if told.as_ref() == Some(&at) {
-            return self.undo(at);
+            match self.gate.in_no_haste() {
+                Ok(()) => return self.undo(at),
+                Err(why) => why.clone_into(&mut self.said),
+            }
+            return;
         }
         self.said = format!("u again takes the answer to {} back", at.address());
         self.told_undo = Some(at);

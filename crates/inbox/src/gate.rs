@@ -1,9 +1,10 @@
 //! The gate that every key passes before it decides anything: sending, declining, asking back, or declining several questions.
 //!
-//! A decision takes a [`Passed`], which only the gate creates. So no code for a key can skip a check: whether the key is held down, and
-//! whether the person was told what is at stake. Any further reason to ignore a key belongs here.
+//! A decision takes a [`Passed`], which only the gate creates. So no code for a key can skip a check: whether the key is held down or came
+//! together with others, and whether the person was told what is at stake. Any further reason to ignore a key belongs here.
 //!
 //! A key that is held down must not decide anything: it would answer one question, open the next one, and send whatever is chosen there.
+//! Nor must a key whose screen the person cannot have seen: a line that was meant for a shell ends with enter.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use askbox_mailbox::id::QuestionId;
 /// The gate before every decision.
 #[derive(Debug, Default)]
 pub struct Gate {
-    enter: Enter,
+    keys: LastKey,
     again: PressAgain,
     /// The warning that the last key caused.
     said: Option<AtStake>,
@@ -30,7 +31,7 @@ pub struct Gate {
 pub struct Panel {
     about: Uuid,
     pub at_stake: AtStake,
-    /// The chosen line. The person has to choose one, so that enter alone decides nothing.
+    /// The chosen line, or 0 for yes. The person has to choose, so that enter alone decides nothing.
     pub at: Option<usize>,
 }
 
@@ -41,7 +42,7 @@ pub struct Passed(());
 impl Gate {
     /// Records a pressed key. If the key is not enter, forgets the warnings, and returns the warning that the last key caused.
     pub fn key(&mut self, key: KeyEvent) -> Option<AtStake> {
-        self.enter.note(key);
+        self.keys.note(key.code == KeyCode::Enter);
         let said = self.said.take().filter(|_| key.code != KeyCode::Enter);
         if key.code != KeyCode::Enter {
             self.forget_sentences();
@@ -59,18 +60,19 @@ impl Gate {
 
     /// Forgets everything that was told, because text was pasted.
     pub fn pasted(&mut self) {
-        *self = Self { row: std::mem::take(&mut self.row), ..Self::default() };
+        self.keys.note(false);
+        self.forget();
     }
 
     /// Forgets what the person was told, because another question is shown or the panel was left.
     pub fn forget(&mut self) {
-        let (enter, row) = (std::mem::take(&mut self.enter), std::mem::take(&mut self.row));
-        *self = Self { enter, row, ..Self::default() };
+        let (keys, row) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.row));
+        *self = Self { keys, row, ..Self::default() };
     }
 
     /// Records that the screen now shows the effect of the last key.
     pub fn drawn(&mut self) {
-        self.enter.drawn();
+        self.keys.drawn();
     }
 
     /// Records the row that is under the cursor now; `None` if there is none, or if the list is not on the screen.
@@ -93,12 +95,21 @@ impl Gate {
         }
     }
 
+    /// Checks that the last key did not come too soon after another one. `Err` is a sentence for the person.
+    pub fn in_no_haste(&self) -> Result<(), &'static str> {
+        match self.keys.haste {
+            Haste::None => Ok(()),
+            Haste::Held => Err("enter is held down, and decides nothing: release it, and press it again"),
+            Haste::Together => Err("this key came together with others, and decides nothing: look at the screen, and press it again"),
+        }
+    }
+
     /// Lets the last key decide, if it may with this at stake for this question. `Err` is a sentence for the person.
     pub fn may_decide(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<Passed, String> {
-        if self.enter.is_held() {
+        if let Err(why) = self.in_no_haste() {
             // The person had only a moment to read the sentence, so it does not count as told.
             self.forget_sentences();
-            return Err("enter is held down, and decides nothing: release it, and press it again".into());
+            return Err(why.into());
         }
         match self.again.untold(about, at_stake).first() {
             None => Ok(Passed(())),
@@ -134,6 +145,9 @@ impl Gate {
 /// A key that is held down repeats every 25 to 50 ms. A person who presses it twice takes longer than this.
 const AGAIN: Duration = Duration::from_millis(120);
 
+/// A person takes longer than this from one key to the next.
+const TOGETHER: Duration = Duration::from_millis(25);
+
 /// A row that came under the cursor by itself may be chosen after this time. A person has seen it by then.
 const SETTLES: Duration = Duration::from_millis(700);
 
@@ -157,35 +171,53 @@ impl UnderCursor {
     }
 }
 
-/// The last press of enter.
+/// The last key, and whether it came too soon after the key before.
 #[derive(Debug, Default)]
-struct Enter {
-    /// The time of that press, if enter was the last key. Once its effect is on the screen, the time when that was drawn: on a busy
-    /// machine, further keys wait while one is being handled.
-    at: Option<Instant>,
-    is_drawn: bool,
-    is_held: bool,
+struct LastKey {
+    /// The key before; `None` before the first one, and if that was long ago.
+    last: Option<Press>,
+    haste: Haste,
 }
 
-impl Enter {
+/// A pressed key.
+#[derive(Debug, Clone, Copy)]
+struct Press {
+    is_enter: bool,
+    /// The time of the press. Once its effect is on the screen, the time when that was drawn: on a busy machine, further keys wait while
+    /// one is being handled.
+    at: Instant,
+    is_drawn: bool,
+}
+
+/// The reason why the last key came too soon to decide anything.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    /// It did not.
+    #[default]
+    None,
+    /// It is enter, and is held down.
+    Held,
+    /// It came together with another key, as in a line that was pasted or typed for another program. The person has not seen the effect of
+    /// that key.
+    Together,
+}
+
+impl LastKey {
     /// Records a pressed key.
-    fn note(&mut self, key: KeyEvent) {
-        let is_enter = key.code == KeyCode::Enter;
-        let before = std::mem::replace(&mut self.at, is_enter.then(Instant::now));
-        self.is_held = is_enter && before.is_some_and(|at| at.elapsed() < AGAIN);
-        self.is_drawn = false;
+    fn note(&mut self, is_enter: bool) {
+        let before = self.last.replace(Press { is_enter, at: Instant::now(), is_drawn: false });
+        self.haste = match before {
+            Some(before) if is_enter && before.is_enter && before.at.elapsed() < AGAIN => Haste::Held,
+            Some(before) if !before.is_drawn || before.at.elapsed() < TOGETHER => Haste::Together,
+            _ => Haste::None,
+        };
     }
 
     /// Records that the screen now shows the effect of the last key.
     fn drawn(&mut self) {
-        if !std::mem::replace(&mut self.is_drawn, true) {
-            self.at = self.at.map(|_| Instant::now());
+        if let Some(last) = self.last.as_mut().filter(|last| !last.is_drawn) {
+            (last.at, last.is_drawn) = (Instant::now(), true);
         }
-    }
-
-    /// True if the last key is enter and is held down.
-    fn is_held(&self) -> bool {
-        self.is_held
     }
 }
 
@@ -197,7 +229,7 @@ mod tests {
 
     fn press(gate: &mut Gate, code: KeyCode) {
         // This has the same effect as waiting for a moment.
-        gate.enter = Enter::default();
+        gate.keys = LastKey::default();
         gate.key(code.into());
     }
 
@@ -272,23 +304,45 @@ mod tests {
 
     #[test]
     fn enter_is_held_until_a_person_could_have_seen_the_last_one() {
-        let (enter, other) = (KeyEvent::from(KeyCode::Enter), KeyEvent::from(KeyCode::Char('1')));
-        let mut keys = Enter::default();
-        keys.note(enter);
-        assert!(!keys.is_held(), "the first one");
+        let mut keys = LastKey::default();
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::None, "the first one");
         // Handling the key took long, and its picture is new.
-        keys.at = Instant::now().checked_sub(AGAIN);
+        long_ago(&mut keys);
         keys.drawn();
-        keys.note(enter);
-        assert!(keys.is_held());
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::Held);
         // A later picture, such as one with a new age of a question, does not make a key count as held.
         keys.drawn();
-        keys.at = Instant::now().checked_sub(AGAIN);
+        long_ago(&mut keys);
         keys.drawn();
-        keys.note(enter);
-        assert!(!keys.is_held());
-        keys.note(other);
-        keys.note(enter);
-        assert!(!keys.is_held(), "another key was between");
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::None);
+    }
+
+    #[test]
+    fn a_key_whose_screen_nobody_has_seen_comes_together_with_it() {
+        let mut keys = LastKey::default();
+        keys.note(false);
+        // However long the machine takes, the effect of the first key is not on the screen.
+        long_ago(&mut keys);
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::Together);
+        keys.drawn();
+        keys.note(false);
+        keys.drawn();
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::Together, "nobody types so fast");
+        keys.note(false);
+        keys.drawn();
+        long_ago(&mut keys);
+        keys.note(true);
+        assert_eq!(keys.haste, Haste::None);
+    }
+
+    fn long_ago(keys: &mut LastKey) {
+        if let Some(last) = &mut keys.last {
+            last.at = Instant::now().checked_sub(AGAIN).unwrap();
+        }
     }
 }

@@ -104,7 +104,11 @@ impl App<'_> {
             return self.key_of_meaning(key, near);
         }
         match key.code {
-            KeyCode::Char('y') => self.decline_marked(),
+            KeyCode::Char('y') => {
+                panel.at = Some(0);
+                "enter declines them".clone_into(&mut self.said);
+            }
+            KeyCode::Enter if panel.at.is_some() => self.decline_marked(),
             // Enter ended the reason, and the person may press it once too often.
             KeyCode::Enter => {}
             _ => {

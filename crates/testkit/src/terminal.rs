@@ -2,7 +2,12 @@
 
 use std::process::Command;
 
+use std::time::Duration;
+
 use crate::{World, output, until};
+
+/// The keys that decide.
+const DECIDING: [&str; 3] = ["Enter", "u", "y"];
 
 /// A terminal that runs a shell, or a command.
 pub struct Terminal<'a>(&'a World);
@@ -46,17 +51,45 @@ impl<'a> Terminal<'a> {
         output(self.command().args(words)).ok().stdout
     }
 
-    /// Presses keys, by tmux's names.
+    /// Presses keys, by tmux's names, as a person does: who presses enter has seen the effect of the keys before.
     #[track_caller]
     pub fn press(&self, keys: &[&str]) {
+        let mut rest = keys;
+        while !rest.is_empty() {
+            let deciding = rest.iter().skip(1).position(|key| DECIDING.contains(key)).map_or(rest.len(), |n| n + 1);
+            let (now, later) = rest.split_at(deciding);
+            if DECIDING.contains(&now[0]) {
+                self.settle();
+            }
+            self.burst(now);
+            rest = later;
+        }
+    }
+
+    /// Sends keys at once, as a program does that types into the wrong terminal.
+    #[track_caller]
+    pub fn burst(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Waits until the program in the terminal has handled all keys and waits for the next one.
+    #[track_caller]
+    pub fn settle(&self) {
+        let shell: i32 = self.tmux(&["display", "-p", "#{pane_pid}"]).trim().parse().expect("a process");
+        let mut asleep = 0;
+        until("the program in the terminal waits for a key", || {
+            std::thread::sleep(Duration::from_millis(15));
+            let foreground = process_field(shell, 5).and_then(|pid| pid.parse().ok()).unwrap_or(shell);
+            asleep = if process_field(foreground, 0).is_none_or(|state| state == "S") { asleep + 1 } else { 0 };
+            asleep >= 3
+        });
     }
 
     /// Presses enter once more, as a person does after reading the result of the first press. An enter that comes at once counts as a key
     /// that is held down.
     #[track_caller]
     pub fn enter_again(&self) {
-        std::thread::sleep(std::time::Duration::from_millis(400));
+        std::thread::sleep(Duration::from_millis(400));
         self.press(&["Enter"]);
     }
 
@@ -90,6 +123,12 @@ impl<'a> Terminal<'a> {
     pub fn see(&self, text: &str) -> String {
         until(&format!("the screen shows {text:?}"), || Some(self.screen()).filter(|screen| screen.contains(text)))
     }
+}
+
+/// A field of `/proc/PID/stat`, counted from the state: 0 is the state, 5 the process group in the foreground of its terminal.
+fn process_field(pid: i32, n: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(n).map(str::to_owned)
 }
 
 impl Terminal<'_> {

@@ -185,7 +185,7 @@ fn marked_questions_of_other_machines_are_declined_there() {
     terminal.press(&["no longer asked", "Enter"]);
     let screen = terminal.see("Decline these 9 questions?");
     assert!(screen.contains("build:old-0  Merge"), "they are named with their host: {screen}");
-    terminal.press(&["y"]);
+    terminal.press(&["y", "Enter"]);
     until("all are declined there", || (0..8).all(|n| build.world.in_mailbox(format!("answered/old-{n}.json")).exists()));
     assert_eq!(build.world.document("answered/old-3.json")["answer"]["note"], "no longer asked");
     assert_eq!(here.document("answered/old-here.json")["answer"]["outcome"], "declined");

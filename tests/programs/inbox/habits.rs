@@ -113,3 +113,54 @@ fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
     terminal.enter_again();
     terminal.see("w: asked back");
 }
+
+#[test]
+fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B; ask-post 'Ship?' -w ship --type yes_no; ask-post 'How many?' -w text");
+    let terminal = Terminal::new(&world);
+    for (id, line) in [("w", "1\r"), ("ship", "y\r"), ("text", "ls\r")] {
+        open_question(&terminal, id);
+        terminal.burst(&["-l", line]);
+        terminal.see("came together with others");
+        assert_eq!(world.state(id), "pending");
+        // What it chose or wrote is on the screen now, and one enter sends it.
+        terminal.enter_again();
+        terminal.see(&format!("{id}: answered"));
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
+    // A paste is no key, and the enter that came with it decides nothing.
+    world.sh("ask-post 'And?' -w more");
+    open_question(&terminal, "more");
+    terminal.burst(&["-l", "\x1b[200~pasted\x1b[201~\r"]);
+    terminal.see("came together with others");
+    terminal.see("│ pasted");
+    assert_eq!(world.state("more"), "pending");
+}
+
+#[test]
+fn a_shell_line_typed_into_a_question_asks_before_it_sends() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B");
+    let terminal = Terminal::new(&world);
+    for (line, shown) in [("go", "\"go\""), ("make", "\"make\""), ("git status", "\"git status\"")] {
+        open_question(&terminal, "w");
+        for letter in line.chars() {
+            terminal.burst(&["-l", &letter.to_string()]);
+            terminal.settle();
+        }
+        terminal.press(&["Enter"]);
+        let screen = terminal.see("meant for this question?");
+        assert!(screen.contains(&format!("was {shown} meant")) && world.state("w") == "pending", "{screen}");
+        terminal.press(&["C-c"]);
+        terminal.see("left=130");
+        let _none = std::fs::remove_dir_all(world.home().join(".local/state/askbox/drafts"));
+    }
+    // Movements and own words are what they were.
+    open_question(&terminal, "w");
+    terminal.press(&["j", "j", "Enter"]);
+    terminal.see("w: answered: two");
+}

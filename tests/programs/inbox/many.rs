@@ -43,9 +43,12 @@ fn words_filter_the_list_and_marked_questions_are_declined() {
     }
     // Enter, which ends the reason, confirms nothing.
     terminal.press(&["Enter"]);
-    terminal.see("y decline them");
+    terminal.see("y, enter decline them");
     assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
     terminal.press(&["y"]);
+    terminal.see("enter declines them");
+    assert!(world.path("m/pending/old-1.json").exists(), "a line that begins with y is no confirmation");
+    terminal.press(&["Enter"]);
     terminal.see("3 questions declined");
     for n in 1..4 {
         assert_eq!(super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
@@ -66,7 +69,7 @@ fn a_question_that_changes_before_a_group_declines_is_told() {
         terminal.press(&["d"]);
         terminal.see("Why?");
         terminal.press(&["Enter"]);
-        terminal.see("y decline them");
+        terminal.see("y, enter decline them");
     };
     terminal.press(&["Space", "Space"]);
     decline();
@@ -80,10 +83,10 @@ fn a_question_that_changes_before_a_group_declines_is_told() {
     let named = || terminal.screen().matches("│two  Delete it all?").count();
     until("the list shows the new question", || terminal.screen().contains("Delete it all?").then_some(()));
     assert_eq!(named(), 0);
-    terminal.press(&["y"]);
+    terminal.press(&["y", "Enter"]);
     until("the panel names the new question", || (named() == 1).then_some(()));
     assert_eq!((world.state("one").as_str(), world.state("two").as_str()), ("pending", "pending"));
-    terminal.press(&["y"]);
+    terminal.press(&["y", "Enter"]);
     terminal.see("2 questions declined");
 }
 
@@ -156,8 +159,14 @@ fn listed(terminal: &Terminal<'_>, last: &str) -> std::collections::BTreeSet<Str
             return ids;
         }
         terminal.press(&["NPage"]);
-        until("the list moves", || terminal.screen() != screen);
+        // An age on the screen may change as well.
+        until("another row is chosen", || chosen(&terminal.screen()) != chosen(&screen));
     }
+}
+
+/// The id of the row under the cursor.
+fn chosen(screen: &str) -> Option<String> {
+    screen.lines().find_map(|line| line.strip_prefix("> ")?.split(' ').next().map(str::to_owned))
 }
 
 /// Waits for a screen with these words and with rows that all fit the terminal. tmux tells a program of a new size a moment later, and

@@ -6,6 +6,7 @@
 //! - `idle`: what it does while nothing changes: nothing
 //! - `kept`: nothing that was typed is lost
 //! - `looks`: what is seen first, approvals, colours, wide characters
+//! - `monkey`: lines for other programs, typed into it at random moments
 //! - `many`: sizes of screens and numbers of questions
 
 mod answering;
@@ -15,6 +16,7 @@ mod idle;
 mod kept;
 mod looks;
 mod many;
+mod monkey;
 
 use crate::support::{Terminal, World, kill};
 use serde_json::Value;

@@ -33,7 +33,7 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
 fn keys(app: &App<'_>) -> Vec<Key> {
     match app.gate.panel().map(|panel| &panel.at_stake) {
         Some(AtStake::NearMiss { .. }) => return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")],
-        Some(_) => return vec![("y", "decline them"), ("esc", "keep them")],
+        Some(_) => return vec![("y, enter", "decline them"), ("esc", "keep them")],
         None => {}
     }
     if let Some(asking) = &app.asked {

@@ -7,3 +7,4 @@
 pub mod draft;
 pub mod kept_drafts;
 pub mod opened;
+pub mod stray;

@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
 use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
+use crate::question::stray::TypedLetters;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
 use askbox_cli::person::AtStake;
@@ -26,6 +27,8 @@ pub struct Opened {
     pub was_seen: Cell<bool>,
     /// The text about the question, broken into lines for this number of columns. It is kept, because a long text takes a while.
     text: RefCell<(usize, Vec<Line<'static>>)>,
+    /// The letters that were typed in one go.
+    letters: TypedLetters,
     /// True if the draft is an earlier one, and only enter was pressed since it was opened.
     is_unnoticed: bool,
 }
@@ -58,7 +61,8 @@ impl Opened {
         let is_unnoticed = draft.is_some();
         let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
         let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
-        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, is_unnoticed }
+        let letters = TypedLetters::default();
+        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, letters, is_unnoticed }
     }
 
     /// True if more of the text is below the visible part.
@@ -89,6 +93,9 @@ impl Opened {
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let writes = self.draft.part().is_some_and(PartDraft::writes);
+        if !matches!(key.code, KeyCode::Enter | KeyCode::Char(_)) {
+            self.letters.forget();
+        }
         match key.code {
             KeyCode::PageDown => self.scroll_down(),
             KeyCode::PageUp => self.scroll_up(),
@@ -157,7 +164,14 @@ impl Opened {
             KeyCode::Char('e') if control => return if choose_words(part) { Act::Edit } else { ONLY_OPTIONS },
             KeyCode::Enter if writes && newline => part.words.insert_newline(),
             KeyCode::Char('j') if writes && control => part.words.insert_newline(),
-            KeyCode::Enter => return self.enter(),
+            KeyCode::Enter => {
+                let act = self.enter();
+                // What is chosen next was not typed in one go with it.
+                if !matches!(act, Act::Give(..)) {
+                    self.letters.forget();
+                }
+                return act;
+            }
             KeyCode::Up if !writes || part.words.cursor().0 == 0 => part.step(false),
             KeyCode::Down if !writes || part.words.cursor().0 + 1 >= part.words.lines().len() => part.step(true),
             KeyCode::Left if is_batch && !writes => self.draft.at = self.draft.at.saturating_sub(1),
@@ -171,7 +185,7 @@ impl Opened {
                     part.marked.insert(n);
                 }
             }
-            KeyCode::Char(c) if !control => return typed(part, c),
+            KeyCode::Char(c) if !control => return typed(part, c, &mut self.letters),
             _ => {}
         }
         Act::Nothing
@@ -184,11 +198,17 @@ impl Opened {
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };
         match part.value() {
-            Ok(value) => Act::Give(value, part.words_beside().into_iter().collect()),
+            Ok(value) => Act::Give(value, self.at_stake(part)),
             Err(Unclear::Because(why)) => Act::Say(why.into()),
             Err(Unclear::Number(wanted)) => Act::Say(wanted.into()),
             Err(Unclear::NearMiss(near)) => Act::AskMeaning(near),
         }
+    }
+
+    /// What the person may not mean, or would lose, with the part's answer.
+    fn at_stake(&self, part: &PartDraft) -> Vec<AtStake> {
+        let words = if part.chosen() == Some(Choosable::Words) { part.typed() } else { String::new() };
+        part.words_beside().into_iter().chain(self.letters.at_stake(&words)).collect()
     }
 
     /// Takes the part's answer, and goes on to the next part of a batch.
@@ -233,6 +253,7 @@ impl Opened {
         if replaces {
             part.words = text_window::area("");
         }
+        self.letters.forget();
         part.words.insert_str(text);
         Act::Nothing
     }
@@ -255,7 +276,7 @@ fn command(c: char) -> Option<Act> {
 
 /// Handles a character while no text is written. A digit chooses, letters are commands, and `i` begins the person's own words. No other
 /// letter does: a person who types into the wrong window, or means a movement, must not have typed an answer.
-fn typed(part: &mut PartDraft, c: char) -> Act {
+fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
     if part.part.kind() == Kind::YesNo {
         return match c {
             '1' | '2' => {
@@ -275,6 +296,7 @@ fn typed(part: &mut PartDraft, c: char) -> Act {
         };
     }
     if c.is_ascii_digit() {
+        letters.end_after_a_pause();
         if let Some(line) = part.by_digit(c) {
             part.choose(line);
             if let (Choosable::Option(n), true) = (line, part.is_multiple())
@@ -289,14 +311,17 @@ fn typed(part: &mut PartDraft, c: char) -> Act {
         }
     }
     if let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) {
+        letters.note(c, true);
         return act;
+    }
+    let begins_words = c == 'i' && part.takes_words();
+    letters.note(c, begins_words && !letters.is_within_a_word());
+    if begins_words {
+        choose_words(part);
+        return Act::Nothing;
     }
     if !part.takes_words() {
         return ONLY_OPTIONS;
-    }
-    if c == 'i' {
-        choose_words(part);
-        return Act::Nothing;
     }
     Act::Say(Cow::Borrowed("i begins words of your own; ? names all keys"))
 }
