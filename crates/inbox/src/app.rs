@@ -69,6 +69,8 @@ pub enum Wish {
     Nothing,
     /// Leave, with this exit status.
     Leave(u8),
+    /// Stop this program, as every program is stopped, until the shell goes on with it.
+    Stop,
     /// Open the editor on this text.
     Edit(String),
     /// Follow the log of this workflow.

@@ -71,6 +71,9 @@ impl App<'_> {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Leave(130);
         }
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('z') {
+            return Wish::Stop;
+        }
         if self.shows_help {
             self.shows_help = false;
             return Wish::Nothing;

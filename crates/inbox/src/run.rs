@@ -41,6 +41,9 @@ const READ_FOR: Duration = Duration::from_millis(5);
 /// The minimum time between two pictures while many questions are being read.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
+/// The time until a stop has reached every thread.
+const STOPS_WITHIN: Duration = Duration::from_millis(50);
+
 /// The exit status after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -150,6 +153,10 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             match wish {
                 Wish::Nothing => {}
                 Wish::Leave(status) => return Ok(status),
+                Wish::Stop => {
+                    app.keep_drafts();
+                    canvas.left(stop_this_job)?;
+                }
                 Wish::Edit(text) => {
                     app.keep_drafts();
                     match canvas.left(|| edit(app, &text))? {
@@ -177,6 +184,17 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
         }
         dirty |= app.follow_others();
         app.picture_is_old |= app.read(Instant::now() + READ_FOR);
+    }
+}
+
+/// Stops this job until the shell goes on with it, as ctrl-z does for every program. Without a shell that could go on with it, nothing
+/// happens.
+fn stop_this_job() {
+    // The kernel ignores this signal if no shell could continue the job.
+    let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+    if stopped.is_ok() {
+        // Another thread may take the signal, and this one must not touch the terminal until all of them are stopped.
+        std::thread::sleep(STOPS_WITHIN);
     }
 }
 

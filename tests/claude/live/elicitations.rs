@@ -34,7 +34,7 @@ fn run_with_limits(limits: &str, asking: &[(&str, &Value)]) -> ClaudeWorld {
     world
 }
 
-/// A run of `w` whose agent asks with its own tool, and calls the server's tool in the same message.
+/// A run of `w` whose agent asks with its own tool, and calls the server's tool in the same message. The server asks behind the agent.
 #[track_caller]
 fn run_that_asks_beside_a_server() -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
@@ -44,7 +44,8 @@ fn run_that_asks_beside_a_server() -> ClaudeWorld {
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     let find = json!({"tool": "ToolSearch", "input": {"query": "select:mcp__shop__order", "max_results": 5}});
-    let order = json!({"tool": "mcp__shop__order", "input": {"ask": form(&json!({"gift": {"type": "boolean"}}), &[])}});
+    let ask_too = form(&json!({"gift": {"type": "boolean"}}), &[]);
+    let order = json!({"tool": "mcp__shop__order", "input": {"ask": ask_too, "behind": world.in_mailbox("pending/w.json")}});
     world.api.on("User chose: begin", json!([find, {"tools": [ask(&which_database()), order]}, {"text": "done"}]));
     world.answer("w", "begin");
     world

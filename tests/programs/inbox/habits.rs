@@ -141,6 +141,28 @@ fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
 }
 
 #[test]
+fn ctrl_z_stops_the_inbox_and_fg_goes_on_where_it_was() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B; ask-post 'And?' -w second");
+    let terminal = Terminal::running(&world, (100, 30), &["PS1=$ "], &["bash", "--norc", "-i"]);
+    terminal.see("$");
+    terminal.press(&["clear; askbox inbox; echo left=$?", "Enter"]);
+    let screen = terminal.see("? help");
+    assert!(screen.contains("2 questions are waiting · 1/2"), "{screen}");
+    terminal.press(&["j"]);
+    terminal.see("waiting · 2/2");
+    terminal.press(&["k"]);
+    terminal.open_chosen();
+    terminal.press(&["i", "half a thought", "C-z"]);
+    terminal.see("Stopped");
+    terminal.press(&["echo in the shell; fg", "Enter"]);
+    terminal.see("│ half a thought");
+    terminal.press(&[" and the rest", "Enter"]);
+    terminal.see("answered in your own words: half a thought and the rest");
+}
+
+#[test]
 fn a_shell_line_typed_into_a_question_asks_before_it_sends() {
     needs!("tmux");
     let world = World::new();

@@ -86,9 +86,16 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
         1 => " · 1 waits for an event, not for you".to_owned(),
         n => format!(" · {n} wait for events, not for you"),
     };
-    let filter = app.waiting.filter();
-    let filter = if filter.is_empty() { String::new() } else { format!(" · {} with \"{filter}\"", app.waiting.shown().len()) };
-    let left = cut(&format!("{waiting}{events}{filter}"), columns);
+    let (shown, filter) = (app.waiting.shown().len(), app.waiting.filter());
+    let position = if shown > 1 { format!("{}/{shown}", app.waiting.at() + 1) } else { shown.to_string() };
+    let position = match (filter.is_empty(), shown) {
+        (false, _) => format!(" · {position} with \"{filter}\""),
+        (true, 0 | 1) => String::new(),
+        (true, _) => format!(" · {position}"),
+    };
+    // What is less important is left out first.
+    let whole = format!("{waiting}{position}{events}");
+    let left = if width(&whole) <= columns { whole } else { cut(&format!("{waiting}{position}"), columns) };
     let no_watcher = app.has_watcher == Some(false) && matches!(app.until, Until::Left);
     let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
     let asked = app.heard.now.being_asked();

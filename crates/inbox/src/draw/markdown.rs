@@ -5,6 +5,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
 use crate::draw::pieces::{self, bold, flow, indented, wrapped};
+use crate::draw::table::Table;
 
 /// Markdown as lines of at most this many columns.
 pub fn lines(markdown: &str, columns: usize) -> Vec<Line<'static>> {
@@ -33,6 +34,7 @@ struct Page {
     quotes: usize,
     code: Option<String>,
     links: Vec<String>,
+    table: Option<Table>,
 }
 
 impl Page {
@@ -107,7 +109,15 @@ impl Page {
                 self.code = Some(String::new());
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.links.push(dest_url.into_string()),
-            Tag::TableCell if !self.words.is_empty() => self.push(" | "),
+            Tag::Table(alignments) => {
+                self.end_paragraph();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.begin_row();
+                }
+            }
             _ => {}
         }
     }
@@ -120,7 +130,7 @@ impl Page {
             }
             TagEnd::Strong | TagEnd::Emphasis | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Paragraph if self.lists.is_empty() => self.end_paragraph(),
-            TagEnd::Paragraph | TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead => self.end_line(),
+            TagEnd::Paragraph | TagEnd::Item => self.end_line(),
             TagEnd::List(_) => {
                 self.end_line();
                 self.lists.pop();
@@ -138,7 +148,18 @@ impl Page {
                 self.out.extend(wrapped(&code, self.columns.saturating_sub(indent)).into_iter().map(|line| indented(line, indent)));
                 self.out.push(Line::default());
             }
-            TagEnd::Table => self.end_paragraph(),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.words);
+                if let Some(table) = &mut self.table {
+                    table.add(cell);
+                }
+            }
+            TagEnd::Table => {
+                let (indent, table) = (self.indent(), self.table.take().unwrap_or_default());
+                let lines = table.lines(self.columns.saturating_sub(indent));
+                self.out.extend(lines.into_iter().map(|line| indented(line, indent)));
+                self.out.push(Line::default());
+            }
             TagEnd::Link | TagEnd::Image => {
                 if let Some(url) = self.links.pop().filter(|url| self.words.last().is_none_or(|(word, _)| word != url)) {
                     self.push(format!(" ({url})"));
@@ -207,10 +228,21 @@ mod tests {
                 "",
                 "<b>html</b>",
                 "",
-                "a | b",
-                "1 | 2"
+                "a  b",
+                "─  ─",
+                "1  2"
             ]
         );
+    }
+
+    #[test]
+    fn a_table_is_aligned_or_becomes_a_list_where_it_does_not_fit() {
+        let markdown = "| step | `cost` | 名 |\n|:--|--:|:-:|\n| build the page | 12.5 | 速 |\n| ship |  | 遅い |\n";
+        assert_eq!(
+            shown(markdown, 40),
+            ["step            cost   名", "──────────────  ────  ────", "build the page  12.5   速", "ship                  遅い"]
+        );
+        assert_eq!(shown(markdown, 20), ["step: build the page", "cost: 12.5", "名: 速", "", "step: ship", "名: 遅い"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - `keys`: the keys that work now
 //! - `clock`: times in words, and how long the words stay right
 //! - `markdown`: the context of a question as styled lines
+//! - `table`: a table in that context
 //! - `pieces`: lines that fit their width
 
 mod answer;
@@ -17,6 +18,7 @@ mod markdown;
 mod outcomes;
 mod pieces;
 mod question;
+mod table;
 
 use std::time::Duration;
 
