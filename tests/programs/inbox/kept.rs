@@ -330,6 +330,7 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.press(&["mine"]);
     terminal.see("│ mine");
     // As the keyboard sends it: one press, and then again and again.
+    terminal.settle();
     terminal.burst(&["Enter"; 6]);
     terminal.see("enter is held down");
     assert_eq!((answer(&world, "first")["value"].as_str(), world.state("second").as_str()), (Some("mine"), "pending"));
