@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn movements_are_no_word_and_a_strange_letter_makes_one_until_a_pause() {
+    fn a_strange_letter_makes_a_word_of_movements_until_a_pause() {
         let mut typed = TypedLetters::default();
         for letter in ['j', 'j', 'k'] {
             typed.note(letter, true);
