@@ -43,7 +43,7 @@ impl Table {
         let head = self.rows.remove(0);
         let count = self.rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
         let of_column = |n: usize| self.rows.iter().chain([&head]).filter_map(move |row| row.get(n));
-        let widths: Vec<usize> = (0..count).map(|n| of_column(n).map(|cell| cell_width(cell)).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..count).map(|n| of_column(n).map(cell_width).max().unwrap_or(0)).collect();
         let total = widths.iter().sum::<usize>() + GAP.len() * count.saturating_sub(1);
         if total > columns {
             return self.as_list(&head, columns);
