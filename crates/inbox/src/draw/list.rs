@@ -94,7 +94,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
         (true, _) => format!(" · {position}"),
     };
     // What is less important is left out first.
-    let whole = format!("{waiting}{position}{events}");
+    let whole = format!("{waiting}{events}{position}");
     let left = if width(&whole) <= columns { whole } else { cut(&format!("{waiting}{position}"), columns) };
     let no_watcher = app.has_watcher == Some(false) && matches!(app.until, Until::Left);
     let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
