@@ -258,12 +258,16 @@ pub fn is_alive(pid: i32) -> bool {
 
 /// Every process and its environment, one variable a line.
 pub fn processes() -> Vec<(i32, String)> {
-    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid: i32| {
+    let of = |pid: i32| {
         let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
         Some((pid, String::from_utf8_lossy(&bytes).replace('\0', "\n")))
-    })
-    .collect()
+    };
+    pids().filter_map(of).collect()
+}
+
+/// The ids of all processes.
+pub fn pids() -> impl Iterator<Item = i32> {
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok())
 }
 
 /// The command line of a process, its arguments separated by spaces.

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use std::time::Duration;
 
+use crate::process::pids;
 use crate::{World, output, until};
 
 /// The keys that decide.
@@ -72,17 +73,32 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Waits until the program in the terminal has handled all keys and waits for the next one.
+    /// Waits until the programs in the terminal have handled all keys and wait for the next one.
     #[track_caller]
     pub fn settle(&self) {
         let shell: i32 = self.tmux(&["display", "-p", "#{pane_pid}"]).trim().parse().expect("a process");
         let mut asleep = 0;
-        until("the program in the terminal waits for a key", || {
+        until("the programs in the terminal wait for a key", || {
             std::thread::sleep(Duration::from_millis(15));
-            let foreground = process_field(shell, 5).and_then(|pid| pid.parse().ok()).unwrap_or(shell);
-            asleep = if process_field(foreground, 0).is_none_or(|state| state == "S") { asleep + 1 } else { 0 };
+            let foreground = process_field(shell, 5);
+            // One program may have started another one, and waits for it.
+            let mut job = pids().filter(|pid| process_field(*pid, 2) == foreground);
+            let is_busy = job.any(|pid| process_field(pid, 0).is_some_and(|state| state != "S"));
+            asleep = if is_busy { 0 } else { asleep + 1 };
             asleep >= 3
         });
+    }
+
+    /// Presses enter once more if the inbox says that it came together with other keys. On a busy machine it may have.
+    fn press_again_if_together(&self, screen: &str) {
+        let is_told = |screen: &str| screen.contains("this key came together with others");
+        if is_told(screen) {
+            std::thread::sleep(Duration::from_secs(1));
+            // A test may have pressed it by itself.
+            if is_told(&self.screen()) {
+                self.burst(&["Enter"]);
+            }
+        }
     }
 
     /// Presses enter once more, as a person does after reading the result of the first press. An enter that comes at once counts as a key
@@ -121,11 +137,18 @@ impl<'a> Terminal<'a> {
     /// Waits until the screen shows a text; the whole screen.
     #[track_caller]
     pub fn see(&self, text: &str) -> String {
-        until(&format!("the screen shows {text:?}"), || Some(self.screen()).filter(|screen| screen.contains(text)))
+        until(&format!("the screen shows {text:?}"), || {
+            let screen = self.screen();
+            if screen.contains(text) {
+                return Some(screen);
+            }
+            self.press_again_if_together(&screen);
+            None
+        })
     }
 }
 
-/// A field of `/proc/PID/stat`, counted from the state: 0 is the state, 5 the process group in the foreground of its terminal.
+/// A field of `/proc/PID/stat`, counted from the state: 0 is the state, 2 the process group, 5 the one in the foreground of its terminal.
 fn process_field(pid: i32, n: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(n).map(str::to_owned)
