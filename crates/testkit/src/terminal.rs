@@ -83,7 +83,7 @@ impl<'a> Terminal<'a> {
             let foreground = process_field(shell, 5);
             // One program may have started another one, and waits for it.
             let mut job = pids().filter(|pid| process_field(*pid, 2) == foreground);
-            let is_busy = job.any(|pid| process_field(pid, 0).is_some_and(|state| state != "S"));
+            let is_busy = job.any(|pid| process_field(pid, 0).is_some_and(|state| matches!(state.as_str(), "R" | "D")));
             asleep = if is_busy { 0 } else { asleep + 1 };
             asleep >= 3
         });
