@@ -67,6 +67,15 @@ fn decided(world: &World) -> Vec<(String, String)> {
     ours.map(|line| (word(line, "event"), word(line, "workflow_id"))).collect()
 }
 
+/// Says at its end that it is over.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn lines_for_other_programs_decide_nothing_at_any_moment() {
     needs!("tmux");
@@ -74,7 +83,10 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
     let seed = u64::try_from(number("ASKBOX_SEED", std::process::id().try_into().unwrap())).unwrap();
     println!("ASKBOX_SEED={seed}");
     let mut dice = Dice::new(seed);
-    let world = World::new();
+    let mut world = World::new();
+    // On a busy machine, a line takes a fifth of a second.
+    world.set_longest_life(Duration::from_secs(300 + u64::try_from(bursts / 5).unwrap()));
+    let world = world;
     world.sh(
         "ask-post -w keep-1 'Drop it?' -o yes=Y -o no=N; ask-post -w keep-2 'Ship?' --type yes_no; ask-post -w keep-3 'How?' -o a=A -o b=B",
     );
@@ -82,6 +94,8 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
     terminal.see("? help");
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // The other thread ends with this one, also if it fails.
+        let _ends = Ends(&over);
         scope.spawn(|| {
             let mut dice = Dice::new(seed + 1);
             while !over.load(Ordering::Relaxed) {
@@ -122,7 +136,6 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
         }
         terminal.settle();
         assert_eq!(decided(&world).len(), known, "a line decided");
-        over.store(true, Ordering::Relaxed);
         println!("{bursts} bursts, {alone} of them enter alone; {known} decisions, each named before");
     });
 }
