@@ -135,9 +135,11 @@ pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
         } else if let SuspendedCall::Waits(id) = &last
             && text.contains("\"tool_result\"")
         {
-            if text.contains(&format!("\"tool_use_id\":\"{id}\"")) {
+            let results = results(text);
+            if results.iter().any(|result| result["tool_use_id"] == **id) {
                 last = SuspendedCall::None;
-            } else if is_result_of_a_call(text) {
+            } else if results.iter().any(|result| result["is_error"] != true) {
+                // A call that was refused has an error as its result. It was not made.
                 last = SuspendedCall::ResultIsLost;
             }
         }
@@ -145,12 +147,12 @@ pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
     last
 }
 
-/// True if the entry holds the result of a call that was made. A call that was refused has an error as its result. Entries about requests
-/// copy earlier results, and do not count.
-fn is_result_of_a_call(entry: &str) -> bool {
-    let Ok(InFolder { kind, message: Some(Message { content }), .. }) = serde_json::from_str(entry) else { return false };
-    let is_result = |block: &Value| block["type"] == "tool_result" && block["is_error"] != true;
-    kind == "user" && content.as_array().is_some_and(|blocks| blocks.iter().any(is_result))
+/// The results of tool calls that an entry holds. Entries about requests copy earlier results, and do not count.
+fn results(entry: &str) -> Vec<Value> {
+    let Ok(InFolder { kind, message: Some(Message { content: Value::Array(blocks) }), .. }) = serde_json::from_str(entry) else {
+        return Vec::new();
+    };
+    if kind == "user" { blocks.into_iter().filter(|block| block["type"] == "tool_result").collect() } else { Vec::new() }
 }
 
 /// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has

@@ -183,8 +183,8 @@ pub enum AtStake {
         /// True if the question accepts the person's own words.
         takes_words: bool,
     },
-    /// Letters that were typed in one go where they are no keys, before the key that decides. The person may have been typing into the wrong
-    /// window.
+    /// Letters that the person typed in one go before the key that decides. At least one of them does nothing here, so the person may have
+    /// been typing into the wrong window.
     Strayed {
         /// The letters.
         word: String,

@@ -115,12 +115,16 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 /// The time that a process and its ended children have spent on a processor so far, in steps of 10 ms. It does not depend on what else the
 /// machine does. Zero if there is no such process.
 pub fn processor_time(pid: i32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program may hold anything, so the fields are counted from its end.
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let ticks = fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
+    let ticks = (11..15).filter_map(|n| stat_field(pid, n)?.parse::<u64>().ok()).sum::<u64>();
     // Linux counts a hundred ticks a second.
     Duration::from_millis(10 * ticks)
+}
+
+/// A field of `/proc/PID/stat`, counted from the state, which is 0. `None` if there is no such process.
+pub fn stat_field(pid: i32, n: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program may hold anything, so the fields are counted from its end.
+    stat.rsplit_once(") ")?.1.split(' ').nth(n).map(str::to_owned)
 }
 
 /// The result of a look that [`until`] accepts: a condition, or something to be found.

@@ -1,14 +1,18 @@
 //! A real terminal: tmux types and reads the screen.
 
 use std::process::Command;
-
 use std::time::Duration;
 
-use crate::process::pids;
+use crate::process::{pids, stat_field};
 use crate::{World, output, until};
 
 /// The keys that decide.
 const DECIDING: [&str; 3] = ["Enter", "u", "y"];
+
+/// Fields of `/proc/PID/stat`: the state of a process, its group, and the group in the foreground of its terminal.
+const STATE: usize = 0;
+const GROUP: usize = 2;
+const FOREGROUND: usize = 5;
 
 /// A terminal that runs a shell, or a command.
 pub struct Terminal<'a>(&'a World);
@@ -80,10 +84,10 @@ impl<'a> Terminal<'a> {
         let mut asleep = 0;
         until("the programs in the terminal wait for a key", || {
             std::thread::sleep(Duration::from_millis(15));
-            let foreground = process_field(shell, 5);
+            let foreground = stat_field(shell, FOREGROUND);
             // One program may have started another one, and waits for it.
-            let mut job = pids().filter(|pid| process_field(*pid, 2) == foreground);
-            let is_busy = job.any(|pid| process_field(pid, 0).is_some_and(|state| matches!(state.as_str(), "R" | "D")));
+            let mut job = pids().filter(|pid| stat_field(*pid, GROUP) == foreground);
+            let is_busy = job.any(|pid| stat_field(pid, STATE).is_some_and(|state| matches!(state.as_str(), "R" | "D")));
             asleep = if is_busy { 0 } else { asleep + 1 };
             asleep >= 3
         });
@@ -146,12 +150,6 @@ impl<'a> Terminal<'a> {
             None
         })
     }
-}
-
-/// A field of `/proc/PID/stat`, counted from the state: 0 is the state, 2 the process group, 5 the one in the foreground of its terminal.
-fn process_field(pid: i32, n: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.split(' ').nth(n).map(str::to_owned)
 }
 
 impl Terminal<'_> {

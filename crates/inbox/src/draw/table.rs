@@ -86,7 +86,7 @@ impl Table {
                 lines.extend(flow(&words, columns, 2));
             }
         }
-        // A table of which there is only the head is shown as well.
+        // A table without rows shows its head.
         if self.rows.is_empty() {
             lines.extend(head.iter().flat_map(|cell| flow(cell, columns, 2)));
         }

@@ -205,7 +205,7 @@ impl Opened {
         }
     }
 
-    /// What the person may not mean, or would lose, with the part's answer.
+    /// Returns the warnings for the part's answer: words that it would leave out, and letters that may be meant for another program.
     fn at_stake(&self, part: &PartDraft) -> Vec<AtStake> {
         let words = if part.chosen() == Some(Choosable::Words) { part.typed() } else { String::new() };
         part.words_beside().into_iter().chain(self.letters.at_stake(&words)).collect()

@@ -1,5 +1,5 @@
-//! Letters that were typed in one go while an option can be chosen, as in `git status` in the wrong window. Some of them are keys: `g` chooses
-//! the first option, and `i` begins own words. If one of them is no key, enter behind them asks first.
+//! Letters that a person types in one go while an option can be chosen, as in `git status` in the wrong window. Some of them are keys: `g`
+//! chooses the first option, and `i` begins own words. If one of them does nothing here, the next enter asks first.
 
 use std::time::{Duration, Instant};
 

@@ -47,7 +47,7 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
     match suspended {
         SuspendedCall::Waits(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
-        // What the hook gave to the call does not reach the model. A session that has the message drops its repetition.
+        // The model does not read the result that the hook gave to the call. A session that has the message drops its repetition.
         SuspendedCall::ResultIsLost => Told::TheMessage,
         _ if question.asked.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
         _ => Told::TheMessage,

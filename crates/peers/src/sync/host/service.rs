@@ -162,7 +162,7 @@ impl<'a> Host<'a> {
         migrate::check(self.database, &mut client)?;
         // Each connection has a token of its own. A statement that an earlier connection left on its way then has no effect.
         self.epoch = Some(Epoch::begin(self.database, &mut client, self.mailbox, self.take_over)?);
-        // Who takes over does so once. A mailbox that takes over later is the host.
+        // This process takes over once. If another mailbox takes over later, that one is the host.
         self.take_over = false;
         // The database may have been away for long, or may have been restored from a backup.
         self.look = Some(Look::new(store::believed(self.database, &mut client)?));
