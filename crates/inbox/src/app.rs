@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::gate::Gate;
 use crate::keeping::{Keeping, Open};
 use crate::list::Waiting;
+use crate::log_pane::LogPane;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Opened;
@@ -32,6 +33,8 @@ pub enum Place {
     /// The open question is over. Somebody else answered it, or it was taken back.
     Gone(Box<Gone>),
     Outcomes(Outcomes),
+    /// The log of a run, and the answered questions, from which it was opened.
+    Log(Box<LogPane>, Outcomes),
 }
 
 /// A question that vanished while it was open.
@@ -87,7 +90,8 @@ pub struct App<'a> {
     /// The window that asks for a text, if one is open.
     pub asked: Option<Asking>,
     pub gate: Gate,
-    pub shows_help: bool,
+    /// The lines of the help that are scrolled off its top, while it is shown.
+    pub help: Option<usize>,
     /// The last message for the person.
     pub said: String,
     pub until: Until,
@@ -119,7 +123,7 @@ impl<'a> App<'a> {
             place: Place::List,
             asked: None,
             gate: Gate::default(),
-            shows_help: false,
+            help: None,
             said: String::new(),
             until: Until::Left,
             only_signed: false,
@@ -306,6 +310,22 @@ impl<'a> App<'a> {
         }
         if let Place::Outcomes(outcomes) = &mut self.place {
             *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+        }
+    }
+
+    /// Shows the log of a run, which was chosen among the answered questions.
+    pub fn show_log(&mut self, log: Result<LogPane>) {
+        match (log, &mut self.place) {
+            (Err(e), _) => self.said = sender::in_one_line(e),
+            (Ok(log), Place::Outcomes(outcomes)) => self.place = Place::Log(Box::new(log), std::mem::take(outcomes)),
+            (Ok(_), _) => {}
+        }
+    }
+
+    /// Goes back from a log to the answered questions.
+    pub(super) fn close_log(&mut self) {
+        if let Place::Log(_, outcomes) = &mut self.place {
+            self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes)));
         }
     }
 

@@ -29,7 +29,7 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
     KeyEvent { code, ..key }
 }
 
-/// The length of a page of the answered rounds, in rows.
+/// The length of a page of the answered rounds and of a log, in rows.
 const PAGE: isize = 10;
 
 impl App<'_> {
@@ -69,13 +69,22 @@ impl App<'_> {
             opened.notice();
         }
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            if matches!(self.place, Place::Log(..)) {
+                self.close_log();
+                return Wish::Nothing;
+            }
             return Wish::Leave(130);
         }
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('z') {
             return Wish::Stop;
         }
-        if self.shows_help {
-            self.shows_help = false;
+        if let Some(scrolled) = self.help {
+            // On a low screen, the rest is reached by scrolling. Every other key leads back.
+            self.help = match without_chord(key).code {
+                KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j') => Some(scrolled.saturating_add(1)),
+                KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => Some(scrolled.saturating_sub(1)),
+                _ => None,
+            };
             return Wish::Nothing;
         }
         if self.asked.is_some() {
@@ -89,6 +98,7 @@ impl App<'_> {
             Place::List => self.key_of_list(without_chord(key), told_undo),
             Place::Gone(_) => self.key_of_gone(without_chord(key)),
             Place::Outcomes(_) => self.key_of_outcomes(without_chord(key), told_undo),
+            Place::Log(..) => self.key_of_log(without_chord(key)),
             Place::Question(opened) => {
                 let act = match told {
                     Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),
@@ -165,7 +175,7 @@ impl App<'_> {
             KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
             KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
             KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
-            KeyCode::Char('?') => self.shows_help = true,
+            KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Up | KeyCode::Char('k') => self.waiting.step(-1),
             KeyCode::Down | KeyCode::Char('j') => self.waiting.step(1),
             KeyCode::PageUp => self.waiting.step(-self.waiting.page.get()),
@@ -240,7 +250,7 @@ impl App<'_> {
             KeyCode::PageDown => outcomes.step(self.sender.mailbox, PAGE),
             KeyCode::Tab | KeyCode::Esc => self.close(),
             KeyCode::Char('q') => return Wish::Leave(0),
-            KeyCode::Char('?') => self.shows_help = true,
+            KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('u') => {
                 let at = outcomes.chosen().map(|outcome| outcome.at.clone());
                 self.ask_to_undo(at, told_undo);
@@ -259,10 +269,26 @@ impl App<'_> {
         Wish::Nothing
     }
 
+    fn key_of_log(&mut self, key: KeyEvent) -> Wish {
+        let Place::Log(log, _) = &mut self.place else { return Wish::Nothing };
+        match key.code {
+            KeyCode::Up | KeyCode::Char('k') => log.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => log.step(1),
+            KeyCode::PageUp => log.step(-PAGE),
+            KeyCode::PageDown => log.step(PAGE),
+            KeyCode::Home | KeyCode::Char('g') => log.to_end(false),
+            KeyCode::End | KeyCode::Char('G') => log.to_end(true),
+            KeyCode::Char('?') => self.help = Some(0),
+            KeyCode::Esc | KeyCode::Tab | KeyCode::Char('q') | KeyCode::Enter => self.close_log(),
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
     fn act(&mut self, act: Act) -> Wish {
         match act {
             Act::Nothing => {}
-            Act::Help => self.shows_help = true,
+            Act::Help => self.help = Some(0),
             Act::Back if matches!(self.until, Until::Decided(_)) => return Wish::Leave(0),
             Act::Back => self.close(),
             Act::Give(value, at_stake) => {

@@ -9,6 +9,7 @@
 //! - `keys`: handles keys
 //! - `app`: the state of the screen
 //! - `list`: the waiting questions
+//! - `log_pane`: the log of a run
 //! - `question`: the open question, and its answer before it is sent
 //! - `decide`: carries out the person's decisions, such as sending, declining several, taking back
 //! - `gate`: the check that every key passes before it decides anything
@@ -27,6 +28,7 @@ mod gate;
 mod keeping;
 mod keys;
 mod list;
+mod log_pane;
 mod question;
 mod run;
 mod sender;

@@ -3,9 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, BufWriter};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
@@ -18,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::app::{App, Place, Until, Wish};
 use crate::draw;
+use crate::log_pane::LogPane;
 use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender::{self, Others, RoundAt, Sender};
 use crate::sent::from_here::SentAnswer;
@@ -165,9 +164,8 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                     }
                 }
                 Wish::Follow(workflow) => {
-                    if let Some(problem) = canvas.left(|| follow(mailbox, &workflow))? {
-                        app.said = problem;
-                    }
+                    let ring = waking.ringer()?;
+                    app.show_log(LogPane::follow(mailbox, workflow, ring));
                 }
             }
             app.typed();
@@ -204,24 +202,6 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
     let below = question_text::round(mailbox, &opened.shown.round, app.only_signed);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
-}
-
-/// Follows the log of a workflow until Ctrl-C. Returns `Some` with the problem if that failed.
-fn follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
-    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("relaunch")).filter(|program| program.exists());
-    let mut command = Command::new(beside.unwrap_or_else(|| "relaunch".into()));
-    command.arg("logs").arg(workflow.as_str()).arg("--follow").arg("--mailbox").arg(mailbox.root());
-    program::say(&format!("the log of {workflow}; Ctrl-C leads back to the inbox\n"));
-    match command.status() {
-        Err(e) => Some(format!("cannot run relaunch: {e}; see the log with: relaunch logs {workflow}")),
-        Ok(status) if status.signal() == Some(signal_hook::consts::SIGINT) || status.code() == Some(INTERRUPTED.into()) => None,
-        // The log has ended by itself, so the person gets time to read it.
-        Ok(_) => {
-            program::say("press enter to go back to the inbox\n");
-            let _ = io::stdin().read_line(&mut String::new());
-            None
-        }
-    }
 }
 
 /// Ends the program when its terminal is gone. There is no screen to restore then, and `crossterm` would read the end of its input for

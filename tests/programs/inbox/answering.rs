@@ -325,19 +325,28 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
 }
 
 #[test]
-fn ctrl_c_leads_from_a_log_back_to_the_answered_questions() {
+fn a_log_is_a_view_that_each_key_of_going_back_leaves() {
     needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post -w which 'Which?'; ask-answer which this");
+    let world = World::stepping("say \"$(for n in $(seq 60); do echo line $n.; done)\"\nresult done");
+    world.sh("ask-post -w other 'Other?'; ask-answer other x; ask-post -w which 'Which?'; ask-answer which this; relaunch which");
     let terminal = Terminal::new(&world);
     open(&terminal);
     terminal.press(&["Tab"]);
-    terminal.see("What became of");
-    terminal.press(&["Enter"]);
-    terminal.see("Ctrl-C leads back to the inbox");
-    terminal.press(&["C-c"]);
     let screen = terminal.see("What became of");
     assert!(!screen.contains("left="), "{screen}");
+    for back in ["q", "Escape", "Tab", "C-c"] {
+        terminal.press(&["Enter"]);
+        let screen = terminal.see("The log of which · it has ended");
+        assert!(screen.contains("line 60."), "{screen}");
+        terminal.press(&["g"]);
+        terminal.see("lines below");
+        terminal.press(&["G"]);
+        terminal.see("it has ended");
+        terminal.press(&[back]);
+        let screen = terminal.see("What became of");
+        assert!(!screen.contains("left="), "{screen}");
+    }
+    assert!(world.processes("logs which").is_empty());
     terminal.press(&["q"]);
     terminal.see("left=0");
 }

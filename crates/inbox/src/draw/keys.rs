@@ -69,6 +69,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
             vec![("enter", "back"), ("w", "keep it in a file"), ("o", "open what is asked now, with it")]
         }
         Place::Gone(_) => vec![("enter", "back")],
+        Place::Log(..) => vec![("q", "back"), ("?", "help"), ("pgup", "older"), ("G", "the newest")],
         Place::Outcomes(_) => with_undo(app, 2, vec![("enter", "log"), ("tab", "waiting"), ("q", "quit"), ("?", "help")]),
     }
 }

@@ -4,6 +4,7 @@
 //! - `question`: one whole question, with the answer below it
 //! - `answer`: the current answer, with options, words and the review of a batch
 //! - `outcomes`: the answered questions and their state
+//! - `log`: the log of a run
 //! - `keys`: the keys that work now
 //! - `clock`: times in words, and how long the words stay right
 //! - `markdown`: the context of a question as styled lines
@@ -14,6 +15,7 @@ mod answer;
 mod clock;
 mod keys;
 mod list;
+mod log;
 mod markdown;
 mod outcomes;
 mod pieces;
@@ -67,12 +69,13 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         Place::Question(opened) => question::draw(frame, body, app, opened, &clock),
         Place::Gone(gone) => draw_gone(frame, body, gone),
         Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes),
+        Place::Log(pane, _) => log::draw(frame, body, pane),
     }
     draw_panel(frame, panel, app);
     frame.render_widget(Paragraph::new(said).style(bold()), foot);
     frame.render_widget(Paragraph::new(keys::line(app, area.width.into())), keys);
-    if app.shows_help {
-        help(frame, area);
+    if let Some(scrolled) = app.help {
+        help(frame, area, scrolled);
     }
     clock.right_for()
 }
@@ -165,6 +168,7 @@ ctrl-e   editor; alt-enter: new line
 pgdn     scroll; also ctrl-d, ctrl-u
 tab      the next of several questions
 esc q    back; what you typed is kept
+ctrl-z   stop; fg in the shell goes on
 in the list:
 space d  mark, decline the marked
 u u      take the last answer back
@@ -173,13 +177,17 @@ u u      take the last answer back
 tab      the answered; enter: the log
 q        leave; ctrl-c from anywhere";
 
-fn help(frame: &mut Frame<'_>, area: Rect) {
+fn help(frame: &mut Frame<'_>, area: Rect, scrolled: usize) {
     let lines = u16::try_from(HELP.lines().count()).unwrap_or(12) + 2;
     let columns = u16::try_from(HELP.lines().map(|line| line.chars().count()).max().unwrap_or(60)).unwrap_or(60) + 2;
     let (width, height) = (columns.min(area.width), lines.min(area.height));
     let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
-    let block = Block::default().borders(Borders::ALL).border_style(accent()).title("keys");
-    let lines: Vec<_> = HELP.lines().map(|line| Line::from(cut(line, usize::from(width).saturating_sub(2)))).collect();
+    let rows = usize::from(height).saturating_sub(2);
+    let hidden = HELP.lines().count().saturating_sub(rows);
+    let title = if hidden > scrolled { "keys · j: more" } else { "keys" };
+    let block = Block::default().borders(Borders::ALL).border_style(accent()).title(title);
+    let lines: Vec<_> =
+        HELP.lines().skip(scrolled.min(hidden)).map(|line| Line::from(cut(line, usize::from(width).saturating_sub(2)))).collect();
     frame.render_widget(Paragraph::new(lines).block(block), place);
 }
