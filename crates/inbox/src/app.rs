@@ -1,11 +1,13 @@
 //! The state of the screen. It follows the changes of the mailbox.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::gate::Gate;
 use crate::keeping::{Keeping, Open};
 use crate::list::Waiting;
 use crate::log_pane::LogPane;
+use crate::mouse::Targets;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Opened;
@@ -74,6 +76,8 @@ pub enum Wish {
     Leave(u8),
     /// Stop this program, as every program is stopped, until the shell goes on with it.
     Stop,
+    /// Ask the terminal to report the mouse, or no longer.
+    Mouse,
     /// Open the editor on this text.
     Edit(String),
     /// Follow the log of this workflow.
@@ -92,6 +96,10 @@ pub struct App<'a> {
     pub gate: Gate,
     /// The lines of the help that are scrolled off its top, while it is shown.
     pub help: Option<usize>,
+    /// The places of the last picture that a click chooses.
+    pub targets: RefCell<Targets>,
+    /// True if the terminal reports clicks and the wheel.
+    pub has_mouse: bool,
     /// The last message for the person.
     pub said: String,
     pub until: Until,
@@ -124,6 +132,8 @@ impl<'a> App<'a> {
             asked: None,
             gate: Gate::default(),
             help: None,
+            targets: RefCell::default(),
+            has_mouse: true,
             said: String::new(),
             until: Until::Left,
             only_signed: false,

@@ -35,13 +35,23 @@ const PAGE: isize = 10;
 impl App<'_> {
     /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Wish {
+        self.before_a_key();
+        let wish = self.key_at_its_place(key);
+        self.after_a_key();
+        wish
+    }
+
+    /// Takes in what has changed by itself.
+    pub(super) fn before_a_key(&mut self) {
         self.waiting.settle();
         self.see_row();
-        let wish = self.key_at_its_place(key);
+    }
+
+    /// Notes what the person has changed.
+    pub(super) fn after_a_key(&mut self) {
         self.waiting.settle();
         let row = self.row_in_list();
         self.gate.row_by_key(row);
-        wish
     }
 
     /// Tells the gate which row is under the cursor.
@@ -176,6 +186,7 @@ impl App<'_> {
             KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
             KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
             KeyCode::Char('?') => self.help = Some(0),
+            KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Up | KeyCode::Char('k') => self.waiting.step(-1),
             KeyCode::Down | KeyCode::Char('j') => self.waiting.step(1),
             KeyCode::PageUp => self.waiting.step(-self.waiting.page.get()),
@@ -197,6 +208,13 @@ impl App<'_> {
             _ => {}
         }
         Wish::Nothing
+    }
+
+    fn give_or_take_mouse(&mut self) -> Wish {
+        self.has_mouse = !self.has_mouse;
+        let said = if self.has_mouse { "clicks choose again" } else { "the mouse is the terminal's now, for copying; m takes it again" };
+        said.clone_into(&mut self.said);
+        Wish::Mouse
     }
 
     fn open_chosen(&mut self) -> bool {
@@ -251,6 +269,7 @@ impl App<'_> {
             KeyCode::Tab | KeyCode::Esc => self.close(),
             KeyCode::Char('q') => return Wish::Leave(0),
             KeyCode::Char('?') => self.help = Some(0),
+            KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Char('u') => {
                 let at = outcomes.chosen().map(|outcome| outcome.at.clone());
                 self.ask_to_undo(at, told_undo);
@@ -276,9 +295,10 @@ impl App<'_> {
             KeyCode::Down | KeyCode::Char('j') => log.step(1),
             KeyCode::PageUp => log.step(-PAGE),
             KeyCode::PageDown => log.step(PAGE),
-            KeyCode::Home | KeyCode::Char('g') => log.to_end(false),
-            KeyCode::End | KeyCode::Char('G') => log.to_end(true),
+            KeyCode::Home | KeyCode::Char('g') => log.scroll_to_end(false),
+            KeyCode::End | KeyCode::Char('G') => log.scroll_to_end(true),
             KeyCode::Char('?') => self.help = Some(0),
+            KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Esc | KeyCode::Tab | KeyCode::Char('q') | KeyCode::Enter => self.close_log(),
             _ => {}
         }
@@ -289,6 +309,7 @@ impl App<'_> {
         match act {
             Act::Nothing => {}
             Act::Help => self.help = Some(0),
+            Act::Mouse => return self.give_or_take_mouse(),
             Act::Back if matches!(self.until, Until::Decided(_)) => return Wish::Leave(0),
             Act::Back => self.close(),
             Act::Give(value, at_stake) => {

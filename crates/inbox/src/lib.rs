@@ -7,6 +7,7 @@
 //! - `run`: opens the screen, follows keys and the mailbox. At the end, stores drafts and names the answers that are not decided yet
 //! - `waking`: waits for keys, file events, signals, or a point in time
 //! - `keys`: handles keys
+//! - `mouse`: handles clicks and the wheel
 //! - `app`: the state of the screen
 //! - `list`: the waiting questions
 //! - `log_pane`: the log of a run
@@ -29,6 +30,7 @@ mod keeping;
 mod keys;
 mod list;
 mod log_pane;
+mod mouse;
 mod question;
 mod run;
 mod sender;

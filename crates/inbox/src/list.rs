@@ -296,6 +296,14 @@ impl Waiting {
         (self.chosen, self.holds) = (Some(address.clone()), Holds::Row);
     }
 
+    /// Chooses the row of this address, for a person. Nothing changes if it is not shown.
+    pub fn choose_address(&mut self, address: &Address) {
+        if let Some(at) = self.shown.iter().position(|row| row.address == *address) {
+            self.holds = Holds::Row;
+            self.choose(at);
+        }
+    }
+
     pub fn is_marked(&self, address: &Address) -> bool {
         self.marked.contains(address)
     }

@@ -81,7 +81,7 @@ impl LogPane {
     }
 
     /// Scrolls to the oldest line, or to the newest one, which follows the log again.
-    pub fn to_end(&mut self, newest: bool) {
+    pub fn scroll_to_end(&mut self, newest: bool) {
         self.step(if newest { isize::MAX } else { -isize::MAX });
     }
 }

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use crate::app::{App, Place, Until, Wish};
 use crate::draw;
 use crate::log_pane::LogPane;
+use crate::mouse::Report;
 use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender::{self, Others, RoundAt, Sender};
 use crate::sent::from_here::SentAnswer;
@@ -147,11 +148,13 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             let wish = match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
                 Event::Paste(text) => app.paste(&text),
+                Event::Mouse(event) => app.mouse(event),
                 _ => Wish::Nothing,
             };
             match wish {
                 Wish::Nothing => {}
                 Wish::Leave(status) => return Ok(status),
+                Wish::Mouse => canvas.report_mouse(app.has_mouse)?,
                 Wish::Stop => {
                     app.keep_drafts();
                     canvas.left(stop_this_job)?;
@@ -227,13 +230,15 @@ struct Canvas {
     terminal: Terminal<CrosstermBackend<BufWriter<io::Stdout>>>,
     /// True if the terminal may show the last picture differently than it was drawn.
     is_unsure: bool,
+    /// True if the terminal reports the mouse.
+    has_mouse: bool,
 }
 
 impl Canvas {
     fn enter() -> Result<Self> {
-        open_screen().map_err(|e| terminal_failed(&e))?;
+        open_screen(true).map_err(|e| terminal_failed(&e))?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, io::stdout())));
-        terminal.map(|terminal| Self { terminal, is_unsure: false }).map_err(|e| {
+        terminal.map(|terminal| Self { terminal, is_unsure: false, has_mouse: true }).map_err(|e| {
             close_screen();
             terminal_failed(&e)
         })
@@ -263,11 +268,17 @@ impl Canvas {
         Ok(())
     }
 
+    /// Asks the terminal to report the mouse, or no longer.
+    fn report_mouse(&mut self, on: bool) -> Result<()> {
+        self.has_mouse = on;
+        execute!(io::stdout(), Report(on)).map_err(|e| terminal_failed(&e))
+    }
+
     /// Gives the screen to another program, and takes it back afterwards.
     fn left<T>(&mut self, with: impl FnOnce() -> T) -> Result<T> {
         close_screen();
         let result = with();
-        open_screen().and_then(|()| self.wipe()).map_err(|e| terminal_failed(&e))?;
+        open_screen(self.has_mouse).and_then(|()| self.wipe()).map_err(|e| terminal_failed(&e))?;
         Ok(result)
     }
 }
@@ -278,9 +289,9 @@ impl Drop for Canvas {
     }
 }
 
-fn open_screen() -> io::Result<()> {
+fn open_screen(has_mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)
+    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Report(has_mouse))
 }
 
 fn close_screen() {
@@ -288,7 +299,7 @@ fn close_screen() {
     if !is_foreground() {
         return;
     }
-    let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = execute!(io::stdout(), Report(false), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
 

@@ -1,6 +1,6 @@
 //! Keys that mean something else to a shell, to vim or to lazygit, typed into the inbox: nothing is decided without the name of its question.
 
-use super::{answer, open, open_question};
+use super::{answer, line_of, open, open_question};
 use crate::support::{Terminal, World, needs, until};
 
 #[test]
@@ -160,6 +160,44 @@ fn ctrl_z_stops_the_inbox_and_fg_goes_on_where_it_was() {
     terminal.see("│ half a thought");
     terminal.press(&[" and the rest", "Enter"]);
     terminal.see("answered in your own words: half a thought and the rest");
+}
+
+#[test]
+fn a_click_chooses_the_wheel_scrolls_and_neither_decides() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for n in 1 2 3 4 5; do ask-post \"Which $n?\" -w w-$n -o one=A -o two=B; done");
+    let terminal = Terminal::new(&world);
+    let screen = open(&terminal);
+    let click = |column: usize, line: usize| terminal.burst(&["-l", &format!("\x1b[<0;{column};{line}M\x1b[<0;{column};{line}m")]);
+    // Lines of the terminal are counted from 1.
+    let line = |screen: &str, text: &str| line_of(screen, text) + 1;
+    click(5, line(&screen, "w-3"));
+    let screen = terminal.see("> w-3");
+    terminal.burst(&["-l", "\x1b[<65;5;5M"]);
+    terminal.see("> w-5");
+    terminal.burst(&["-l", "\x1b[<64;5;5M"]);
+    terminal.see("> w-2");
+    click(5, line(&screen, "w-3"));
+    terminal.see("> w-3");
+    click(5, line(&screen, "w-3"));
+    let screen = terminal.see("1 one");
+    click(7, line(&screen, "2 two"));
+    let screen = terminal.see("> 2 two");
+    for _ in 0..3 {
+        click(7, line(&screen, "2 two"));
+    }
+    terminal.settle();
+    assert_eq!(world.names("pending").len(), 5, "a click decides nothing");
+    // The terminal has the mouse back.
+    terminal.press(&["m"]);
+    terminal.see("the mouse is the terminal's now");
+    terminal.press(&["m"]);
+    terminal.see("clicks choose again");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("w-3: answered: two");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped};
 use crate::gate::Panel;
+use crate::mouse::{Target, Targets};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
 use askbox_cli::ask_answer::question_text;
@@ -25,20 +26,23 @@ pub struct Below {
     at: usize,
     /// The number of lines for the person's own words, below the other lines.
     rows_of_words: usize,
+    /// For each line that can be clicked, the position of what it chooses.
+    targets: Vec<(usize, usize)>,
 }
 
 impl Below {
     pub fn new(opened: &Opened, panel: Option<&Panel>, columns: usize) -> Self {
         if let Some(panel) = panel {
-            return Self { at: panel.at.map_or(0, |at| at + 1), lines: of_meaning(panel, columns), rows_of_words: 0 };
+            return Self { at: panel.at.map_or(0, |at| at + 1), lines: of_meaning(panel, columns), rows_of_words: 0, targets: Vec::new() };
         }
         let mut below = match opened.draft.part() {
-            None => Self { lines: review(opened, columns), at: 0, rows_of_words: 0 },
+            None => Self { lines: review(opened, columns), at: 0, rows_of_words: 0, targets: Vec::new() },
             Some(part) => of_part(part, columns),
         };
         if !opened.draft.note.trim().is_empty() {
             below.lines.insert(0, Line::from(cut(&format!("note: {}", opened.draft.note), columns)).style(urgent()));
             below.at += 1;
+            below.targets.iter_mut().for_each(|(line, _)| *line += 1);
         }
         below
     }
@@ -48,13 +52,18 @@ impl Below {
         self.lines.len() + self.rows_of_words
     }
 
-    pub fn draw(self, frame: &mut Frame<'_>, area: Rect, opened: &Opened) {
+    pub fn draw(self, frame: &mut Frame<'_>, area: Rect, opened: &Opened, targets: &mut Targets) {
         let words = u16::try_from(self.rows_of_words).unwrap_or(1).min(area.height);
         let wanted = u16::try_from(self.lines.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(words));
         let [lines, words] = Layout::vertical([Constraint::Length(wanted), Constraint::Length(words)]).areas(area);
         let (height, all) = (usize::from(lines.height), self.lines.len());
         // The chosen line must stay above the line that says how many more there are.
         let from = scrolled_to((self.at + 1).min(all.saturating_sub(1)), height, all);
+        for (line, n) in &self.targets {
+            if let Some(row) = line.checked_sub(from).filter(|row| *row < height).and_then(|row| u16::try_from(row).ok()) {
+                targets.add(Rect { y: lines.y + row, height: 1, ..lines }, Target::Line(*n));
+            }
+        }
         let mut seen: Vec<_> = self.lines.into_iter().skip(from).take(height).collect();
         if from + height < all && height > 2 {
             seen.truncate(height - 1);
@@ -74,7 +83,7 @@ impl Below {
 fn of_part(part: &PartDraft, columns: usize) -> Below {
     let (mut lines, mut at) = (Vec::new(), 0);
     let keys = part.part.options.0.iter().map(|choice| width(&choice.key)).max().unwrap_or(0).min(columns / 3).min(24);
-    let mut rows_of_words = 0;
+    let (mut rows_of_words, mut targets) = (0, Vec::new());
     for (n, line) in part.lines().into_iter().enumerate() {
         let is_chosen = part.chosen() == Some(line);
         if is_chosen {
@@ -95,6 +104,7 @@ fn of_part(part: &PartDraft, columns: usize) -> Below {
             Choosable::Words if part.part.options.is_empty() => lines.push(dim(cut(&question_text::kind(&part.part), columns))),
             Choosable::Words => lines.push(Line::from(cut(&format!("{head}your own words"), columns))),
         }
+        targets.extend((before..lines.len()).map(|line| (line, n)));
         if is_chosen && line != Choosable::Words {
             lines[before..].iter_mut().for_each(|line| line.style = chosen());
         }
@@ -108,7 +118,7 @@ fn of_part(part: &PartDraft, columns: usize) -> Below {
             }
         }
     }
-    Below { lines, at, rows_of_words }
+    Below { lines, at, rows_of_words, targets }
 }
 
 fn of_option(part: &PartDraft, n: usize, head: &str, keys: usize, columns: usize) -> Vec<Line<'static>> {

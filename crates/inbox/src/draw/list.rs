@@ -12,6 +12,7 @@ use crate::app::{App, Until};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
 use crate::list::Row;
+use crate::mouse::Target;
 use crate::sent::from_here::SentAnswer;
 use askbox_cli::person::Named;
 use askbox_cli::terminal::columns::{padded, width};
@@ -35,6 +36,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
     let cells: Vec<_> = visible.iter().map(|row| Cells::of_row(row, app, clock)).collect();
     let widths = Widths::fitting(&cells, columns);
     for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
+        let y = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+        app.targets.borrow_mut().add(Rect { y, height: 1, ..area }, Target::Row(row.address.clone()));
         let is_chosen = from + n == app.waiting.at();
         let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
         let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];

@@ -45,6 +45,7 @@ const WIDEST_LIST: u16 = 100;
 pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     let area = frame.area();
     let clock = Clock::new();
+    app.targets.borrow_mut().clear();
     if area.width < 20 || area.height < 6 {
         frame.render_widget(Paragraph::new("too small"), area);
         return None;
@@ -68,7 +69,7 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         }
         Place::Question(opened) => question::draw(frame, body, app, opened, &clock),
         Place::Gone(gone) => draw_gone(frame, body, gone),
-        Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes),
+        Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes, &mut app.targets.borrow_mut()),
         Place::Log(pane, _) => log::draw(frame, body, pane),
     }
     draw_panel(frame, panel, app);
@@ -169,6 +170,7 @@ pgdn     scroll; also ctrl-d, ctrl-u
 tab      the next of several questions
 esc q    back; what you typed is kept
 ctrl-z   stop; fg in the shell goes on
+m        mouse off, for copying; on
 in the list:
 space d  mark, decline the marked
 u u      take the last answer back

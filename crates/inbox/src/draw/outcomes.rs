@@ -7,12 +7,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped};
+use crate::mouse::{Target, Targets};
 use crate::sent::outcomes::{OutcomeState, Outcomes};
 use askbox_cli::terminal::columns::padded;
 use askbox_peers::machines::offer_state::Stands;
 use askbox_run::view::status::Standing;
 
-pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mut Targets) {
     let columns = usize::from(area.width);
     let wanted = u16::try_from(outcomes.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
     let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(2, area.height.div_ceil(2))), Constraint::Fill(1)]).areas(area);
@@ -25,6 +26,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes) {
     let is_there = outcomes.rows.iter().any(|row| row.at.host.is_some());
     let id = (columns / if is_there { 3 } else { 5 }).clamp(8, 24);
     for (n, row) in outcomes.rows.iter().enumerate().skip(from).take(rows) {
+        let y = above.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+        targets.add(Rect { y, height: 1, ..above }, Target::Outcome(row.at.clone()));
         let words = [
             ((if n == outcomes.at { "> " } else { "  " }).to_owned(), accent()),
             (padded(row.state.word(), 11) + "  ", style(row.state)),

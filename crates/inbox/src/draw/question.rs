@@ -48,7 +48,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     let [above, middle, line, below] = Layout::vertical(parts).areas(area);
     frame.render_widget(Paragraph::new(head), above);
     scroll(frame, middle, line, body, opened);
-    answer.draw(frame, below, opened);
+    answer.draw(frame, below, opened, &mut app.targets.borrow_mut());
 }
 
 /// Draws the visible part of the text, and says how much of it is not visible.

@@ -41,6 +41,8 @@ pub enum Act {
     Back,
     /// Show all keys.
     Help,
+    /// Give the mouse to the terminal, or take it again.
+    Mouse,
     /// Give this value to the part on the screen, with this at stake. If the question has only one part, this answers it.
     Give(AnswerValue, Vec<AtStake>),
     /// Ask what the words mean, because they may mean an option.
@@ -127,6 +129,21 @@ impl Opened {
         self.scroll = self.scroll.saturating_sub(PAGE);
     }
 
+    /// Scrolls the text by this many lines.
+    pub fn scroll_by(&mut self, lines: isize) {
+        self.scroll = self.scroll.saturating_add_signed(lines).min(self.most_scroll.get());
+    }
+
+    /// Chooses the line at this position of the part on the screen, as its digit does.
+    pub fn choose_line(&mut self, n: usize) {
+        self.notice();
+        self.letters.forget();
+        let Some(part) = self.draft.part_mut() else { return };
+        if let Some(line) = part.lines().get(n).copied() {
+            choose_or_mark(part, line);
+        }
+    }
+
     /// Moves the words that an option would leave out into the note, and opens the note for changes.
     pub fn make_words_a_note(&mut self) -> Act {
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
@@ -148,6 +165,7 @@ impl Opened {
             },
             KeyCode::Left | KeyCode::Up | KeyCode::Backspace => self.draft.at = self.draft.at.saturating_sub(1),
             KeyCode::Char('?') => return Act::Help,
+            KeyCode::Char('m') => return Act::Mouse,
             KeyCode::Char('q') => return Act::Back,
             KeyCode::Char(c) => return command(c).unwrap_or(Act::Nothing),
             _ => {}
@@ -298,12 +316,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
     if c.is_ascii_digit() {
         letters.end_after_a_pause();
         if let Some(line) = part.by_digit(c) {
-            part.choose(line);
-            if let (Choosable::Option(n), true) = (line, part.is_multiple())
-                && !part.marked.remove(&n)
-            {
-                part.marked.insert(n);
-            }
+            choose_or_mark(part, line);
             return Act::Nothing;
         }
         if part.keys_are_numbers() || part.lines().len() < 10 {
@@ -334,10 +347,21 @@ fn elsewhere_too(part: &mut PartDraft, c: char) -> Option<Act> {
         'g' => part.choose_end(false),
         'G' => part.choose_end(true),
         '?' => return Some(Act::Help),
+        'm' => return Some(Act::Mouse),
         'q' => return Some(Act::Back),
         _ => return None,
     }
     Some(Act::Nothing)
+}
+
+/// Chooses a line. If several options may be chosen, also marks it, or takes its mark away.
+fn choose_or_mark(part: &mut PartDraft, line: Choosable) {
+    part.choose(line);
+    if let (Choosable::Option(n), true) = (line, part.is_multiple())
+        && !part.marked.remove(&n)
+    {
+        part.marked.insert(n);
+    }
 }
 
 fn choose_words(part: &mut PartDraft) -> bool {

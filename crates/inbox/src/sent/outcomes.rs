@@ -94,6 +94,14 @@ impl Outcomes {
         self.look_at_chosen(mailbox);
     }
 
+    /// Chooses the row of this round, if it is still there.
+    pub fn choose(&mut self, mailbox: &Mailbox, round: &RoundAt) {
+        if let Some(at) = self.rows.iter().position(|row| row.at == *round) {
+            self.at = at;
+            self.look_at_chosen(mailbox);
+        }
+    }
+
     /// Reads the details that only the record and the events of the run contain. Reads them for the chosen round alone, because events may
     /// be long.
     fn look_at_chosen(&mut self, mailbox: &Mailbox) {

@@ -1,0 +1,125 @@
+//! The mouse: the wheel scrolls, and a click chooses. Neither decides anything. `m` gives the mouse back to the terminal, for copying.
+
+use std::fmt;
+
+use crossterm::Command;
+use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use crate::app::{App, Place, Wish};
+use crate::sender::RoundAt;
+use askbox_mailbox::address::Address;
+
+/// The number of lines that one step of the wheel scrolls.
+const WHEEL: isize = 3;
+
+/// Asks the terminal to report clicks and the wheel, or no longer. It is not asked for movements: each of them would wake the inbox.
+#[derive(Debug, Clone, Copy)]
+pub struct Report(pub bool);
+
+impl Command for Report {
+    fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        // Presses and the wheel, with positions in decimal numbers (SGR), as xterm's manual names them.
+        f.write_str(if self.0 { "\x1b[?1000h\x1b[?1006h" } else { "\x1b[?1006l\x1b[?1000l" })
+    }
+}
+
+/// Something on the screen that a click chooses. It is named by what the picture showed, so a row that has moved since is not mistaken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// A row of the list.
+    Row(Address),
+    /// A line of the answer, by its position.
+    Line(usize),
+    /// A row of the answered questions.
+    Outcome(RoundAt),
+}
+
+/// The places of the last picture that can be clicked.
+#[derive(Debug, Default)]
+pub struct Targets(Vec<(Rect, Target)>);
+
+impl Targets {
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub fn add(&mut self, area: Rect, target: Target) {
+        self.0.push((area, target));
+    }
+
+    fn at(&self, column: u16, row: u16) -> Option<Target> {
+        let position = Position { x: column, y: row };
+        self.0.iter().find(|(area, _)| area.contains(position)).map(|(_, target)| target.clone())
+    }
+}
+
+impl App<'_> {
+    /// Handles a click or a step of the wheel.
+    pub fn mouse(&mut self, event: MouseEvent) -> Wish {
+        self.before_a_key();
+        // For every check, this is a key of no meaning: what the person was told before it no longer counts.
+        self.gate.key(KeyEvent::from(KeyCode::Null));
+        match event.kind {
+            MouseEventKind::ScrollUp => self.wheel(-WHEEL),
+            MouseEventKind::ScrollDown => self.wheel(WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => self.click(event.column, event.row),
+            _ => {}
+        }
+        self.after_a_key();
+        Wish::Nothing
+    }
+
+    fn wheel(&mut self, lines: isize) {
+        if let Some(scrolled) = self.help {
+            self.help = Some(scrolled.saturating_add_signed(lines));
+            return;
+        }
+        match &mut self.place {
+            Place::List => self.waiting.step(lines),
+            Place::Question(opened) => opened.scroll_by(lines),
+            Place::Outcomes(outcomes) => outcomes.step(self.sender.mailbox, lines),
+            Place::Log(log, _) => log.step(lines),
+            Place::Gone(_) => {}
+        }
+    }
+
+    fn click(&mut self, column: u16, row: u16) {
+        // In a window or a panel, only keys choose.
+        if self.help.take().is_some() || self.asked.is_some() || self.gate.panel().is_some() {
+            return;
+        }
+        let target = self.targets.borrow().at(column, row);
+        match (target, &mut self.place) {
+            (Some(Target::Row(address)), Place::List) => {
+                if self.waiting.chosen().is_some_and(|chosen| chosen.address == address) {
+                    match self.gate.may_choose() {
+                        Ok(()) => self.open(&address),
+                        Err(why) => self.said = why,
+                    }
+                } else {
+                    self.waiting.choose_address(&address);
+                }
+            }
+            (Some(Target::Line(n)), Place::Question(opened)) => opened.choose_line(n),
+            (Some(Target::Outcome(at)), Place::Outcomes(outcomes)) => outcomes.choose(self.sender.mailbox, &at),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_click_means_what_the_picture_showed_there() {
+        let mut targets = Targets::default();
+        targets.add(Rect { x: 2, y: 3, width: 10, height: 2 }, Target::Line(1));
+        targets.add(Rect { x: 0, y: 5, width: 40, height: 1 }, Target::Row("w".parse().unwrap()));
+        assert_eq!((targets.at(2, 4), targets.at(12, 4), targets.at(0, 3)), (Some(Target::Line(1)), None, None));
+        assert_eq!(targets.at(39, 5), Some(Target::Row("w".parse().unwrap())));
+        targets.clear();
+        assert_eq!(targets.at(2, 4), None);
+    }
+}
