@@ -9,7 +9,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
 use hmac::{Hmac, Mac};
@@ -36,6 +37,9 @@ const LONGEST_LINE: u64 = 64 << 10;
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
+/// A stream that lasted this long, and in which the server said anything, has worked.
+const LASTED: Duration = Duration::from_secs(10);
+
 /// A message that is not dealt with yet. One stream has one at a time: if a topic is flooded, the flood waits in its own connection and
 /// not in memory.
 #[derive(Debug)]
@@ -50,6 +54,9 @@ pub(in crate::news) struct Listener {
     is_open: bool,
     failures: u32,
     retry_at: Option<Instant>,
+    opened_at: Option<Instant>,
+    /// True once the server has said anything in this stream. Without messages, ntfy says `open`, and then `keepalive` every 45 seconds.
+    has_spoken: Arc<AtomicBool>,
 }
 
 impl Listener {
@@ -85,10 +92,11 @@ impl Listener {
         let written = child.stdin.take().map(|mut input| std::io::Write::write_all(&mut input, &call.input));
         written.transpose().io("write to", &call.program)?;
         self.process = ProcessHandle::open(child.id());
-        self.is_open = true;
+        (self.is_open, self.opened_at, self.has_spoken) = (true, Some(Instant::now()), Arc::default());
+        let has_spoken = Arc::clone(&self.has_spoken);
         thread.run(move || {
             if let Some(output) = child.stdout.take() {
-                read(BufReader::new(output), hear);
+                read(BufReader::new(output), &has_spoken, hear);
             }
             let _ = child.kill();
             let mut said = String::new();
@@ -99,8 +107,12 @@ impl Listener {
         Ok(())
     }
 
-    /// Notes that the stream has ended. It is opened again with growing pauses, as long as nothing comes.
+    /// Notes that the stream has ended. It is opened again with growing pauses, as long as the streams end at once.
     pub(in crate::news) fn ended(&mut self) {
+        let has_lasted = self.opened_at.is_some_and(|at| at.elapsed() >= LASTED);
+        if has_lasted && self.has_spoken.load(Ordering::Relaxed) {
+            self.works();
+        }
         (self.is_open, self.process) = (false, None);
         self.put_off();
     }
@@ -131,7 +143,7 @@ impl Drop for Listener {
     }
 }
 
-fn read(mut output: impl BufRead, hear: impl Fn(Heard, Ticket)) {
+fn read(mut output: impl BufRead, has_spoken: &AtomicBool, hear: impl Fn(Heard, Ticket)) {
     let hear = |heard| {
         let (ticket, is_done) = mpsc::channel();
         hear(heard, Ticket { _dropped: ticket });
@@ -143,7 +155,10 @@ fn read(mut output: impl BufRead, hear: impl Fn(Heard, Ticket)) {
         line.clear();
         match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) if line.last() == Some(&b'\n') => String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear),
+            Ok(_) if line.last() == Some(&b'\n') => {
+                has_spoken.store(true, Ordering::Relaxed);
+                String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear);
+            }
             // Skip the rest of a line that is too long. No button sends such a line, and the next stream would find it again at the
             // same place.
             Ok(_) if output.skip_until(b'\n').is_err() => return,
@@ -304,6 +319,26 @@ impl Cursor {
 
     pub(in crate::news) fn write(&self, cursor: &str) -> Result<()> {
         disk::replace_unsynced(&self.0, cursor.as_bytes(), SystemTime::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_was_open_for_a_while_is_opened_again_at_once() {
+        let ended = |seconds: u64, has_spoken: bool| {
+            let mut listener = Listener::default();
+            (listener.is_open, listener.failures) = (true, 5);
+            listener.opened_at = Instant::now().checked_sub(Duration::from_secs(seconds));
+            listener.has_spoken = Arc::new(has_spoken.into());
+            listener.ended();
+            listener.deadline().unwrap().saturating_duration_since(Instant::now())
+        };
+        assert!(ended(60, true) <= PAUSE, "it worked");
+        assert!(ended(1, true) > 10 * PAUSE, "the server takes it and drops it");
+        assert!(ended(60, false) > 10 * PAUSE, "nobody answered for a minute");
     }
 }
 

@@ -164,7 +164,8 @@ fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) 
 pub(in crate::news) fn follow_topic(target: &Target, since: &str) -> Result<ProgramCall> {
     let url = format!("{}/json?since={since}", target.ntfy_replies.trim_end_matches('/'));
     let mut input = curl_options(&url, &ntfy_headers(target)?);
-    // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead.
+    // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead. If the watcher was killed, curl cannot
+    // write the next line, and ends as well.
     input.push_str("no-buffer\nspeed-limit = 1\nspeed-time = 120\n");
     Ok(ProgramCall {
         program: CURL.into(),
@@ -184,6 +185,8 @@ pub(in crate::news) const CURL: &str = "curl";
 
 /// How long a connection may take, in seconds. The whole call is limited by `notify.time_limit`.
 const CONNECT_SECONDS: u32 = 10;
+/// The most seconds of a call whose watcher was killed, and with it the limit.
+const LEFT_BEHIND_SECONDS: u32 = 300;
 /// The longest secret or token, in bytes.
 const LONGEST_SECRET: u64 = 4096;
 
@@ -191,7 +194,7 @@ const LONGEST_SECRET: u64 = 4096;
 fn curl_post(url: &str, headers: &[(&str, String)], body: &str) -> ProgramCall {
     let mut input = curl_options(url, headers);
     option_line(&mut input, "data-raw", body);
-    input.push_str("output = \"/dev/null\"\n");
+    let _ = writeln!(input, "output = \"/dev/null\"\nmax-time = {LEFT_BEHIND_SECONDS}");
     ProgramCall {
         program: CURL.into(),
         // The first argument keeps curl from reading the user's own configuration.
