@@ -20,10 +20,10 @@ use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::{AnswerValue, Question};
 
 /// All words in a form whose question is no longer known.
-pub fn words(posted: &Posted) -> String {
+pub fn words(posted: &Posted) -> Vec<String> {
     let is_written = |name: &str| ["note", "why", "back"].contains(&name) || name.starts_with('w');
     let words = posted.0.iter().filter(|(name, words)| is_written(name) && !words.trim().is_empty());
-    words.map(|(_, words)| words.trim().replace("\r\n", "\n")).collect::<Vec<_>>().join("\n\n")
+    words.map(|(_, words)| words.trim().replace("\r\n", "\n")).collect()
 }
 
 /// A filled-in form.

@@ -60,6 +60,11 @@ pub struct Offered {
 }
 
 impl Offered {
+    /// True if these words came with the form.
+    pub fn has(&self, words: &str) -> bool {
+        self.written.contains(words)
+    }
+
     /// The answer in words.
     pub fn said(&self) -> String {
         match &self.answer.value {

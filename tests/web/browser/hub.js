@@ -53,6 +53,11 @@ run(async ({ base, link, places, program, lab, folder }) => {
   assert.strictEqual(await page.getByLabel("You had written").inputValue(), "after the tests");
   assert.ok((await page.locator("main").textContent()).includes("bob"));
   await look();
+  // The page looks again when something changes there, and keeps what was written.
+  const before = await page.title();
+  execFileSync(program.replace(/ask-answer$/, "ask-post"), ["-w", "later", "Another one?"], { env: { ...process.env, ASKBOX_DIR: lab } });
+  await page.waitForFunction((title) => document.title !== title, before);
+  assert.strictEqual(await page.getByLabel("You had written").inputValue(), "after the tests");
 
   assert.deepStrictEqual(page.complaints, []);
   await browser.close();

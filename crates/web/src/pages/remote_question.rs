@@ -143,11 +143,12 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     let shown = question_form::shown(posted)?;
     let there = format!("/q/{host}:{}/{}", id.workflow, id.question);
     let Some(question) = waiting(visit, host, id) else {
-        // The question may be over because this same form was sent twice.
-        if visit.site.elsewhere.offered(host, id).is_some() {
+        // The question may be over because this same form was sent twice. Words of another form are shown again.
+        let is_this = |(offered, _): (Offered, _)| form::words(posted).iter().all(|words| offered.has(words));
+        if visit.site.elsewhere.offered(host, id).is_some_and(is_this) {
             return Ok(reply::go_to(&format!("{there}#outcome")));
         }
-        return over(visit, host, id, &form::words(posted));
+        return over(visit, host, id, &form::words(posted).join("\n\n"));
     };
     let round = answer::as_round(&question)?;
     let typed = &round.document.typed;
