@@ -8,6 +8,7 @@
 //! - `waking`: waits for keys, file events, signals, or a point in time
 //! - `keys`: handles keys
 //! - `mouse`: handles clicks and the wheel
+//! - `targets`: what a click chooses
 //! - `app`: the state of the screen
 //! - `list`: the waiting questions
 //! - `log_pane`: the log of a run
@@ -35,6 +36,7 @@ mod question;
 mod run;
 mod sender;
 mod sent;
+mod targets;
 mod text_window;
 mod waking;
 

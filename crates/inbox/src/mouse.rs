@@ -4,11 +4,9 @@ use std::fmt;
 
 use crossterm::Command;
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
 
 use crate::app::{App, Place, Wish};
-use crate::sender::RoundAt;
-use askbox_mailbox::address::Address;
+use crate::targets::Target;
 
 /// The number of lines that one step of the wheel scrolls.
 const WHEEL: isize = 3;
@@ -21,36 +19,6 @@ impl Command for Report {
     fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
         // Presses and the wheel, with positions in decimal numbers (SGR), as xterm's manual names them.
         f.write_str(if self.0 { "\x1b[?1000h\x1b[?1006h" } else { "\x1b[?1006l\x1b[?1000l" })
-    }
-}
-
-/// Something on the screen that a click chooses. It is named by what the picture showed, so a row that has moved since is not mistaken.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Target {
-    /// A row of the list.
-    Row(Address),
-    /// A line of the answer, by its position.
-    Line(usize),
-    /// A row of the answered questions.
-    Outcome(RoundAt),
-}
-
-/// The places of the last picture that can be clicked.
-#[derive(Debug, Default)]
-pub struct Targets(Vec<(Rect, Target)>);
-
-impl Targets {
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub fn add(&mut self, area: Rect, target: Target) {
-        self.0.push((area, target));
-    }
-
-    fn at(&self, column: u16, row: u16) -> Option<Target> {
-        let position = Position { x: column, y: row };
-        self.0.iter().find(|(area, _)| area.contains(position)).map(|(_, target)| target.clone())
     }
 }
 
@@ -105,21 +73,5 @@ impl App<'_> {
             (Some(Target::Outcome(at)), Place::Outcomes(outcomes)) => outcomes.choose(self.sender.mailbox, &at),
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_click_means_what_the_picture_showed_there() {
-        let mut targets = Targets::default();
-        targets.add(Rect { x: 2, y: 3, width: 10, height: 2 }, Target::Line(1));
-        targets.add(Rect { x: 0, y: 5, width: 40, height: 1 }, Target::Row("w".parse().unwrap()));
-        assert_eq!((targets.at(2, 4), targets.at(12, 4), targets.at(0, 3)), (Some(Target::Line(1)), None, None));
-        assert_eq!(targets.at(39, 5), Some(Target::Row("w".parse().unwrap())));
-        targets.clear();
-        assert_eq!(targets.at(2, 4), None);
     }
 }

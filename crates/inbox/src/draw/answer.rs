@@ -8,9 +8,9 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped};
 use crate::gate::Panel;
-use crate::mouse::{Target, Targets};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
+use crate::targets::{Target, Targets};
 use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::AtStake;
 use askbox_cli::terminal::columns::{padded, width};

@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped};
-use crate::mouse::{Target, Targets};
 use crate::sent::outcomes::{OutcomeState, Outcomes};
+use crate::targets::{Target, Targets};
 use askbox_cli::terminal::columns::padded;
 use askbox_peers::machines::offer_state::Stands;
 use askbox_run::view::status::Standing;
