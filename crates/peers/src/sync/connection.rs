@@ -119,13 +119,18 @@ impl Database {
     }
 
     fn password(&self) -> Result<Option<String>> {
+        self.with_login(password::find)
+    }
+
+    /// Looks something up for the login of this database.
+    fn with_login<T>(&self, look: impl FnOnce(Login<'_>) -> T) -> T {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(name)) => name.clone(),
             Some(Host::Unix(folder)) if !SOCKETS.iter().any(|usual| Path::new(usual) == folder) => folder.display().to_string(),
             _ => "localhost".into(),
         };
         let port = self.config.get_ports().first().copied().unwrap_or(PORT);
-        password::find(Login { host: &host, port, database: self.config.get_dbname().unwrap_or_default(), user: &self.user })
+        look(Login { host: &host, port, database: self.config.get_dbname().unwrap_or_default(), user: &self.user })
     }
 
     fn tls(&self) -> Result<MakeRustlsConnect> {
@@ -171,10 +176,10 @@ impl Database {
             return self.no_server(what, error);
         }
         let hint = match error.code().map(postgres::error::SqlState::code) {
-            Some("28000" | "28P01") => "check the role and its password: ~/.pgpass or $PGPASSWORD",
-            Some("42501") => "the role lacks a right: see askbox sync roles --help",
-            Some("42P01" | "3F000") => "bring the database up to date: askbox sync migrate",
-            _ => "see docs/guide-sync.md; questions and answers on this machine need no database",
+            Some("28000" | "28P01") => format!("check the role and its password: {}", self.with_login(password::source)),
+            Some("42501") => "the role lacks a right: see askbox sync roles --help".into(),
+            Some("42P01" | "3F000") => "bring the database up to date: askbox sync migrate".into(),
+            _ => "see docs/guide-sync.md; questions and answers on this machine need no database".into(),
         };
         Error::failed(format!("the database {} {what}: {}", self.shown, in_words(error)), hint)
     }

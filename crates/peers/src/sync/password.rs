@@ -1,4 +1,4 @@
-//! The password of a role: `$PGPASSWORD`, else the file of passwords, by the rules of libpq. It never comes from the configuration,
+//! The password of a role: `$PGPASSWORD`, else the file of passwords (`$PGPASSFILE`, else `~/.pgpass`), by the rules of libpq. It never comes from the configuration,
 //! because the doctor shows that. It never comes from the mailbox either.
 
 use std::os::unix::fs::MetadataExt;
@@ -43,6 +43,24 @@ pub fn find(login: Login<'_>) -> Result<Option<String>> {
     }
     let bytes = disk::read(&path, LARGEST)?;
     Ok(in_text(&String::from_utf8_lossy(&bytes), login))
+}
+
+/// Where the password of this login comes from, or would have to stand, for a person whose password was refused.
+pub fn source(login: Login<'_>) -> String {
+    match (variable("PGPASSWORD"), file()) {
+        (Some(_), _) => "it comes from $PGPASSWORD".into(),
+        (None, Some(path)) => source_in(&path, login),
+        (None, None) => "set $PGPASSWORD or $PGPASSFILE".into(),
+    }
+}
+
+fn source_in(path: &Path, login: Login<'_>) -> String {
+    let (file, Login { host, port, database, user }) = (askbox_mailbox::text::path_word(path), login);
+    let text = disk::read(path, LARGEST).unwrap_or_default();
+    match in_text(&String::from_utf8_lossy(&text), login) {
+        Some(_) => format!("it comes from {file}"),
+        None => format!("{file} has no line for {host}:{port}:{database}:{user}"),
+    }
 }
 
 fn file() -> Option<PathBuf> {
@@ -95,5 +113,19 @@ mod tests {
         assert_eq!(of("ann", 1).as_deref(), Some("with:colon:and more"));
         assert_eq!(of("bob", 5433), None);
         assert_eq!(of("eve", 5432), None);
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the person's own file")]
+    fn a_refused_person_is_told_which_file_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwords");
+        let login = Login { host: "db", port: 5432, database: "askbox", user: "ann" };
+        let none = format!("{} has no line for db:5432:askbox:ann", path.display());
+        assert_eq!(source_in(&path, login), none);
+        std::fs::write(&path, "db:5432:askbox:bob:x\n").unwrap();
+        assert_eq!(source_in(&path, login), none);
+        std::fs::write(&path, "*:*:*:*:x\n").unwrap();
+        assert_eq!(source_in(&path, login), format!("it comes from {}", path.display()));
     }
 }
