@@ -163,3 +163,39 @@ fn another_state_is_a_conflict_and_an_unknown_id_not_found() {
         assert!(out.code() == 3 && out.stderr.contains("nobody"), "{command}: {out:?}");
     }
 }
+
+#[test]
+fn an_answer_that_nothing_launches_says_so_everywhere() {
+    let world = scripted();
+    world.agent_does("w", "echo done");
+    world.sh("ask-post Merge? -w w -o a=A");
+    let told = |words: &str| assert!(words.contains("no watcher is running to launch its agent"), "{words}");
+    let answered = world.shell("ask-answer w a");
+    told(&answered.stderr);
+    assert!(answered.stderr.contains("relaunch watch, or once: relaunch w"), "{answered:?}");
+    told(&world.sh("ask-answer show w"));
+    told(&world.sh("relaunch status w"));
+    told(&world.sh("relaunch status"));
+    world.sh("ask-answer undo w");
+    told(world.run("ask-answer", &["w", "a", "--json"]).ok().json()["held_up"].as_str().unwrap());
+    // The queue that a person has paused comes first: a watcher would not help.
+    world.sh("ask-answer undo w; relaunch pause");
+    let paused = world.shell("ask-answer w a").stderr;
+    assert!(paused.contains("nothing is launched until: relaunch go") && !paused.contains("no watcher"), "{paused}");
+    // With a watcher there is nothing to say.
+    world.sh("relaunch go; ask-answer undo w");
+    let _watcher = world.watch();
+    assert_eq!(world.shell("ask-answer w a").stderr, "");
+    world.closed("w", "delivered", 1);
+    assert!(!world.sh("ask-answer show w").contains("no watcher"));
+}
+
+#[test]
+fn an_answer_that_its_asker_waits_for_needs_no_watcher() {
+    let world = World::new();
+    let mut waits =
+        Running::start(world.command("ask-post").args(["Merge?", "-w", "w", "-o", "a=A", "--wait", "5m"]).stdout(Stdio::null()));
+    until("the question", || world.path("m/pending/w.json").exists());
+    assert_eq!(world.shell("ask-answer w a").stderr, "");
+    assert!(waits.wait().success());
+}

@@ -11,7 +11,8 @@ use crate::attempt::record::{Claimant, Run};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Folder, Mailbox, Question, disk, pause};
 
 /// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +85,34 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&waiter_path(mailbox, workflow))
 }
 
+/// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, or no watcher
+/// is running. `None` if the agent is started by itself, or if a waiter or a session takes the answer. A file that cannot be read counts
+/// as no reason.
+#[must_use]
+pub fn held_up(mailbox: &Mailbox, question: &Question) -> Option<String> {
+    let id = &question.workflow_id;
+    // The waiter is asked for first: it lets its lock go after it has moved the document.
+    let is_to_be_launched = Delivery::of_unclaimed(mailbox, question).is_ok_and(|delivery| delivery == Delivery::Launch);
+    if !is_to_be_launched || !disk::exists(mailbox.document(Folder::Answered, id)) {
+        return None;
+    }
+    if let Some(how) = pause::held(mailbox) {
+        return Some(format!("{id} is answered, but the queue is {how}; nothing is launched until: relaunch go"));
+    }
+    let has_watcher = presence::anybody(mailbox).unwrap_or(true);
+    (!has_watcher).then(|| without_watcher(id))
+}
+
+/// Says that no watcher is running to launch the agent of an answered workflow, and what to do.
+#[must_use]
+pub fn without_watcher(id: &WorkflowId) -> String {
+    format!("{id} is answered, but no watcher is running to launch its agent: relaunch watch, or once: relaunch {id}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::attempt::record::Plan;
-    use askbox_mailbox::disk;
     use askbox_mailbox::id::RoundId;
 
     const ALL: [Delivery; 4] = [Delivery::Launch, Delivery::Waiter, Delivery::Session, Delivery::MainAgent];

@@ -17,6 +17,7 @@ use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
 use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
 use askbox_run::chain::whole_tree;
+use askbox_run::delivery;
 
 const CHANNEL: &str = "ask-answer";
 
@@ -132,7 +133,7 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
             Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
         if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, on), read)? {
-            return acknowledge(args, &accepted);
+            return acknowledge(args, &mailbox, &accepted);
         }
     }
     reply_to_found(args, &mailbox, id, &person)
@@ -169,7 +170,7 @@ fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
 }
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
-    acknowledge(args, &accept::answer(mailbox, id, decision(args, person, on), reply)?)
+    acknowledge(args, mailbox, &accept::answer(mailbox, id, decision(args, person, on), reply)?)
 }
 
 /// Says who decides on what, and whether in their own words.
@@ -189,19 +190,22 @@ fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
     context.caller(args.reply.by.as_deref(), CHANNEL)
 }
 
-fn acknowledge(args: &AskAnswer, accepted: &Accepted) -> Result<()> {
+fn acknowledge(args: &AskAnswer, mailbox: &Mailbox, accepted: &Accepted) -> Result<()> {
     let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
     if let Some(warning) = &accepted.warning {
         program::warn(warning);
     }
+    let held_up = delivery::held_up(mailbox, &accepted.question);
     if args.common.json {
         return program::print_json(&json!({
             "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
             "value": reply.value.as_ref().map(AnswerValue::to_json),
-            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning,
+            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning, "held_up": held_up,
         }));
     }
-    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })
+    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })?;
+    held_up.iter().for_each(|why| program::warn(why));
+    Ok(())
 }
 
 /// `ask-answer show ID`

@@ -16,6 +16,7 @@ use askbox_mailbox::text::{excerpt, one_line};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, round};
+use askbox_run::delivery;
 
 /// Fits a text of this file to standard output. A terminal gets it wrapped, with an option's description beside its key.
 #[must_use]
@@ -263,6 +264,10 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> Str
         out.push_str(&part(p, key.as_deref()));
     }
     let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
+    let held_up = mailbox.filter(|_| found.folder == Folder::Answered && question.answer.is_some());
+    if let Some(why) = held_up.and_then(|mailbox| delivery::held_up(mailbox, question)) {
+        let _ = writeln!(out, "  {why}");
+    }
     for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
         let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
         let answer = excerpt(&back.answer, 200);

@@ -14,6 +14,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, round};
 use askbox_run::attempt::record;
+use askbox_run::delivery;
 use askbox_run::view::tail::{Next, RoundEvents};
 
 /// The maximum time between two looks for a run's record. No file event reports a new record.
@@ -84,9 +85,7 @@ fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
 fn tell_who_launches(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     hold_queue::warn(mailbox);
     if !presence::anybody(mailbox)? {
-        program::warn(&format!(
-            "{workflow} is answered, but no watcher is running to launch its agent: relaunch watch, or once: relaunch {workflow}"
-        ));
+        program::warn(&delivery::without_watcher(workflow));
     }
     Ok(())
 }

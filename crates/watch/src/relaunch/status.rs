@@ -13,8 +13,10 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::{known_workflows, list};
 use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
+use askbox_run::delivery;
 use askbox_run::view::activity::Refused;
 use askbox_run::view::status::{self, Standing, Status, View};
 
@@ -274,6 +276,15 @@ pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item
         for status in waiting {
             status.retry_at = queue.until;
             status.why = Some(format!("the queue is {}", in_words(&queue, time::rfc3339)));
+        }
+    } else if !presence::anybody(mailbox)? {
+        // A waiter or the session that asked needs no watcher. The latter has its own reason.
+        for status in waiting.into_iter().filter(|status| status.why.is_none()) {
+            if delivery::is_awaited(mailbox, &status.workflow_id)? {
+                continue;
+            }
+            status.why = Some("no watcher is running to launch its agent".to_owned());
+            status.todo = status.todo.take().or_else(|| Some(format!("relaunch watch, or once: relaunch {}", status.workflow_id)));
         }
     }
     Ok(())
