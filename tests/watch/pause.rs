@@ -98,3 +98,17 @@ fn a_pause_that_cannot_be_read_holds_the_queue_and_is_named() {
     world.ok("relaunch", &["w"]);
     until("it is delivered", || world.state("w") == "delivered");
 }
+
+#[test]
+fn a_watcher_started_while_nothing_waits_reports_the_pause() {
+    let world = World::at_home();
+    world.make_mailbox();
+    world.ok("relaunch", &["pause", "--why", "the API is down"]);
+    let watcher = world.watch();
+    assert_eq!(watcher.said("the queue is paused by ").len(), 1);
+    watcher.stop();
+    world.ok("relaunch", &["go"]);
+    let watcher = world.watch();
+    assert_eq!(watcher.said("the queue").len(), 0);
+    watcher.stop();
+}

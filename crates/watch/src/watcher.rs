@@ -78,6 +78,9 @@ impl<'a> Watcher<'a> {
         self.news.keep_at_work();
         self.launches.count_recent_failures();
         self.look_at_everything(true, false);
+        if self.served.by_service() {
+            self.launches.report_pause();
+        }
         self.launches.launch(&self.served, &mut self.dates);
         self.questions.mark_noted(&self.served);
         tracing::info!(event = "watching", "{}", self.served.mailbox.root().display());

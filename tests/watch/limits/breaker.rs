@@ -52,3 +52,56 @@ fn the_pause_after_failures_ends_when_the_operator_says_go() {
     assert_eq!(summary(&world)["queue"]["state"], "open");
     assert_eq!(world.ok("relaunch", &["go"]), "the queue was not paused\n");
 }
+
+#[test]
+fn a_missing_agent_program_pauses_the_queue_and_parks_nothing() {
+    let world = world("work", "", "");
+    let well = std::fs::read_to_string(world.config()).expect("the configuration");
+    names_program(&world, "/nowhere/claude");
+    let workflows = ["a", "b", "c"];
+    workflows.iter().for_each(|w| world.ask_and_answer(w));
+    let watcher = world.start_watcher();
+    watcher.says("no agent can be started: there is no program `/nowhere/claude`");
+    let paused = summary(&world);
+    assert_eq!(
+        (&paused["queue"]["state"], &paused["rounds"]["answered"], &paused["rounds"]["parked"]),
+        (&"paused".into(), &3.into(), &0.into())
+    );
+    let waiting = world.status("a");
+    assert!(waiting["why"].as_str().is_some_and(|why| why.contains("there is no program")), "{waiting}");
+    // A script whose interpreter is missing cannot be started either. The watcher reads what the configuration says now.
+    let script = world.agent("claude.js");
+    std::fs::write(&script, "#!/nowhere/node\n").expect("a script");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
+    names_program(&world, &script.display().to_string());
+    watcher.says("its first line names `/nowhere/node`");
+    std::fs::write(world.config(), &well).expect("the configuration");
+    workflows.iter().for_each(|w| drop(world.reaches(w, "delivered")));
+    assert_eq!((world.logged("start "), audited(&world, "queue_resumed")), (3, 1));
+    assert_eq!(summary(&world)["queue"]["state"], "open");
+    watcher.stop();
+}
+
+#[test]
+fn an_agent_program_that_vanishes_from_the_configuration_parks_one() {
+    let world = world("work", "", "");
+    world.reconfigure("max_concurrent = 8", "max_concurrent = 1");
+    world.make_mailbox();
+    let watcher = world.start_watcher();
+    watcher.says("watching ");
+    // This watcher has read the configuration already. Each supervisor reads it again.
+    names_program(&world, "/nowhere/claude");
+    let workflows = ["a", "b", "c"];
+    workflows.iter().for_each(|w| world.ask_and_answer(w));
+    watcher.says("no agent can be started");
+    let paused = summary(&world);
+    assert_eq!((&paused["rounds"]["answered"], &paused["rounds"]["parked"]), (&2.into(), &1.into()), "{paused}");
+    watcher.stop();
+}
+
+/// Names another agent program in the operator's configuration.
+fn names_program(world: &World, program: &str) {
+    let text = std::fs::read_to_string(world.config()).expect("the configuration");
+    let now = text.lines().find(|line| line.starts_with("program = ")).expect("a program");
+    world.reconfigure(now, &format!("program = \"{program}\""));
+}

@@ -176,7 +176,8 @@ pub const SHIM: &str = "__agent";
 /// Starts the agent in `folder`, in a process group of its own, with `lock` held. It gets SIGTERM when the calling *thread* ends, so that
 /// thread must outlive it.
 pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) -> Result<Child> {
-    let program = programs::find(&call.program)?;
+    let path = call.env_set.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+    let program = programs::startable(&call.program, path)?;
     let ours = programs::relaunch()?;
     // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal, takes the lock, and then becomes the agent.
     let mut command = Command::new(ours);

@@ -1,9 +1,12 @@
 //! The paths of the programs `relaunch` and `askbox` and of the agent program.
 
+use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use askbox_config::Runner;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 
@@ -55,12 +58,58 @@ pub fn find(program: &Path) -> Result<PathBuf> {
         }
         None => Error::failed(
             format!("there is no program `{}`", program.display()),
-            format!(
-                "install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}",
-                askbox_config::location().unwrap_or_default().display()
-            ),
+            format!("install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}", configuration()),
         ),
     })
+}
+
+/// The path of a runner's program, if the system can start it: like [`find`], and the program that its first line names is there too.
+///
+/// # Errors
+/// The errors of [`find`]; [`Error::Failed`] if the interpreter is missing.
+pub fn of_runner(runner: &Runner) -> Result<PathBuf> {
+    startable(Path::new(&runner.program), runner.env.get("PATH").map(OsStr::new))
+}
+
+/// Like [`of_runner`], for a program and the PATH that its process gets; `None` for that of this process.
+pub(in crate::process) fn startable(program: &Path, path: Option<&OsStr>) -> Result<PathBuf> {
+    let file = find(program)?;
+    let Some(interpreter) = interpreter(&file) else { return Ok(file) };
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    if candidates_in(&interpreter, path.unwrap_or(&own)).iter().any(|file| is_executable(file)) {
+        return Ok(file);
+    }
+    let (shown, name) = (text::file_name(&file), text::file_name(&interpreter));
+    Err(Error::failed(
+        format!("`{shown}` cannot be started: its first line names `{name}`, and there is no such program"),
+        format!("install {name}, or put its folder on the watcher's PATH, or set [runner.NAME] env.PATH in {}", configuration()),
+    ))
+}
+
+/// The program that runs a script: the one that its first line names, or that `env` looks up for it. `None` for any other file.
+fn interpreter(file: &Path) -> Option<PathBuf> {
+    let begin = beginning(file)?;
+    let line = begin.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let first = Path::new(OsStr::from_bytes(words.next()?));
+    if first.file_name()? != "env" {
+        return Some(first.to_path_buf());
+    }
+    // `env` may have flags and variables in front of the name.
+    let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
+    Some(PathBuf::from(OsStr::from_bytes(name)))
+}
+
+/// The first bytes of a file: enough for the longest first line that the system reads.
+fn beginning(file: &Path) -> Option<Vec<u8>> {
+    let mut begin = Vec::new();
+    std::fs::File::open(file).ok()?.take(256).read_to_end(&mut begin).ok()?;
+    Some(begin)
+}
+
+/// The path of the configuration, for messages.
+fn configuration() -> String {
+    askbox_config::location().unwrap_or_default().display().to_string()
 }
 
 /// The file that would be this program, but is not executable.
@@ -71,11 +120,14 @@ pub fn not_executable(program: &Path) -> Option<PathBuf> {
 
 /// The places where a program may lie: its own path if it has a folder, else the folders of PATH.
 fn candidates(program: &Path) -> Vec<PathBuf> {
+    candidates_in(program, &std::env::var_os("PATH").unwrap_or_default())
+}
+
+fn candidates_in(program: &Path, path: &OsStr) -> Vec<PathBuf> {
     if program.components().count() > 1 {
         return vec![program.to_path_buf()];
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).collect()
+    std::env::split_paths(path).map(|folder| folder.join(program)).collect()
 }
 
 fn is_executable(program: &Path) -> bool {
@@ -85,13 +137,39 @@ fn is_executable(program: &Path) -> bool {
 /// True if a file begins like a text and does not name the program that runs it. npm leaves such a file in place of `claude` until the
 /// package's install script has run.
 fn is_bare_text(file: &Path) -> bool {
-    let mut begin = Vec::new();
-    let is_read = std::fs::File::open(file).is_ok_and(|file| file.take(64).read_to_end(&mut begin).is_ok());
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    is_read && !begin.starts_with(b"#!") && !begin.is_empty() && begin.iter().all(is_text)
+    beginning(file).is_some_and(|begin| !begin.starts_with(b"#!") && !begin.is_empty() && begin.iter().all(is_text))
 }
 
 /// The executable file of a program.
 fn found(program: &Path) -> Option<PathBuf> {
     candidates(program).into_iter().find(|file| is_executable(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_script_needs_the_program_that_its_first_line_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("agent");
+        let starts = |begin: &str, path: Option<&str>| {
+            std::fs::write(&file, format!("{begin}\nexit 0\n")).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+            startable(&file, path.map(OsStr::new)).map(drop).map_err(|e| e.to_string())
+        };
+        for begin in ["#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "#!/usr/bin/env -S A=b sh -e"] {
+            assert_eq!(starts(begin, None), Ok(()), "{begin}");
+        }
+        for begin in ["#!/nowhere/node", "#!/usr/bin/env node-that-is-not-there", "#!/usr/bin/env -S A=b node-that-is-not-there x"] {
+            let why = starts(begin, None).unwrap_err();
+            assert!(why.contains("its first line names `") && why.contains("no such program"), "{why}");
+        }
+        // The agent's own PATH decides.
+        assert!(starts("#!/usr/bin/env agent", Some("/nowhere")).is_err());
+        assert_eq!(starts("#!/usr/bin/env agent", folder.path().to_str()), Ok(()));
+    }
 }

@@ -4,17 +4,21 @@ use std::time::{Duration, Instant};
 
 use crate::breaker::shared_file::SharedBreaker;
 use crate::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
-use askbox_config::Config;
+use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, pause};
+use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::log;
 use askbox_run::money::day::DayBudget;
+use askbox_run::process::programs;
 
+/// How often to look for an agent program that cannot be started.
+const LOOK_FOR_PROGRAM_EVERY: chrono::TimeDelta = chrono::TimeDelta::seconds(3);
 /// How often to look at a probe that another watcher runs, and at the operator's hold on the queue.
 const RECHECK_EVERY: Duration = Duration::from_secs(1);
 /// A probe's supervisor must hold the run lock this long after the probe was admitted.
@@ -47,6 +51,8 @@ pub(crate) struct Gate {
     is_held: bool,
     /// The end of the day whose budget is spent, once that was reported.
     spent_until: Option<Time>,
+    /// The runner that supervisors will start, as far as this watcher knows. `None` if the configuration names none.
+    runner: Option<Runner>,
 }
 
 impl Gate {
@@ -60,7 +66,36 @@ impl Gate {
             recheck_at: None,
             is_held: false,
             spent_until: None,
+            runner: config.runner(None).ok().map(|(_, runner)| runner),
         }
+    }
+
+    /// Reports a pause that began before this watcher. A later one is reported when it begins.
+    pub(crate) fn report_pause(&mut self) {
+        self.report_hold();
+        let now = time::now();
+        let breaker = self.breaker.read();
+        match (breaker.permit(self.settings, now), breaker.why()) {
+            (BreakerPermit::NotBefore(at), Some(why)) => {
+                let until = time::rfc3339(at);
+                tracing::warn!(event = "paused", %until, "the queue until {until}: {why}");
+            }
+            _ => drop(self.check_budget(now)),
+        }
+        self.rest();
+    }
+
+    /// Reports that the operator holds the queue, or no longer does. Returns true if so.
+    fn report_hold(&mut self) -> bool {
+        let held = pause::held(&self.mailbox);
+        if held.is_some() != self.is_held {
+            match &held {
+                Some(how) => tracing::warn!(event = "paused", "the queue is {how}; nothing is launched until: relaunch go"),
+                None => tracing::info!(event = "resumed", "the queue: relaunch go"),
+            }
+            self.is_held = held.is_some();
+        }
+        self.is_held
     }
 
     /// The time until which the queue is paused, if the last [`Self::check`] found a pause.
@@ -77,15 +112,7 @@ impl Gate {
     /// Decides if one more run may be launched.
     pub(crate) fn check(&mut self) -> LaunchVerdict {
         (self.until, self.recheck_at) = (None, None);
-        let held = pause::held(&self.mailbox);
-        if held.is_some() != self.is_held {
-            match &held {
-                Some(how) => tracing::warn!(event = "paused", "the queue is {how}"),
-                None => tracing::info!(event = "resumed", "the queue: relaunch go"),
-            }
-            self.is_held = held.is_some();
-        }
-        if held.is_some() {
+        if self.report_hold() {
             self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
             return LaunchVerdict::Wait;
         }
@@ -97,7 +124,15 @@ impl Gate {
         let breaker = self.breaker.read();
         let (permit, probe) = (breaker.permit(self.settings, time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
         match permit {
-            BreakerPermit::Any | BreakerPermit::One => self.check_budget(now),
+            BreakerPermit::Any | BreakerPermit::One => match self.cannot_start() {
+                Some(why) => self.wait_for_program(&why, now),
+                None => {
+                    if self.breaker.read().waits_for_program() && self.breaker.change(Breaker::can_start) == Change::Closed {
+                        self.report_resumed("the agent program can be started");
+                    }
+                    self.check_budget(now)
+                }
+            },
             BreakerPermit::NotBefore(at) => {
                 self.until = Some(at);
                 // `relaunch go` ends the pause.
@@ -106,6 +141,32 @@ impl Gate {
             }
             BreakerPermit::Wait => probe.map_or(LaunchVerdict::Wait, |(round, _)| LaunchVerdict::WaitForProbe(round)),
         }
+    }
+
+    /// The reason why the system cannot start the agent program, so that every run would be parked; `None` if it can.
+    fn cannot_start(&mut self) -> Option<String> {
+        let fails = |runner: &Option<Runner>| runner.as_ref().and_then(|runner| programs::of_runner(runner).err());
+        fails(&self.runner)?;
+        // Each supervisor reads the configuration again, so another program may have been named in it since.
+        self.read_runner();
+        let error = fails(&self.runner)?;
+        Some(format!("no agent can be started: {error}; {}", error.hint()))
+    }
+
+    fn read_runner(&mut self) {
+        if let Ok((_, runner)) = askbox_config::load().and_then(|loaded| loaded.config.runner(None)) {
+            self.runner = Some(runner);
+        }
+    }
+
+    fn wait_for_program(&mut self, why: &str, now: Time) -> LaunchVerdict {
+        let until = now + LOOK_FOR_PROGRAM_EVERY;
+        if self.breaker.change(|breaker| breaker.cannot_start(why, until, now)) == Change::Opened {
+            tracing::warn!(event = "paused", "the queue: {why}");
+            audit::record(&self.mailbox, Entry::about("queue_paused").by("watcher").why("the agent program cannot be started"));
+        }
+        self.until = Some(until);
+        LaunchVerdict::Wait
     }
 
     fn check_budget(&mut self, now: Time) -> LaunchVerdict {
@@ -135,6 +196,8 @@ impl Gate {
     /// Stops checking, because no run waits to be launched.
     pub(crate) fn rest(&mut self) {
         self.recheck_at = None;
+        // A pause that is over must not wake the watcher again and again.
+        self.until = self.until.filter(|until| *until > time::now());
     }
 
     /// Looks again soon at the probe that another watcher runs.
@@ -171,6 +234,10 @@ impl Gate {
         let runs: Vec<&Run> = runs.iter().filter(|r| r.is_launch()).collect();
         if runs.is_empty() {
             return;
+        }
+        // The supervisor may have read a configuration that names another program than this watcher knows.
+        if runs.iter().any(|run| run.progress.failure.as_ref().is_some_and(|failure| failure.class == Class::Setup)) {
+            self.read_runner();
         }
         let (settings, now) = (self.settings, time::now());
         let (changes, why, permit) = self.breaker.change(|breaker| {

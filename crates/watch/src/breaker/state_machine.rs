@@ -52,7 +52,7 @@ pub enum BreakerState {
         since: Time,
         /// The end of the pause.
         until: Time,
-        /// The number of this pause in a row, from 1.
+        /// The number of this pause in a row, from 1; 0 if no run failed, and the agent program cannot be started.
         pause: u32,
         /// The reason why it opened.
         why: String,
@@ -193,6 +193,33 @@ impl Breaker {
         {
             self.state = BreakerState::Open { since: *since, until: now, pause: *pause, why: why.clone() };
         }
+    }
+
+    /// Notes that the agent program cannot be started, so that every run would fail: nothing is launched before `until`, when somebody looks
+    /// again. This costs no run.
+    pub fn cannot_start(&mut self, why: &str, until: Time, now: Time) -> Change {
+        let (since, pause, is_known) = match &self.state {
+            BreakerState::Closed => (now, 0, false),
+            BreakerState::Open { since, pause, why: known, .. } => (*since, *pause, known == why),
+            BreakerState::Probing { .. } => return Change::None,
+        };
+        self.state = BreakerState::Open { since, until, pause, why: why.to_owned() };
+        if is_known { Change::None } else { Change::Opened }
+    }
+
+    /// Notes that the agent program can be started. If only that had paused the queue, it goes on.
+    pub fn can_start(&mut self) -> Change {
+        if !self.waits_for_program() {
+            return Change::None;
+        }
+        self.state = BreakerState::Closed;
+        Change::Closed
+    }
+
+    /// True if nothing but the agent program holds the queue.
+    #[must_use]
+    pub fn waits_for_program(&self) -> bool {
+        matches!(self.state, BreakerState::Open { pause: 0, .. })
     }
 
     /// Ends the pause, because the operator does not want to wait for its end: one run may be tried now. Returns why the queue was
@@ -346,6 +373,25 @@ mod tests {
             assert_eq!(breaker.failed(&format!("a/1/{n}"), at(n), off, at(n)), Change::None);
         }
         assert_eq!(breaker.permit(SETTINGS, at(100)), BreakerPermit::Any);
+    }
+
+    #[test]
+    fn a_program_that_cannot_start_pauses_at_once_and_costs_no_run() {
+        let (mut breaker, why) = (Breaker::default(), "there is no program `claude`");
+        assert_eq!(breaker.can_start(), Change::None);
+        assert_eq!(breaker.cannot_start(why, at(5), at(0)), Change::Opened);
+        assert_eq!(breaker.permit(SETTINGS, at(4)), BreakerPermit::NotBefore(at(5)));
+        assert_eq!(breaker.cannot_start(why, at(10), at(5)), Change::None, "it was told already");
+        assert_eq!(breaker.permit(SETTINGS, at(6)), BreakerPermit::NotBefore(at(10)));
+        assert_eq!((breaker.can_start(), breaker.can_start()), (Change::Closed, Change::None));
+        assert_eq!(breaker.permit(SETTINGS, at(6)), BreakerPermit::Any);
+        // After failures, a run is tried all the same.
+        let mut breaker = opened();
+        assert_eq!(breaker.cannot_start(why, at(130), at(120)), Change::Opened);
+        assert_eq!(breaker.can_start(), Change::None);
+        assert_eq!(breaker.permit(SETTINGS, at(130)), BreakerPermit::One);
+        breaker.launched("d/1/1", at(130));
+        assert_eq!(breaker.cannot_start(why, at(140), at(131)), Change::None, "the run that is tried decides");
     }
 
     #[test]

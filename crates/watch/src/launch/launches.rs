@@ -103,6 +103,11 @@ impl Launches {
         self.gate.count_recent_failures();
     }
 
+    /// Reports a pause of the queue that began before this watcher.
+    pub(crate) fn report_pause(&mut self) {
+        self.gate.report_pause();
+    }
+
     pub(crate) fn end_dead_probe(&mut self) {
         self.gate.end_dead_probe();
     }

@@ -94,9 +94,10 @@ fn runners(checkup: &mut Checkup) {
                 let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
                 checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
             }
-            if let Err(error) = programs::find(Path::new(&runner.program)) {
+            if let Err(error) = programs::of_runner(&runner) {
                 let mend = match programs::not_executable(Path::new(&runner.program)) {
                     Some(file) => format!("chmod +x {}", word(&file)),
+                    None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
                     None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
                     None => edit(&place),
                 };

@@ -46,7 +46,7 @@ fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
     };
     let (QueueState::Paused, Some(until)) = (queue.state, queue.until) else { return };
     let why = queue.why.unwrap_or_default();
-    let is_breaker = shared_file::read(mailbox).is_ok_and(|b| matches!(b.state, BreakerState::Open { .. }));
+    let is_breaker = shared_file::read(mailbox).is_ok_and(|b| matches!(b.state, BreakerState::Open { .. }) && !b.waits_for_program());
     // `relaunch go` ends the pause after failures. Only the operator's configuration allows more money.
     let mend = if is_breaker { go } else { edit(&config::location().unwrap_or_default()) };
     checkup.report("paused", "the queue", format!("{why}; nothing is launched before {}", time::rfc3339(until)), mend);
