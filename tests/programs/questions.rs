@@ -138,3 +138,14 @@ fn a_run_of_an_agent_allows_no_tool_call() {
     assert_eq!(world.shell(&format!("echo once | {run} ask-answer w -")).code(), 4);
     world.sh(&format!("ask-answer w once --round {}", world.round("w")));
 }
+
+#[test]
+fn a_waiter_applies_the_default_of_its_own_question() {
+    let world = World::new();
+    let waited = world.shell("ask-post Deploy? -w w -t yes_no --timeout 1s --default no --wait 60s");
+    assert_eq!((waited.code(), waited.stdout.as_str()), (0, "no\n"), "{waited:?}");
+    assert!(world.sh("ask-answer show w").contains("default"));
+    let expired = world.shell("ask-post Deploy? -w v -t yes_no --timeout 1s --on-expiry cancel --wait 60s");
+    assert_eq!(expired.code(), 4, "{expired:?}");
+    assert!(expired.stderr.contains("the question of v has expired"), "{expired:?}");
+}

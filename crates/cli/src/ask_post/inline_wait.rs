@@ -64,9 +64,9 @@ pub fn wait<T>(
 
 fn ended<T>(mailbox: &Mailbox, round: &RoundId) -> Result<Waited<T>> {
     let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) else { return Ok(Waited::InVain) };
-    let how = document.typed.closed.map_or("closed", |c| c.state.word());
+    let how = document.typed.closed.map_or("is over", |c| c.state.in_a_sentence());
     Err(Error::conflict(
-        format!("the question of {} was {how}; there will be no answer", round.workflow),
+        format!("the question of {} {how}; there will be no answer", round.workflow),
         "continue without the answer, or ask again",
     ))
 }

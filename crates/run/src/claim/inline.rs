@@ -15,7 +15,7 @@ use askbox_mailbox::due::event;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::time;
-use askbox_mailbox::transitions::expire;
+use askbox_mailbox::transitions::expire::{self, Expiry};
 use askbox_mailbox::transitions::post::Receipt;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question};
@@ -121,7 +121,8 @@ impl Waiter {
         // Without file events the folder is polled. A single look does without file events: it takes milliseconds to set them up and
         // take them down.
         let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
-        let mut until = read_question::pending(mailbox, &round.workflow).ok().and_then(|document| document.typed.asked.until);
+        let asked = read_question::pending(mailbox, &round.workflow).ok().map(|document| document.typed.asked);
+        let (mut until, mut expires_at) = asked.map_or((None, None), |asked| (asked.until, asked.expires_at));
         let mut has_looked = false;
         loop {
             // This process can see the event itself, so it needs no watcher for it. The answer then lies in the folder.
@@ -139,6 +140,14 @@ impl Waiter {
                 // The filesystem does not respond, but a person still may.
                 Some((_, None)) => until = None,
                 _ => {}
+            }
+            // Nor does it need a watcher for its own date. A default then lies in the folder as well.
+            if expires_at.is_some_and(|at| at <= time::now()) {
+                match expire::expire(mailbox, policy, round, time::now())? {
+                    // An earlier answer is in the way until it is claimed.
+                    Expiry::Later => {}
+                    _ => expires_at = None,
+                }
             }
             if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
                 match claim::for_asker(mailbox, &round.workflow, policy)? {
@@ -158,6 +167,7 @@ impl Waiter {
                 Some(Until::At(at)) => (*at - time::now()).to_std().ok().filter(|wait| !wait.is_zero()).map_or(left, |wait| left.min(wait)),
                 _ => left,
             };
+            let left = expires_at.map_or(left, |at| left.min((at - time::now()).to_std().unwrap_or(POLL_EVERY)));
             match &folder_watch {
                 Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
                 None => std::thread::sleep(left.min(POLL_EVERY)),

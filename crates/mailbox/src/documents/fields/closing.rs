@@ -104,4 +104,16 @@ impl Closed {
             Self::Dropped => "dropped",
         }
     }
+
+    /// Returns the words that tell how a round ended, behind its name: `has expired`, `was withdrawn`.
+    #[must_use]
+    pub fn in_a_sentence(self) -> &'static str {
+        match self {
+            Self::Delivered => "was delivered",
+            Self::Withdrawn => "was withdrawn",
+            Self::Expired => "has expired",
+            Self::Superseded => "was superseded",
+            Self::Dropped => "was dropped",
+        }
+    }
 }
