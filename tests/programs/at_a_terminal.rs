@@ -110,3 +110,22 @@ fn views_that_stay_up_to_date_scroll_and_q_leaves_them() {
         assert!(screen.contains("icanon") && !screen.contains("-icanon"), "{screen}");
     }
 }
+
+#[test]
+fn a_wait_at_a_terminal_says_what_for_and_leaves_with_a_word() {
+    needs!("tmux");
+    let world = World::new();
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-post Which? -w k1 -o red=Red -o blue=Blue --wait 5m; echo left=$?", "Enter"]);
+    let screen = terminal.see("where KEY is one of: red, blue");
+    assert!(screen.contains("k1 is asked, and this waits until ") && screen.contains("ask-answer k1 KEY"), "{screen}");
+    terminal.press(&["C-c"]);
+    let screen = terminal.see("ask-answer cancel k1");
+    assert!(screen.contains("k1 still waits for its answer"), "{screen}");
+    assert!(world.path("m/pending/k1.json").exists());
+    // The same command goes on with the same question. The answer is all that it prints.
+    terminal.press(&["", "Enter", "clear; ask-post Which? -w k1 -o red=Red -o blue=Blue --wait 5m | sed s/^/got:/", "Enter"]);
+    terminal.see("k1 is asked");
+    world.sh("ask-answer k1 red");
+    terminal.see("got:red");
+}

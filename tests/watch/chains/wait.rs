@@ -16,7 +16,7 @@ fn wait_goes_on_over_a_question_and_prints_the_final_text() {
     command.args(["wait", "w", "--timeout", "5m"]);
     command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
     let mut waiting = Running::start(&mut command);
-    until("the person is told of the question", || std::fs::read_to_string(&said).unwrap().contains("waits for an answer"));
+    until("the person is told of the question", || std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on"));
     tree.answer("w");
     assert!(waiting.wait().success());
     let result = std::fs::read_to_string(&result).unwrap();
@@ -38,6 +38,16 @@ fn wait_launches_nothing_and_says_that_no_watcher_runs() {
     assert!(tree.world.in_mailbox("answered/w.json").exists());
     assert_eq!(tree.resume("w"), (0, "it is 2".into()));
     assert_eq!(tree.world.ok("relaunch", &["wait", "w"]), "it is 2\n", "an end that is there is printed at once");
+}
+
+#[test]
+fn wait_names_the_command_that_shows_the_question() {
+    let tree = Tree::new();
+    tree.does("w", ASKS);
+    assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
+    let waited = tree.world.run("relaunch", &["wait", "w", "--timeout", "100ms"]);
+    assert_eq!(waited.code(), 6, "{waited:?}");
+    assert!(waited.stderr.contains("w needs an answer, or an event, to go on: ask-answer show w"), "{waited:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::ask_post_args::AskPost;
 use crate::ask_post::inline_wait::{self, Waited};
+use crate::ask_post::person_waits::PersonWaits;
 use crate::ask_post::{post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::asked::Kind;
@@ -58,6 +59,7 @@ fn post_and_wait(
     let asked = document.typed.clone();
     let mut receipt = post::post_document(mailbox, document.clone(), if_pending)?;
     let end = Instant::now() + limit;
+    let person_waits = waiter.as_ref().and_then(|_| PersonWaits::begin(&asked, limit));
     while let Some(waiter) = &waiter {
         let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
         match inline_wait::wait(waiter, context, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
@@ -73,6 +75,7 @@ fn post_and_wait(
         }
         break;
     }
+    drop(person_waits);
     post_receipt::warn_without_checkpoint(mailbox, context, &[asked]);
     post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }

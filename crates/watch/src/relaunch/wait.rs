@@ -1,15 +1,18 @@
 //! `relaunch wait`: waits for the end of a workflow, and launches nothing.
 
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, wait_limit};
+use askbox_cli::program;
 use askbox_config::LogFormat;
-use askbox_mailbox::disk::Lock;
+use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::lineage;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, round};
+use askbox_mailbox::{Folder, Mailbox, round, time};
 use askbox_run::attempt::record;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::outcome::{self, OwnState};
@@ -20,16 +23,23 @@ use askbox_run::view::status;
 /// The longest default wait, outside an agent's Bash tool.
 const MAX_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
 
+/// The most questions that are named.
+const NAMED: usize = 3;
+
 /// Waits until the workflow has ended, and prints how it ended.
 ///
 /// # Errors
 /// [`Error::Waiting`] if the time is over first, [`Error::NotFound`] if nothing is known about the workflow.
 pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
-    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
+    let limit = wait_limit(timeout, MAX_WAIT)?;
+    let deadline = Instant::now() + limit;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
         return Err(status::unknown(mailbox, workflow));
     }
     log::warnings_to_stderr(LogFormat::default());
+    if io::stderr().is_terminal() {
+        program::say(&format!("waiting up to {} for {workflow} to end; to follow it: relaunch logs -f {workflow}\n", time::human(limit)));
+    }
     let mut told = None;
     let mut tell = |asks: bool| -> Result<()> {
         let now = what_it_waits_for(mailbox, workflow, asks)?;
@@ -59,9 +69,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
 /// Says what somebody must do before the workflow can end, if that is known.
 fn what_it_waits_for(mailbox: &Mailbox, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
     if asks {
-        return Ok(Some(format!(
-            "{workflow}, or a workflow below it, waits for an answer, a person or an event; see for which: askbox tree {workflow}"
-        )));
+        return Ok(Some(format!("{workflow} needs an answer, or an event, to go on: {}", which(mailbox, workflow)?)));
     }
     if presence::anybody(mailbox)? || has_live_run(mailbox)? {
         return Ok(None);
@@ -69,6 +77,16 @@ fn what_it_waits_for(mailbox: &Mailbox, workflow: &WorkflowId, asks: bool) -> Re
     Ok(Some(format!(
         "no watcher runs, so nothing launches what {workflow} needs: start `relaunch watch`, or run relaunch resume {workflow}"
     )))
+}
+
+/// The commands that show the questions of a workflow and of everything below it; the command that shows all of them if there are many.
+fn which(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<String> {
+    let members = lineage::members(mailbox, workflow)?;
+    let asking: Vec<_> = members.into_iter().filter(|id| disk::exists(mailbox.document(Folder::Pending, id))).take(NAMED + 1).collect();
+    if asking.is_empty() || asking.len() > NAMED {
+        return Ok(format!("askbox tree {workflow}"));
+    }
+    Ok(asking.iter().map(|id| format!("ask-answer show {id}")).collect::<Vec<_>>().join("; "))
 }
 
 /// True if a process supervises any run of the mailbox.
