@@ -120,3 +120,16 @@ fn people_read_local_times_and_programs_read_utc() {
     assert_whole_words(&shown, "until 2099-01-02 08:34 +05:30 (in");
     assert!(shown.replace('\n', "").contains("\"expires_at\":\"2099-01-02T03:04:05"), "{shown}");
 }
+
+#[test]
+fn a_question_without_a_time_has_no_age_and_an_expired_one_has_expired() {
+    let world = World::new();
+    world.sh("ask-post How? -w w --timeout 1s --on-expiry cancel; echo '{\"question\": \"Merge?\", \"workflow_id\": \"hand\"}' > m/pending/hand.json");
+    let shown = world.sh("ask-answer show hand");
+    assert!(shown.starts_with("hand: asked\n"), "{shown}");
+    let watcher = world.watch();
+    world.closed("w", "expired", 1);
+    let late = world.refused(4, "ask-answer w yes");
+    assert!(late.contains("the question of w has expired before you answered"), "{late}");
+    watcher.stop();
+}

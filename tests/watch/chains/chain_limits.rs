@@ -147,7 +147,7 @@ fn a_run_in_which_its_trees_time_ends_is_stopped_by_the_ladder() {
     let status = held(&tree, "leaf", "interrupted");
     assert_eq!(status["why"], "its whole tree was at work for limits.tree_time = 1h", "{status}");
     let log = tree.world.ok("relaunch", &["logs", "leaf"]);
-    assert!(log.contains("ladder: "), "{log}");
+    assert!(log.contains("stopping  the tool call in flight finishes"), "{log}");
     root_sleeps(&tree);
     tree.world.configure("[limits]\ntree_time = '2h'\n");
     tree.world.ok("relaunch", &["leaf"]);

@@ -122,7 +122,9 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
     let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
-    let _ = writeln!(out, "{}: asked{by} {} ago", question.workflow_id, age(question));
+    // A question made by hand may have no time.
+    let ago = question.asked_at().map_or_else(String::new, |at| format!(" {} ago", time::human(time::since(at))));
+    let _ = writeln!(out, "{}: asked{by}{ago}", question.workflow_id);
     if let Some(line) = own_line(found) {
         let _ = writeln!(out, "  {line}");
     }

@@ -386,15 +386,15 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<
         return Error::conflict(format!("a run has the question of {workflow}, and its file holds no answer; yours is not kept"), hint);
     }
     // No person had answered when the round ended. So this answer is late, and not a second one.
-    let ended = last.document.typed.closed.as_ref().map_or("over", |c| c.state.word());
+    let ended = last.document.typed.closed.as_ref().map_or("was over", |c| c.state.in_a_sentence());
     let ended = match first {
-        Some(first) if first.by == BY_EVENT => "answered by the event that it waited for",
-        Some(_) => "answered by the asker's default",
+        Some(first) if first.by == BY_EVENT => "was answered by the event that it waited for",
+        Some(_) => "was answered by the asker's default",
         None => ended,
     };
     let kept = match late_answer::keep(mailbox, &last, reply) {
         Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
         Err(e) => format!("your answer could not be kept with it: {e}"),
     };
-    Error::conflict(format!("the question of {workflow} was {ended} before you answered; {kept}"), hint)
+    Error::conflict(format!("the question of {workflow} {ended} before you answered; {kept}"), hint)
 }

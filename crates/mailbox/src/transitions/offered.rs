@@ -189,8 +189,8 @@ fn accepted_as(offer: &Offer, answer: &Answer) -> Verdict {
 }
 
 fn closed(question: &Question, offer: &Offer, kept: &str) -> Verdict {
-    let ended = question.closed.as_ref().map_or("over", |closing| closing.state.word());
-    let message = format!("the question of {} was {ended} before you answered{kept}", question.workflow_id);
+    let ended = question.closed.as_ref().map_or("was over", |closing| closing.state.in_a_sentence());
+    let message = format!("the question of {} {ended} before you answered{kept}", question.workflow_id);
     verdict(offer, Decided::Closed, &Error::conflict(message, format!("see it with: ask-answer show {}", question.workflow_id)))
 }
 

@@ -129,6 +129,12 @@ pub fn wait_gone(is_ours: impl Fn(&str) -> bool, limit: Duration) {
     wait_for_all(&find(&is_ours), limit);
 }
 
+/// The number of processes in words.
+#[must_use]
+pub(crate) fn counted(processes: usize) -> String {
+    if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") }
+}
+
 fn wait_for_all(processes: &[ProcessHandle], limit: Duration) {
     let deadline = Instant::now() + limit;
     for process in processes {

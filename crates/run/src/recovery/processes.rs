@@ -38,7 +38,7 @@ pub(super) fn end(mailbox: &Mailbox, run: &Run) -> Result<Left> {
     }
     run_processes::end(&is_ours, run_processes::TERM_GRACE).map_err(|left| {
         Error::failed(
-            format!("{left} processes of the earlier attempt of {} cannot be killed", run.round()),
+            format!("{} of the earlier attempt of {} cannot be killed", run_processes::counted(left), run.round()),
             "end them by hand; nothing is relaunched before they are gone",
         )
     })?;

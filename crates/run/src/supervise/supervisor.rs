@@ -117,8 +117,8 @@ fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
     let token = run.token();
     match run_processes::end(|t| t == token, run_processes::TERM_GRACE) {
         Ok(0) => {}
-        Ok(ended) => log.note(format!("{ended} processes that the agent left behind were ended")),
-        Err(left) => log.note(format!("{left} processes of this run cannot be killed")),
+        Ok(ended) => log.note(format!("ended what the agent left behind: {}", run_processes::counted(ended))),
+        Err(left) => log.note(format!("{} of this run cannot be killed", run_processes::counted(left))),
     }
 }
 

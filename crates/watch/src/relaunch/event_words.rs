@@ -92,8 +92,35 @@ pub fn words(event: &Event, clock: Clock) -> String {
             )
         }
         EventKind::Parked { why } => ("parked", cut(why)),
-        EventKind::Note { text } => ("note", cut(text)),
+        EventKind::Note { text } => note(&cut(text)),
         EventKind::Generating { .. } | EventKind::Partial { .. } | EventKind::Raw { .. } | EventKind::Unknown => return String::new(),
     };
     format!("{at}  {what:<WHAT$}{}{said}\n", if said.is_empty() { "" } else { " " })
+}
+
+/// A note of the supervisor. The steps of stopping a run get words of their own.
+fn note(text: &str) -> (&'static str, String) {
+    let step = match text.strip_prefix("ladder: ") {
+        None => return ("note", text.to_owned()),
+        Some("in-band interrupt") => "the agent is told to stop",
+        Some("SIGTERM") => "the agent is asked to end, with its tools (SIGTERM)",
+        Some("the whole tree is killed") => "the agent and all its processes are killed",
+        Some(step) => step.strip_prefix("boundary: ").unwrap_or(step),
+    };
+    ("stopping", step.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_run::supervise::ladder::Rung;
+
+    #[test]
+    fn the_steps_of_stopping_a_run_are_told_in_plain_words() {
+        for rung in [Rung::Boundary, Rung::Interrupt, Rung::Terminate, Rung::Kill] {
+            let (what, step) = note(&format!("ladder: {}", rung.word()));
+            assert!(what == "stopping" && (step.starts_with("the agent ") || step.starts_with("the tool call ")), "{step}");
+        }
+        assert_eq!(note("in a fork"), ("note", "in a fork".to_owned()));
+    }
 }
