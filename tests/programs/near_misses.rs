@@ -295,3 +295,40 @@ fn a_batch_from_a_mac_is_answered_as_people_type_it() {
     std::fs::write(world.path("a.json"), json!({"größe für": "b", on_a_mac("größe für"): "für é", "why": "so"}).to_string()).unwrap();
     assert!(world.refused(5, "ask-answer twice --file a.json").contains("has an answer already"));
 }
+
+#[test]
+fn several_values_for_one_question_are_told_the_way_out() {
+    let world = World::new();
+    world.sh("ask-post Which? -w k1 -o red=Red -o blue=Blue; ask-post Which? -w own -o red=Red; ask-post -t number Port? -w port");
+    let said = |command: &str| world.refused(2, command);
+    let both = said("ask-answer k1 red blue");
+    assert!(
+        both.contains("2 values are given, but k1 takes one") && both.contains("choose one: ask-answer k1 red, or: ask-answer k1 blue"),
+        "{both}"
+    );
+    let own = said("ask-answer own red ones");
+    assert!(own.contains("for the option: ask-answer own red; for your own words, quote them: ask-answer own 'red ones' --text"), "{own}");
+    assert!(said("ask-answer own neither of them").contains("quote them: ask-answer own 'neither of them'"));
+    assert!(said("ask-answer port 80 443").contains("hint: ask-answer port 42"), "{}", said("ask-answer port 80 443"));
+    world.sh("ls m/pending/k1.json m/pending/own.json m/pending/port.json");
+}
+
+#[test]
+fn an_id_and_an_answer_that_changed_places_are_put_right() {
+    let world = World::new();
+    world.sh("ask-post Which? -w c1 -o merge=Merge");
+    let swapped = world.refused(3, "ask-answer merge c1");
+    assert!(
+        swapped.contains("the workflow merge has no question, and c1 has one")
+            && swapped.contains("the id stands first: ask-answer c1 merge"),
+        "{swapped}"
+    );
+    assert!(!world.refused(3, "ask-answer merge other").contains("stands first"));
+}
+
+#[test]
+fn an_option_that_is_named_twice_counts_once() {
+    let world = World::new();
+    world.sh("ask-post Which? -w w -t multi_choice -o a=A -o b=B && ask-answer w a b A a");
+    assert_eq!(world.document("answered/w.json")["answer"]["value"], serde_json::json!(["a", "b"]));
+}

@@ -65,6 +65,7 @@ fn a_wait_that_makes_no_sense_is_refused_before_it_is_posted() {
         (2, "ask-post -w w --until-file \"$(printf 'caf\\351')\"", "UTF-8"),
         (2, "ask-post -w w --until noon", "`noon` is not a time"),
         (2, "ask-post -w w --until 99999y", "is not a time"),
+        (2, "ask-post -w w --until 2020-01-01T00:00:00Z", "`2020-01-01T00:00:00Z` has passed"),
         (5, "ask-post -w w --until-file /", "`/` names no file"),
         (5, "ask-post -w w --until-file \"$(printf 'a\\nb')\"", "control characters"),
         (5, &json(r#"{"file": "built"}"#), "`built` is not an absolute path"),

@@ -15,7 +15,7 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, disk, text};
 use askbox_run::chain::whole_tree;
 use askbox_run::delivery;
 
@@ -33,7 +33,9 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             }
             Some((id, words)) => {
                 let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
-                reply(&args, context, &workflow, words).map_err(|e| program::maybe_command::<AskAnswer>(id, e))?;
+                reply(&args, context, &workflow, words)
+                    .map_err(|e| program::maybe_command::<AskAnswer>(id, e))
+                    .map_err(|e| swapped(&args, e))?;
             }
         }
         return Ok(0);
@@ -86,6 +88,21 @@ fn not_both(given: &Reply, command: &Command) -> Error {
             format!("leave the flag out; see: ask-answer {name} --help"),
         ),
     }
+}
+
+/// Extends the error about an unknown workflow if the one word behind it is a workflow that waits for an answer.
+fn swapped(args: &AskAnswer, error: Error) -> Error {
+    // A misspelt command has an error of its own.
+    let (Error::NotFound { message, .. }, [value, id]) = (&error, args.reply.words.as_slice()) else { return error };
+    if !message.starts_with("the workflow ") {
+        return error;
+    }
+    let Ok(workflow) = id.parse::<WorkflowId>() else { return error };
+    if !args.common.open().is_ok_and(|mailbox| disk::exists(mailbox.document(Folder::Pending, &workflow))) {
+        return error;
+    }
+    let meant = format!("ask-answer {workflow} {}", text::shell_quote(&text::excerpt(value, 60)));
+    Error::not_found(format!("{message}, and {workflow} has one"), format!("the id stands first: {meant}"))
 }
 
 /// `ask-answer undo ID`

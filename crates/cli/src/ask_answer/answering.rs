@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::args::ask_answer_args::AskAnswer;
-use crate::ask_answer::{ask_user_question, misplaced_command};
+use crate::ask_answer::{ask_user_question, misplaced_command, question_text};
 use crate::program;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::answer::{MAX_ANSWER, Outcome};
 use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::documents::checks::match_option;
+use askbox_mailbox::documents::checks::match_option::{self, Meaning, meaning};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::near_id;
@@ -61,14 +61,25 @@ pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> 
     match words {
         [word] => value_of(word).map(AnswerValue::Text),
         words if multiple => Ok(AnswerValue::List(words.to_vec())),
-        words => {
-            let all = text::shell_quote(&text::excerpt(&words.join(" "), 60));
-            Err(Error::usage(
-                format!("{} words are given, but the question asks for one value", words.len()),
-                format!("quote them: ask-answer {} {all}", question.workflow_id),
-            ))
-        }
+        words => Err(too_many(question, words)),
     }
+}
+
+/// The error for several words behind the id of a question that takes one value.
+fn too_many(question: &Question, words: &[String]) -> Error {
+    let (id, part) = (&question.workflow_id, question.parts().remove(0));
+    let options: Vec<_> = words.iter().filter(|word| matches!(meaning(&part.options, word), Meaning::Option(_))).collect();
+    let each = options.iter().map(|word| format!("ask-answer {id} {}", text::shell_quote(word))).collect::<Vec<_>>().join(", or: ");
+    let quoted = format!("ask-answer {id} {}", text::shell_quote(&text::excerpt(&words.join(" "), 60)));
+    let hint = match part.kind() {
+        Kind::Choice | Kind::YesNo | Kind::Number | Kind::MultiChoice if options.len() == words.len() => format!("choose one: {each}"),
+        Kind::Choice | Kind::MultiChoice if !options.is_empty() && part.free_text != Some(false) => {
+            format!("for the option: {each}; for your own words, quote them: {quoted} --text")
+        }
+        Kind::Text | Kind::Choice | Kind::MultiChoice if part.free_text != Some(false) => format!("quote them: {quoted}"),
+        _ => how_to_answer(question),
+    };
+    Error::usage(format!("{} values are given, but {id} takes one ({})", words.len(), question_text::kind(&part)), hint)
 }
 
 fn value_of(word: &str) -> Result<String> {

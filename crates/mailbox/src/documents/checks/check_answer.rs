@@ -102,6 +102,17 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
     Ok(AnswerValue::Batch(out))
 }
 
+/// Returns each element once, in the order of the first time.
+fn without_repetitions(given: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::with_capacity(given.len());
+    given.into_iter().for_each(|element| {
+        if !once.contains(&element) {
+            once.push(element);
+        }
+    });
+    once
+}
+
 /// Returns the entry with this name, else the one whose name is the same text in another form of Unicode.
 fn entry<'a>(map: &'a Map<String, Value>, name: &str) -> Option<(&'a String, &'a Value)> {
     map.get_key_value(name).or_else(|| map.iter().find(|(given, _)| spelling::same(given, name)))
@@ -124,7 +135,7 @@ impl Asked<'_> {
         }
         match self.part.kind() {
             Kind::Choice => self.element(&self.text(value)?).map(AnswerValue::Text),
-            Kind::MultiChoice => self.elements(value).map(AnswerValue::List),
+            Kind::MultiChoice => self.elements(value).map(|given| AnswerValue::List(without_repetitions(given))),
             Kind::YesNo => match self.text(value)?.trim().to_lowercase().as_str() {
                 "yes" | "y" | "true" => Ok(AnswerValue::Text("yes".into())),
                 "no" | "n" | "false" => Ok(AnswerValue::Text("no".into())),
