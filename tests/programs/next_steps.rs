@@ -60,7 +60,7 @@ fn a_dropped_round_has_nothing_to_do() {
     assert!(world.status("p3")["todo"].is_string());
     world.sh("relaunch drop p3");
     let status = world.sh("relaunch status p3");
-    assert!(status.contains("dropped") && !status.contains("to do"), "{status}");
+    assert!(status.contains("dropped") && !status.contains("to do") && status.contains("given up by "), "{status}");
     assert!(world.status("p3")["todo"].is_null());
 }
 
@@ -198,4 +198,22 @@ fn an_answer_that_its_asker_waits_for_needs_no_watcher() {
     until("the question", || world.path("m/pending/w.json").exists());
     assert_eq!(world.shell("ask-answer w a").stderr, "");
     assert!(waits.wait().success());
+}
+
+#[test]
+fn a_run_that_is_stopped_says_so_and_then_how_to_go_on() {
+    let world = scripted();
+    let mut run = running(&world, "w");
+    let log = world.path("stop");
+    let mut stop =
+        Running::start(world.command("relaunch").args(["stop", "w"]).stderr(std::fs::File::create(&log).unwrap()).stdout(Stdio::null()));
+    until("it says what it waits for", || std::fs::read_to_string(&log).is_ok_and(|said| said.contains("for its tool; --now skips that")));
+    until("the status", || world.status("w")["live"]["doing"] == "stopping" || world.status("w")["state"] == "interrupted");
+    assert!(stop.wait().success());
+    assert!(!run.wait().success());
+    let status = world.sh("relaunch status w");
+    assert!(status.contains("interrupted") && status.contains("go on: relaunch w; or give it up: relaunch drop w"), "{status}");
+    world.sh("relaunch drop w");
+    let status = world.sh("relaunch status w");
+    assert!(status.contains("given up by ") && status.contains("its run before: stopped by "), "{status}");
 }

@@ -16,7 +16,9 @@ fn wait_goes_on_over_a_question_and_prints_the_final_text() {
     command.args(["wait", "w", "--timeout", "5m"]);
     command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
     let mut waiting = Running::start(&mut command);
-    until("the person is told of the question", || std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on"));
+    until("the person is told of the question", || {
+        std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on")
+    });
     tree.answer("w");
     assert!(waiting.wait().success());
     let result = std::fs::read_to_string(&result).unwrap();

@@ -16,7 +16,6 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
-use askbox_run::delivery;
 use askbox_run::view::activity::Refused;
 use askbox_run::view::status::{self, Standing, Status, View};
 
@@ -278,11 +277,9 @@ pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item
             status.why = Some(format!("the queue is {}", in_words(&queue, time::rfc3339)));
         }
     } else if !presence::anybody(mailbox)? {
-        // A waiter or the session that asked needs no watcher. The latter has its own reason.
+        // The session that asked needs no watcher: then there is another reason. Whether a process waits for the answer is not looked at,
+        // because a look holds its lock for a moment. A waiter takes the answer at once.
         for status in waiting.into_iter().filter(|status| status.why.is_none()) {
-            if delivery::is_awaited(mailbox, &status.workflow_id)? {
-                continue;
-            }
             status.why = Some("no watcher is running to launch its agent".to_owned());
             status.todo = status.todo.take().or_else(|| Some(format!("relaunch watch, or once: relaunch {}", status.workflow_id)));
         }

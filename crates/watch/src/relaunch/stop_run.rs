@@ -12,7 +12,7 @@ use askbox_run::attempt::record::{Run, RunState};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::whole_tree;
 use askbox_run::on_demand;
-use askbox_run::supervise::stop::Stop;
+use askbox_run::supervise::stop::{self, Stop};
 use askbox_run::view::tail::EventTail;
 
 /// The flags of `relaunch stop`.
@@ -48,6 +48,11 @@ pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: 
 fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<()> {
     let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request = Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now };
+    if !json && !flags.now && stop::live_run(mailbox, workflow).is_ok() {
+        // A broken configuration does not keep anybody from stopping a run.
+        let limit = request.grace.map_or_else(|| context.config().unwrap_or_default().limits.grace.0, |grace| grace.0);
+        program::say(&format!("stopping {workflow}: waiting up to {} for its tool; --now skips that\n", time::human(limit)));
+    }
     let continued = |supervisor: &LockHolder| program::warn(&format!("{workflow} was supervised by {supervisor}; it is continued"));
     let run = on_demand::stop(mailbox, workflow, &request, || context.config(), continued)?;
     if json {

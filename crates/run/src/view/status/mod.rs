@@ -8,10 +8,11 @@ mod shape;
 use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
 use crate::money::costs;
+use crate::supervise::stop;
 use crate::view::activity::Live;
 use crate::view::tail::{Next, RoundEvents};
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
@@ -192,6 +193,9 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
     if found.folder == Folder::Pending {
         return Ok(with_earlier_answer(mailbox, status));
     }
+    if let (Standing::Dropped, Some(closing)) = (status.state, &found.document.typed.closed) {
+        return Ok(Status { why: Some(given_up(closing, status.why.as_deref())), ..status });
+    }
     if status.state != Standing::Delivered || waits.is_empty() {
         return Ok(status);
     }
@@ -260,7 +264,10 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     let live = match (&run, state) {
-        (Some(_), Standing::Running) => view(mailbox, round, true).ok(),
+        (Some(run), Standing::Running) => view(mailbox, round, true).ok().map(|view| match stop::read_request(&run.folder(mailbox)) {
+            Ok(Some(_)) => view.stopping(),
+            _ => view,
+        }),
         _ => None,
     };
     Ok(Status {
@@ -290,6 +297,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .and_then(|r| r.progress.failure.as_ref())
             .map(|f| f.todo.clone())
             .filter(|t| !t.is_empty())
+            .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow)))
             .or_else(|| to_session.then(|| instead_of_its_session(question))),
         cost_usd: match &run {
             Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
@@ -298,6 +306,19 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
         result: run.and_then(|r| r.progress.result),
         ..Status::blank(&round.workflow, state)
     })
+}
+
+/// Says who gave a round up, and what had become of its run.
+fn given_up(closing: &Closing, of_run: Option<&str>) -> String {
+    let why = closing.why.as_deref();
+    let run = of_run.filter(|run| Some(*run) != why).map(|why| format!("; its run before: {why}")).unwrap_or_default();
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("given up by {}{why}{run}", text::excerpt(&closing.by, 60))
+}
+
+/// The commands for a run that was stopped.
+fn after_a_stop(workflow: &WorkflowId) -> String {
+    format!("go on: relaunch {workflow}; or give it up: relaunch drop {workflow}")
 }
 
 /// The commands for a person whose answer waits for its session.

@@ -170,8 +170,8 @@ impl Status {
 /// What a run does and what it has used so far.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct View {
-    /// `starting`, `thinking`, `generating`, `tool`, `throttled`, `retrying`, `silent`, `asking`, `finished`, `interrupted`, `parked`, or `ended`: no
-    /// process of the run is left.
+    /// `starting`, `thinking`, `generating`, `tool`, `throttled`, `retrying`, `silent`, `asking`, `stopping`, `finished`, `interrupted`,
+    /// `parked`, or `ended`: no process of the run is left.
     pub doing: &'static str,
     /// The same with details, for people: `tool:Bash (12s)`.
     pub words: String,
@@ -195,6 +195,12 @@ pub struct View {
 }
 
 impl View {
+    /// The same, for a run that was asked to stop.
+    #[must_use]
+    pub(super) fn stopping(self) -> Self {
+        Self { doing: "stopping", words: format!("stopping: {}", self.words), ..self }
+    }
+
     /// The state of `live`, with ages as of `now`.
     #[must_use]
     pub fn of_live(live: &Live, now: Time) -> Self {
