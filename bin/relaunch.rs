@@ -11,7 +11,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_run::process::{launch, programs};
 use askbox_run::recovery;
-use askbox_watch::relaunch::logs::{self, As};
+use askbox_watch::relaunch::logs::{self, As, FirstEvent};
 use askbox_watch::relaunch::spawn_resume::{self, Spawn};
 use askbox_watch::relaunch::stop_run::{self, Flags};
 use askbox_watch::relaunch::{approve, hold_queue, refusals, run_now, status, supervise, take_prompt, wait, watch};
@@ -58,13 +58,15 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Status { id, follow: true, .. } => status::follow(&open()?, context, optional_id(id)?.as_ref(), json),
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show(&mailbox, context, None, json)),
         Command::Status { id, .. } => status::show(&open()?, context, optional_id(id)?.as_ref(), json),
-        Command::Logs { id: workflow, follow } => {
+        Command::Logs { id: workflow, follow, tail, since } => {
             let how = if json { As::Json } else { As::Words };
-            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, 0, how))
+            let from = FirstEvent { seq: 0, at: since, last: tail };
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, from, how))
         }
         Command::Events { id: workflow, follow, since, partial } => {
             let how = if partial { As::JsonWithPartialText } else { As::Json };
-            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, since, how))
+            let from = FirstEvent { seq: since, ..FirstEvent::default() };
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, from, how))
         }
         Command::Run { file, prompt, workflow, stream } => {
             let workflow = optional_id(workflow)?;

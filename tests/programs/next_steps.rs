@@ -217,3 +217,30 @@ fn a_run_that_is_stopped_says_so_and_then_how_to_go_on() {
     let status = world.sh("relaunch status w");
     assert!(status.contains("given up by ") && status.contains("its run before: stopped by "), "{status}");
 }
+
+#[test]
+fn the_log_begins_where_it_is_told_and_names_what_a_crash_said() {
+    let world = scripted();
+    world.agent_does("w", "say one; say two; say three; echo done");
+    world.ask_and_answer("w");
+    world.sh("relaunch w > /dev/null");
+    let all = world.sh("relaunch logs w");
+    assert!(all.contains("one") && all.contains("done") && !all.contains("standard error"), "{all}");
+    let last = world.sh("relaunch logs --tail 2 w");
+    assert_eq!(last.lines().collect::<Vec<_>>(), all.lines().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>());
+    assert_eq!(world.sh("relaunch logs --since 2h w"), all);
+    assert_eq!(world.sh("relaunch logs --since 2100-01-01T00:00:00Z w"), "");
+    assert!(world.refused(2, "relaunch logs --since noon w").contains("--since: `noon` is not a time"));
+    // An agent that dies without a result says why on its standard error.
+    let crashes = world.path("crashes.sh");
+    std::fs::write(&crashes, "#!/bin/sh\necho 'cannot find module x' >&2\nexit 3\n").unwrap();
+    world.sh("chmod +x crashes.sh");
+    let config = std::fs::read_to_string(world.config()).unwrap();
+    let program = config.lines().find(|line| line.starts_with("program = ")).unwrap();
+    world.reconfigure(program, &format!("program = \"{}\"\n[relaunch]\nattempts = 1", crashes.display()));
+    world.ask_and_answer("v");
+    world.refused(1, "relaunch v");
+    let log = world.sh("relaunch logs v");
+    let named = log.lines().last().unwrap().strip_prefix("-- the agent wrote to its standard error: ").unwrap_or_else(|| panic!("{log}"));
+    assert!(world.sh(named).contains("cannot find module x"));
+}

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand};
 
 use crate::args::common::Common;
+use crate::args::value_parsers;
+use askbox_mailbox::time::Time;
 
 /// Relaunches agents whose questions were answered, each once.
 #[derive(Debug, Parser)]
@@ -83,13 +85,21 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         all: bool,
     },
     /// Print what a run did and does, in words
-    #[command(after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42")]
+    #[command(
+        after_long_help = "Examples:\n  $ relaunch logs docs-42\n  $ relaunch logs -f docs-42\n  $ relaunch logs -f --tail 20 docs-42\n  $ relaunch logs --since 10m docs-42"
+    )]
     Logs {
         /// The workflow
         id: String,
         /// Go on until the run ends; an answer that waits for its run is waited for
         #[arg(short, long)]
         follow: bool,
+        /// Begin with the last N events
+        #[arg(long, value_name = "N")]
+        tail: Option<usize>,
+        /// Only the events of this last time, such as 10m or 2h, or since a time such as 2026-11-23T18:00:00Z
+        #[arg(long, value_name = "TIME", value_parser = value_parsers::moment_ago)]
+        since: Option<Time>,
     },
     /// Print a run's events as JSON, one object a line
     #[command(

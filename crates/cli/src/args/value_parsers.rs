@@ -41,6 +41,19 @@ pub fn moment(text: &str) -> Result<Time> {
     chrono::TimeDelta::from_std(after).ok().and_then(|after| time::now().checked_add_signed(after)).ok_or_else(wrong)
 }
 
+/// A time that has passed: RFC 3339, or how long ago.
+pub fn moment_ago(text: &str) -> Result<Time> {
+    if let Some(at) = time::parse_rfc3339(text.trim()) {
+        return Ok(at);
+    }
+    let wrong = || {
+        let problem = format!("`{}` is not a time", text::excerpt(text, 40));
+        Error::usage(problem, "write how long ago, such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z")
+    };
+    let ago = time::parse_duration(text, "").map_err(|_| wrong())?;
+    chrono::TimeDelta::from_std(ago).ok().and_then(|ago| time::now().checked_sub_signed(ago)).ok_or_else(wrong)
+}
+
 /// The id of a round.
 pub fn question_id(text: &str) -> Result<QuestionId> {
     text.parse().map_err(as_usage)
