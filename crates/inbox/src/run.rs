@@ -60,6 +60,7 @@ const ONE_PICTURE: usize = 64 << 10;
 /// If the mailbox cannot be read, or the terminal cannot be used.
 pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&Address>) -> Result<u8> {
     wait_for_foreground()?;
+    kept_drafts::forget_those_that_are_over(mailbox);
     let mut waking = Waking::new(mailbox)?;
     let others = Others::connect(context, waking.ringer()?);
     let mut app = App::new(Sender { mailbox, others: &others, person }, open)?;

@@ -340,3 +340,26 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.enter_again();
     terminal.see("second: answered in your own words: something else");
 }
+
+#[test]
+fn a_draft_goes_a_day_after_its_question_was_answered_elsewhere() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w first; ask-post Essay? -w second; ask-post Essay? -w open");
+    let terminal = Terminal::new(&world);
+    for id in ["first", "second", "open"] {
+        open_question(&terminal, id);
+        terminal.press(&["half a thought"]);
+        terminal.see("│ half a thought");
+        terminal.press(&["C-c"]);
+        terminal.see("left=");
+    }
+    assert_eq!(drafts(&world).len(), 3);
+    world.sh(
+        "ask-answer cancel first; ask-answer cancel second; d=$HOME/.local/state/askbox/drafts; touch -d '2 days ago' $d/first.* $d/open.*",
+    );
+    open(&terminal);
+    // The one that was answered today can still be read, and the one of the open question is offered.
+    until("the old one is removed", || drafts(&world).len() == 2);
+    terminal.press(&["C-c"]);
+}

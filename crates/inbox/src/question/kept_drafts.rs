@@ -1,8 +1,9 @@
 //! Drafts that outlive the inbox. They are stored in `$XDG_STATE_HOME/askbox/drafts/WORKFLOW.QUESTION.toml` (`HOST:WORKFLOW.…` for a
 //! question of another machine), and other users cannot read them. A draft is offered again when its question is opened again. If the
-//! question is over, its draft can still be read in the file.
+//! question is over, its draft can still be read in the file, for a day. The next inbox then removes it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +16,12 @@ use askbox_mailbox::documents::question::Question;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{disk, layout};
+use askbox_mailbox::{Folder, Mailbox, disk, layout, round};
 
 /// The maximum number of drafts. The oldest are removed first.
 const MOST: usize = 100;
+/// How long the draft of a question that is over can still be read in its file.
+const STAYS: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum size of a draft, in bytes.
 const LONGEST: u64 = 4 << 20;
 
@@ -168,6 +171,22 @@ impl KeptPart {
 pub fn forget(at: &RoundAt) {
     if let Ok(folder) = folder() {
         let _ = disk::remove(&path(&folder, at));
+    }
+}
+
+/// Removes the drafts of this mailbox's questions that are over, once a day has passed: somebody answered them in another way.
+pub fn forget_those_that_are_over(mailbox: &Mailbox) {
+    let Ok(folder) = folder() else { return };
+    for entry in disk::entries(&folder).into_iter().flatten().flatten() {
+        // `HOST:WORKFLOW…` is not the name of a round here.
+        let name = entry.name.to_string_lossy();
+        let Some(round) = name.strip_suffix(".toml").and_then(|round| RoundId::from_file_name(&format!("{round}.json"))) else { continue };
+        let waits = disk::exists(mailbox.document(Folder::Pending, &round.workflow));
+        let is_old =
+            disk::metadata(&entry.path).and_then(|about| about.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STAYS));
+        if is_old && !waits && round::is_claimed_or_closed(mailbox, &round) {
+            let _ = disk::remove(&entry.path);
+        }
     }
 }
 
