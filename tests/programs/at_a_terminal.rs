@@ -36,6 +36,9 @@ fn part_of_an_id_stands_for_it_at_a_terminal_only() {
     terminal.press(&["clear; ask-answer hip", "Enter"]);
     assert!(terminal.see("esc later").contains("ship · "));
     terminal.press(&["C-c"]);
+    terminal.press(&["clear; askbox inbox shi", "Enter"]);
+    assert!(terminal.see("esc later").contains("ship · "));
+    terminal.press(&["C-c"]);
     assert!(world.path("m/pending/docs-42.json").exists() && world.path("m/pending/docs-43.json").exists());
 }
 

@@ -41,7 +41,7 @@ mod text_window;
 mod waking;
 
 use askbox_cli::args::askbox_args::Inbox;
-use askbox_cli::ask_answer::answering;
+use askbox_cli::ask_answer::{answering, short_id};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, Result};
@@ -59,10 +59,12 @@ pub fn open(args: &Inbox, context: &Context) -> Result<u8> {
         Some(Address { host: None, .. }) => args.common.open()?,
         _ => args.common.open_to_answer(context)?,
     };
-    if let Some(Address { host: None, workflow }) = &args.id {
+    let mut opens = args.id.clone();
+    if let Some(Address { host: None, workflow }) = &mut opens {
+        *workflow = short_id::meant(&args.common, workflow)?;
         // An unknown id is an error before the screen changes.
         answering::question(&mailbox, workflow)?;
     }
     let person = context.caller(args.by.as_deref(), sender::CHANNEL)?;
-    run::run(&mailbox, context, &person, args.id.as_ref())
+    run::run(&mailbox, context, &person, opens.as_ref())
 }
