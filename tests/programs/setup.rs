@@ -197,7 +197,9 @@ fn unreadable_and_foreign_files_are_left_and_said() {
     let out = world.run("askbox", &["setup", "--yes", "--without", "service"]);
     assert_eq!(out.code(), 4, "{out:?}");
     assert!(
-        out.stdout.contains("settings.json is no JSON object") && out.stdout.contains("hooks.json exists with another content"),
+        out.stdout
+            .contains("settings.json is not a JSON object, so no rule was added; mend it, and then: askbox setup\n  $ ${EDITOR:-vi} ")
+            && out.stdout.contains("hooks.json exists with another content"),
         "{out:?}"
     );
     assert!(world.home().join(".config/askbox/config.toml").is_file());

@@ -55,7 +55,7 @@ fn is(element: &RawValue, rule: &str) -> bool {
 
 /// The rules that are missing, or the reason why the text cannot be used.
 pub(super) fn missing<'r>(text: &str, rules: &[&'r str]) -> Result<Vec<&'r str>, &'static str> {
-    let top = object(text).ok_or("is no JSON object")?;
+    let top = object(text).ok_or("is not a JSON object")?;
     let Some(permissions) = top.get("permissions") else { return Ok(rules.to_vec()) };
     let permissions = object(permissions.get()).ok_or("has `permissions` that are no object")?;
     let Some(allow) = permissions.get("allow") else { return Ok(rules.to_vec()) };

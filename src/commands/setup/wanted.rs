@@ -11,7 +11,7 @@ use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
 use askbox_config as config;
 use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::text::without_bom;
+use askbox_mailbox::text::{self, without_bom};
 
 /// The rules for asking and looking. None of them allows answering, because agents that askbox launches read the same settings, and they
 /// ask. The plugin lets a person's session answer.
@@ -156,7 +156,10 @@ pub(super) fn permissions() -> Result<Wanted> {
             let added = Added { at: 0, text: rules::new_file(&RULES), rules: RULES.map(str::to_owned).to_vec() };
             return Ok(Some(addition(Part::Permissions, path, before, added, shown(&RULES))));
         };
-        let missing = rules::missing(text, &RULES).map_err(|why| format!("{} {why}", path.display()))?;
+        let missing = rules::missing(text, &RULES).map_err(|why| {
+            let (shown, file) = (path.display(), text::path_word(&path));
+            format!("{shown} {why}, so no rule was added; mend it, and then: askbox setup\n  $ ${{EDITOR:-vi}} {file}")
+        })?;
         if missing.is_empty() {
             return Ok(None);
         }
