@@ -157,7 +157,7 @@ pub enum Command {
     Notify(Notify),
     /// Print how many questions wait for a person, for a status line or a prompt
     ///
-    /// Names are counted and no question is read, so one that waits for a file or a time counts too. Where there is no mailbox, the number is 0.
+    /// A question that waits for a file or a time waits for no person, and is not counted. Where there is no mailbox, the number is 0.
     #[command(after_help = "Examples:
   $ askbox count
   $ askbox count --json")]
