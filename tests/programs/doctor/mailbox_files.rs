@@ -118,3 +118,13 @@ fn doctor_reports_a_mailbox_on_a_read_only_filesystem() {
     assert!(ran.stdout.contains("1 problem found") && ran.stdout.contains("read_only: "), "{}", ran.stdout);
     assert!(ran.stdout.contains("its filesystem is mounted read-only") && ran.stdout.contains("remount,rw"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_file_that_was_named_as_the_mailbox_is_not_moved() {
+    let world = well();
+    std::fs::write(world.path("notes.txt"), "mine").unwrap();
+    for named in ["askbox doctor --json --mailbox notes.txt", "ASKBOX_DIR=$PWD/notes.txt askbox doctor --json"] {
+        let ran = world.shell(named);
+        assert!(ran.stdout.contains("is not a folder") && !ran.stdout.contains("mv -n"), "{}", ran.words());
+    }
+}

@@ -12,6 +12,9 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, quarantine, read_question, time};
 
+/// The command that leaves a path alone that is not a mailbox.
+const ANOTHER_MAILBOX: &str = "export ASKBOX_DIR=~/.claude/questions";
+
 /// Reports that a mailbox is missing if somebody named it: its path may be misspelt, or not mounted. The default mailbox is created by the
 /// first post.
 pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bool) {
@@ -83,7 +86,10 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
             return false;
         }
         Err(error) if !meta.is_dir() => {
-            checkup.report("no_folder", shown, error.to_string(), format!("mv -n {0} {0}.aside", word(path)));
+            // A file that somebody named by mistake is somebody's file.
+            let is_named = is_root && (!checkup.flag.is_empty() || program::env("ASKBOX_DIR").is_some());
+            let mend = if is_named { ANOTHER_MAILBOX.to_owned() } else { format!("mv -n {0} {0}.aside", word(path)) };
+            checkup.report("no_folder", shown, error.to_string(), mend);
             return false;
         }
         Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
@@ -116,7 +122,7 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
 
 /// The command for a folder of a mailbox. For any other folder, such as `/tmp`, returns a command that changes nothing about it.
 fn of_a_mailbox(path: &Path, command: String) -> String {
-    if disk::is_of_a_mailbox(path) { command } else { "export ASKBOX_DIR=~/.claude/questions".to_owned() }
+    if disk::is_of_a_mailbox(path) { command } else { ANOTHER_MAILBOX.to_owned() }
 }
 
 fn chown(path: &Path) -> String {
