@@ -105,7 +105,7 @@ fn a_client_posts_no_field_that_askbox_alone_writes() {
         }
     }
     for command in ["ask-post -w w 'Which?' --asked-by askbox", "ASKBOX_ASKED_BY=askbox ask-post -w w 'Which?'"] {
-        assert!(world.refused(5, command).contains("asked_by: is `askbox`"), "{command}");
+        assert!(world.refused(5, command).contains("--asked-by or $ASKBOX_ASKED_BY: is `askbox`"), "{command}");
     }
     assert_eq!(world.names("pending"), ["a.json"]);
 }

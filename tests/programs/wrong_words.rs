@@ -150,3 +150,23 @@ fn leaving_one_of_several_questions_keeps_earlier_answers() {
     terminal.see("No question is waiting");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!({"a": "1", "b": "2"}));
 }
+
+#[test]
+fn an_error_about_a_flag_names_the_flag() {
+    let world = World::new();
+    for (flags, flag) in [
+        ("-o a=A --default aa --timeout 1h", "--default: "),
+        ("-t number --min 5 --max 2", "--min: "),
+        ("-t number --step 0", "--step: "),
+        ("-t text -o a=A", "options (-o): "),
+        ("-o =x", "options (-o): "),
+        ("--on-expiry default --timeout 1h", "--default: "),
+    ] {
+        let said = world.refused(5, &format!("ask-post How? -w w {flags}"));
+        assert!(said.contains(&format!("error: {flag}")), "{flags}: {said}");
+    }
+    assert!(world.refused(5, "ask-post How? -w a/b").contains("error: --workflow: "));
+    // A file has fields.
+    let said = world.refused(5, r#"echo '{"question": "?", "type": "text", "options": ["a"]}' | ask-post -w w --file -"#);
+    assert!(said.contains("error: options: "), "{said}");
+}

@@ -28,17 +28,45 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
+    // A question from a file keeps the names of its fields.
+    let as_typed = |e: Error| if args.file.is_none() { with_flag(e) } else { e };
     if let Some(limit) = args.wait {
-        return post_and_wait(&args, context, &mailbox, document, if_pending, limit);
+        return post_and_wait(&args, context, &mailbox, document, if_pending, limit).map_err(as_typed);
     }
     let asked = document.typed.clone();
-    let receipt = post::post_document(&mailbox, document, if_pending)?;
+    let receipt = post::post_document(&mailbox, document, if_pending).map_err(as_typed)?;
     post_receipt::warn_without_checkpoint(&mailbox, context, &[asked]);
     if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
         let id = &receipt.round.workflow;
         program::warn(&format!("an earlier answer of {id} still waits for its run; if you have it already: relaunch done {id}"));
     }
     post_receipt::acknowledge(&args.common, &receipt, "posted").map(|()| 0)
+}
+
+/// Names the flag that a person typed, instead of the field of the document.
+fn with_flag(error: Error) -> Error {
+    let Error::Invalid { file, field, problem, fix } = error else { return error };
+    let flag = match field.as_str() {
+        "range.min" => "--min",
+        "range.max" => "--max",
+        "range.step" => "--step",
+        "range.unit" => "--unit",
+        "workflow_id" => "--workflow",
+        "checkpoint" => "--checkpoint",
+        "type" => "--type",
+        "expires_at" => "--timeout",
+        "default" => "--default",
+        "on_expiry" => "--on-expiry",
+        "until" => "--until or --until-file",
+        "remind_every" => "--remind-every",
+        "priority" => "--priority",
+        "context" => "--context",
+        "asked_by" => "--asked-by or $ASKBOX_ASKED_BY",
+        "free_text" => "--no-free-text",
+        field if field.starts_with("options") => "options (-o)",
+        _ => return Error::Invalid { file, field, problem, fix },
+    };
+    Error::Invalid { file, field: flag.to_owned(), problem, fix }
 }
 
 /// Prints the answer if it comes within `limit`. If the waiting fails, that is only a warning: the question is posted, and its answer then

@@ -205,14 +205,13 @@ fn names(program: &Command) -> Vec<&str> {
 /// The error of one of askbox's value parsers. A wrong value of a flag becomes a usage error that names the flag. An id that is not valid
 /// keeps its own error.
 fn of_value(e: &clap::Error, own: &Error) -> Error {
+    let argument = e.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let flag = argument.split(' ').next().unwrap_or_default();
     match own {
         Error::Invalid { file, field, problem, fix } => {
-            Error::Invalid { file: file.clone(), field: field.clone(), problem: problem.clone(), fix: fix.clone() }
+            let field = if flag.starts_with('-') { flag } else { field };
+            Error::Invalid { file: file.clone(), field: field.to_owned(), problem: problem.clone(), fix: fix.clone() }
         }
-        other => {
-            let argument = e.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-            let flag = argument.split(' ').next().unwrap_or_default();
-            Error::usage(format!("{flag}: {other}"), other.hint())
-        }
+        other => Error::usage(format!("{flag}: {other}"), other.hint()),
     }
 }
