@@ -16,6 +16,7 @@ use crate::commands::doctor::installation::sync;
 use crate::commands::doctor::installation::{agent_version, peers, setup, targets};
 use crate::commands::doctor::mailbox_files::files;
 use crate::commands::doctor::progress::Progress;
+use crate::commands::doctor::workflows::road::Road;
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
 use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
@@ -40,6 +41,9 @@ struct Report {
     not_checked: Vec<String>,
     /// True if a watcher is running on the mailbox.
     watcher: bool,
+    /// The road of the workflow's newest round. Missing if the whole mailbox was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    road: Option<Road>,
     /// The agent program and its version, if it is `claude`. Missing if only one workflow was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentVersion>,
@@ -98,6 +102,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings, more: 0, agent_folders, progress, moment };
     let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
+    let mut road = None;
     let in_force = match &args.id {
         Some(id) => {
             let mailbox = args.common.open()?;
@@ -105,6 +110,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
                 setup::unreadable_configuration(&mut checkup, error);
             }
             documents::look_at_workflow(&mut checkup, &mailbox, id)?;
+            road = Road::of_workflow(&checkup, loaded.as_ref().err(), &mailbox, id);
             Vec::new()
         }
         None => {
@@ -153,6 +159,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         more: checkup.more,
         not_checked,
         watcher,
+        road,
         agent,
         targets,
         peers,
@@ -190,6 +197,7 @@ fn words(report: &Report, is_missing: bool) -> String {
     #[cfg(feature = "sync")]
     out.push_str(&report.sync.as_ref().map(sync::KnownSync::words).unwrap_or_default());
     out.push_str(&weaker::words(report.weaker));
+    out.push_str(&report.road.as_ref().map(|road| format!("\n{}\n", road.words())).unwrap_or_default());
     match report.findings.len() {
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),

@@ -6,6 +6,7 @@ mod documents;
 mod history;
 mod installation;
 mod mailbox_files;
+mod road;
 mod runs;
 mod settings;
 mod waits;

@@ -1,0 +1,339 @@
+//! The road of a workflow's newest round: posted, answered, the answer counts, a watcher takes it, claimed, attempted, delivered. It ends at
+//! the step where the round stands, with the next command.
+
+use serde::Serialize;
+
+use crate::commands::doctor::checkup::{Checkup, edit, hanging, problem};
+use crate::commands::doctor::workflows::hold_ups;
+use askbox_config as config;
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::round::{self, Round};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox, text};
+use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_run::delivery::{self, Delivery};
+use askbox_run::process::programs;
+use askbox_run::view::status;
+use askbox_watch::report::summary::{self, QueueState};
+
+/// The most attempts that are named one by one.
+const ATTEMPTS: usize = 5;
+
+/// The road of one round.
+#[derive(Debug, Serialize)]
+pub(in crate::commands::doctor) struct Road {
+    workflow_id: WorkflowId,
+    question_id: QuestionId,
+    steps: Vec<Step>,
+    /// The command that brings the round on. Missing if it is delivered, or over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// One step of the road.
+#[derive(Debug, Serialize)]
+struct Step {
+    name: &'static str,
+    state: StepState,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    said: String,
+}
+
+/// Whether the round is past a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum StepState {
+    Done,
+    /// The round stands here.
+    Here,
+    Ahead,
+}
+
+impl StepState {
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Done => "ok",
+            Self::Here => "->",
+            Self::Ahead => "",
+        }
+    }
+}
+
+impl Road {
+    /// The road for people.
+    pub(in crate::commands::doctor) fn words(&self) -> String {
+        let mut out = format!("The road of {}, round {}:\n", self.workflow_id, self.question_id);
+        for Step { name, state, said } in &self.steps {
+            out.push_str(format!("  {:<2} {name:<11} {}", state.mark(), text::one_line(said)).trim_end());
+            out.push('\n');
+        }
+        match &self.next {
+            Some(next) => out.push_str(&format!("Next:\n  $ {next}\n")),
+            None if self.steps.iter().all(|step| step.state == StepState::Done) => out.push_str("It has come to its end.\n"),
+            None => {}
+        }
+        out
+    }
+
+    /// Walks the road of a workflow's newest round. `unreadable` is the error of the configuration. `None` if the workflow has no round.
+    pub(in crate::commands::doctor) fn of_workflow(
+        checkup: &Checkup,
+        unreadable: Option<&Error>,
+        mailbox: &Mailbox,
+        id: &WorkflowId,
+    ) -> Option<Self> {
+        let found = round::latest(mailbox, id)?;
+        let run = if matches!(found.folder, Folder::Pending | Folder::Answered) {
+            None
+        } else {
+            record::latest(mailbox, &found.id).ok().flatten()
+        };
+        let mut walk = Walk { checkup, mailbox, found: &found, id, steps: Vec::new(), next: None, stands: false };
+        walk.posted();
+        walk.answered();
+        walk.counts();
+        if found.folder == Folder::Answered || run.as_ref().is_some_and(|run| waits_for_launch(mailbox, &found, run)) {
+            walk.taken_by_somebody_else(run.as_ref());
+            walk.watcher();
+            match unreadable {
+                Some(error) => walk.here("program", problem(error), Some(edit(&config::location().unwrap_or_default()))),
+                None => walk.program(),
+            }
+            walk.queue();
+        }
+        walk.claimed(run.as_ref());
+        walk.attempts(run.as_ref());
+        walk.delivered();
+        let (steps, next) = (walk.steps, walk.next);
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next })
+    }
+}
+
+/// True if a claimed round needs another launch, and no process supervises it.
+fn waits_for_launch(mailbox: &Mailbox, found: &Round, run: &Run) -> bool {
+    let is_live = Lock::is_held(&record::lock_path(mailbox, &found.id)).unwrap_or(true);
+    found.folder == Folder::Running && !is_live && !run.is_delivered()
+}
+
+struct Walk<'a> {
+    checkup: &'a Checkup,
+    mailbox: &'a Mailbox,
+    found: &'a Round,
+    id: &'a WorkflowId,
+    steps: Vec<Step>,
+    next: Option<String>,
+    /// True once the step was found where the round stands.
+    stands: bool,
+}
+
+impl Walk<'_> {
+    fn done(&mut self, name: &'static str, said: impl Into<String>) {
+        let (state, said) = if self.stands { (StepState::Ahead, String::new()) } else { (StepState::Done, said.into()) };
+        self.steps.push(Step { name, state, said });
+    }
+
+    fn here(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
+        if self.stands {
+            return self.done(name, "");
+        }
+        self.steps.push(Step { name, state: StepState::Here, said: said.into() });
+        (self.stands, self.next) = (true, next);
+    }
+
+    fn command(&self, words: &str) -> Option<String> {
+        Some(self.checkup.command(words))
+    }
+
+    fn posted(&mut self) {
+        let question = &self.found.document.typed;
+        let ago = question.asked_at().map(ago).unwrap_or_default();
+        let by = question.asked.asked_by.as_deref().map(|by| format!(" by {}", text::excerpt(by, 60))).unwrap_or_default();
+        self.done("posted", format!("{ago}{by}: {}", text::excerpt(&question.title(), 80)).trim_start_matches([' ', ':']).to_owned());
+    }
+
+    fn answered(&mut self) {
+        let question = &self.found.document.typed;
+        let how = match &question.closed {
+            Some(closing) if !matches!(closing.state, Closed::Delivered | Closed::Dropped) => {
+                let why = closing.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let by = text::excerpt(&closing.by, 60);
+                return self.here("answered", format!("no: its question {} ({by}){why}", closing.state.in_a_sentence()), None);
+            }
+            _ => question.answer.as_ref().map(|answer| {
+                let value = answer.value.as_ref().map(|value| format!(": {}", text::excerpt(&value.to_text(), 80))).unwrap_or_default();
+                format!("{}{value}", answer.who())
+            }),
+        };
+        match (self.found.folder, how, &question.asked.until) {
+            (Folder::Pending, _, Some(until)) => {
+                let next = if self.checkup.watcher { None } else { self.command("relaunch watch") };
+                self.here("answered", format!("not yet: {}", until.words()), next);
+            }
+            (Folder::Pending, ..) => {
+                self.here("answered", "not yet: a person has to answer", self.command(&format!("ask-answer show {}", self.id)))
+            }
+            (_, Some(how), _) => self.done("answered", how),
+            (_, None, _) if !matches!(question.content(), Content::Question) => {
+                self.done("answered", "needs no answer: it is a task or news")
+            }
+            (_, None, _) => self.done("answered", "by hand"),
+        }
+    }
+
+    fn counts(&mut self) {
+        let question = &self.found.document.typed;
+        match self.checkup.config.answers.policy().judge(question) {
+            Err(why) => {
+                self.here("counts", format!("no: {}; it is refused, and the question waits again", why.0), self.command("relaunch watch"))
+            }
+            Ok(()) if self.checkup.config.answers.require_signed => self.done("counts", "it is signed by a key that is trusted"),
+            Ok(()) => self.done("counts", "no signature is needed"),
+        }
+    }
+
+    /// The answer may be for somebody else than an agent that is launched.
+    fn taken_by_somebody_else(&mut self, run: Option<&Run>) {
+        let question = &self.found.document.typed;
+        let delivery = match run {
+            Some(run) => Delivery::of_claimed(question, run),
+            None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
+        };
+        let resume = question.session_id.map(|session| format!("claude --resume {session}"));
+        match delivery {
+            Delivery::Launch => {}
+            Delivery::Waiter => {
+                let holder = disk::lock_holder(&delivery::waiter_path(self.mailbox, self.id));
+                let next = holder.as_ref().filter(|holder| holder.is_stopped).map(|holder| format!("kill -CONT {}", holder.pid));
+                let who = holder.map_or_else(|| delivery.who().to_owned(), |holder| format!("{}: {holder}", delivery.who()));
+                self.here("taker", format!("{who} takes it"), next);
+            }
+            Delivery::Session => {
+                let next = resume.or_else(|| self.command(&format!("relaunch {}", self.id)));
+                self.here("taker", format!("{} takes it once it goes on", delivery.who()), next);
+            }
+            Delivery::MainAgent => {
+                self.here("taker", format!("{} has it", delivery.who()), self.command(&format!("relaunch done {}", self.id)))
+            }
+        }
+    }
+
+    fn watcher(&mut self) {
+        match disk::lock_holder(&self.mailbox.lock_file("watchers")) {
+            _ if !self.checkup.watcher => self.here("watcher", "none is running", self.command("relaunch watch")),
+            Some(holder) if holder.is_stopped => {
+                let (said, next) = hanging(self.mailbox, "watchers");
+                self.here("watcher", said, next);
+            }
+            Some(holder) => self.done("watcher", format!("running, {holder}")),
+            None => self.done("watcher", "running"),
+        }
+    }
+
+    fn program(&mut self) {
+        let found = self.checkup.config.runner(None).and_then(|(_, runner)| programs::of_runner(&runner));
+        match found {
+            Ok(path) => self.done("program", text::file_name(&path)),
+            Err(error) => self.here("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
+        }
+    }
+
+    fn queue(&mut self) {
+        let of_this = |round: &RoundId| round.workflow == *self.id && *round != self.found.id;
+        let (mut live, mut earlier) = (0, None);
+        for round in list::round_names(self.mailbox, Folder::Running) {
+            live += usize::from(Lock::is_held(&record::lock_path(self.mailbox, &round)).unwrap_or(false));
+            earlier = earlier.or_else(|| of_this(&round).then(|| round.clone()));
+        }
+        let queue = match summary::queue(self.mailbox, &self.checkup.config) {
+            Ok(queue) => queue,
+            Err(error) => return self.here("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
+        };
+        let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
+        if queue.state == QueueState::Paused {
+            let until = queue.until.map(|until| format!(" until {}", time::rfc3339(until))).unwrap_or_default();
+            return self.here("queue", format!("paused{until}{why}"), self.command("relaunch go"));
+        }
+        if let Some(earlier) = earlier {
+            let said = format!("round {} of this workflow is not over yet", earlier.question);
+            return self.here("queue", said, self.command(&format!("relaunch status {}", self.id)));
+        }
+        let most = hold_ups::most_runs(self.checkup, self.mailbox);
+        if live >= most {
+            return self.here("queue", format!("{live} runs are live, and {most} may be{why}"), self.command("relaunch status"));
+        }
+        self.done("queue", format!("open, {live} of {most} runs are live"));
+    }
+
+    fn claimed(&mut self, run: Option<&Run>) {
+        match run {
+            Some(run) => self.done("claimed", format!("{}, attempt {}", ago(run.progress.claimed_at), run.attempt)),
+            None if self.found.folder == Folder::Closed => self.done("claimed", "its record is gone"),
+            None => self.here("claimed", "not yet, and nothing is in the way", self.command(&format!("relaunch {}", self.id))),
+        }
+    }
+
+    fn attempts(&mut self, newest: Option<&Run>) {
+        let Some(run) = newest else { return self.here("attempts", "none", None) };
+        let earlier = record::attempts(self.mailbox, &self.found.id).unwrap_or_default();
+        let earlier: Vec<u32> = earlier.into_iter().filter(|attempt| *attempt < run.attempt).collect();
+        for attempt in earlier.iter().skip(earlier.len().saturating_sub(ATTEMPTS)) {
+            if let Ok(earlier) = record::read(self.mailbox, &self.found.id, *attempt) {
+                self.done("attempts", format!("{attempt} failed: {}", why_of(&earlier)));
+            }
+        }
+        let (id, n) = (self.id, run.attempt);
+        let live = Lock::is_held(&record::lock_path(self.mailbox, &self.found.id)).unwrap_or(false);
+        match run.progress.state {
+            RunState::Delivered => {
+                self.done("attempts", format!("{n} had a result, {}", run.progress.ended_at.map(ago).unwrap_or_default()))
+            }
+            RunState::Asking => {
+                self.here("attempts", format!("{n} waits for the answer to its own question"), self.command("ask-answer list"))
+            }
+            _ if self.found.folder == Folder::Closed => self.done("attempts", format!("{n} ended: {}", why_of(run))),
+            RunState::Parked => {
+                let todo = status::of_round(self.mailbox, self.found.folder, &self.found.id, &self.found.document.typed).ok();
+                let todo = todo.and_then(|status| status.todo).map(|todo| format!("; {todo}")).unwrap_or_default();
+                let next = Some(self.checkup.launching(&format!("relaunch retry {id}")));
+                self.here("attempts", format!("{n} failed, and it is parked: {}{todo}", why_of(run)), next);
+            }
+            RunState::Interrupted => {
+                self.here("attempts", format!("{n} was stopped: {}", why_of(run)), Some(self.checkup.launching(&format!("relaunch {id}"))));
+            }
+            RunState::Claimed | RunState::Running if live => {
+                self.here("attempts", format!("{n} is at work"), self.command(&format!("relaunch logs -f {id}")));
+            }
+            RunState::Failed => {
+                let at = run.progress.retry_at.map(|at| format!("; the next one starts at {}", time::rfc3339(at))).unwrap_or_default();
+                self.here("attempts", format!("{n} failed: {}{at}", why_of(run)), Some(self.checkup.launching(&format!("relaunch {id}"))));
+            }
+            RunState::Claimed | RunState::Running => {
+                let said = format!("{n} has no supervisor any more; the watcher tries again");
+                self.here("attempts", said, Some(self.checkup.launching(&format!("relaunch {id}"))));
+            }
+        }
+    }
+
+    fn delivered(&mut self) {
+        match &self.found.document.typed.closed {
+            Some(closing) if closing.state == Closed::Delivered => self.done("delivered", ago(closing.at)),
+            Some(closing) => self.here("delivered", format!("no: it {}", closing.state.in_a_sentence()), None),
+            None => {
+                self.here("delivered", "its run has ended, and the round is not closed", self.command(&format!("relaunch {}", self.id)))
+            }
+        }
+    }
+}
+
+fn why_of(run: &Run) -> String {
+    run.progress.why.as_deref().map_or_else(|| "no reason is on record".to_owned(), |why| text::excerpt(why, 200))
+}
+
+fn ago(at: Time) -> String {
+    format!("{} ago", time::human(time::since(at)))
+}

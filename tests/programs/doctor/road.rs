@@ -1,0 +1,67 @@
+//! `askbox doctor ID` walks the road of one round, and names where it stands and the next command.
+
+use super::*;
+
+/// The road of a workflow: the step where its round stands, what is said of it, and the next command.
+#[track_caller]
+fn stands(world: &World, id: &str) -> (String, String, String) {
+    let ran = world.shell(&format!("askbox doctor --json {id}"));
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.words()));
+    let steps = report["road"]["steps"].as_array().unwrap_or_else(|| panic!("{report:#}"));
+    let here: Vec<_> = steps.iter().filter(|step| step["state"] == "here").collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let [step] = here.as_slice() else { return ("end".into(), String::new(), text(&report["road"]["next"])) };
+    (text(&step["name"]), text(&step["said"]), text(&report["road"]["next"]))
+}
+
+#[track_caller]
+fn stands_at(world: &World, step: &str, said: &str, next: &str) {
+    let (at, why, command) = stands(world, "w");
+    assert!(at == step && why.contains(said) && command == next, "{at}: {why}: {command}");
+}
+
+#[test]
+fn the_road_of_a_round_names_the_step_where_it_stands() {
+    let world = well();
+    world.sh("ask-post -w w 'Go?' -t yes_no");
+    stands_at(&world, "answered", "a person has to answer", "ask-answer show w");
+    world.sh("ask-answer w yes");
+    stands_at(&world, "watcher", "none is running", "relaunch watch");
+    let words = world.shell("askbox doctor w").stdout;
+    assert!(words.contains("The road of w, round ") && words.contains("-> watcher     none is running\n"), "{words}");
+    assert!(words.contains("Next:\n  $ relaunch watch\n") && words.contains("\n     delivered\n"), "{words}");
+    // A paused queue, with a watcher.
+    world.sh("relaunch pause --why lunch");
+    let watcher = world.watch();
+    stands_at(&world, "queue", "lunch", "relaunch go");
+    // The agent program is missing.
+    world.sh("mv agent elsewhere; relaunch go");
+    let (at, why, _) = stands(&world, "w");
+    assert!(at == "program" && why.contains("there is no program"), "{at}: {why}");
+    world.sh("mv elsewhere agent");
+    world.closed("w", "delivered", 1);
+    assert_eq!(stands(&world, "w"), ("end".into(), String::new(), String::new()));
+    assert!(world.sh("askbox doctor w").contains("It has come to its end."));
+    // A run that failed.
+    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 3\n").unwrap();
+    answered(&world, "w");
+    world.reaches("w", "parked");
+    stands_at(&world, "attempts", "1 failed, and it is parked", "relaunch retry w");
+    world.sh("relaunch drop w");
+    stands_at(&world, "delivered", "was dropped", "");
+    watcher.stop();
+    // A question that is over, and a workflow without any.
+    world.sh("ask-post -w w 'Go?' -t yes_no; ask-answer cancel w --why moot");
+    stands_at(&world, "answered", "was withdrawn", "");
+    world.refused(3, "askbox doctor nobody");
+}
+
+#[test]
+fn the_road_stops_at_an_answer_that_does_not_count() {
+    let world = well();
+    answered(&world, "w");
+    let signed = world.only_signed_answers();
+    configure(&world, &signed);
+    let (at, why, next) = stands(&world, "w");
+    assert!(at == "counts" && why.starts_with("no: ") && next == "relaunch watch", "{at}: {why}: {next}");
+}
