@@ -170,3 +170,26 @@ fn an_error_about_a_flag_names_the_flag() {
     let said = world.refused(5, r#"echo '{"question": "?", "type": "text", "options": ["a"]}' | ask-post -w w --file -"#);
     assert!(said.contains("error: options: "), "{said}");
 }
+
+#[test]
+fn an_error_is_json_too_where_json_was_asked_for() {
+    let world = World::new();
+    world.sh("ask-post How? -w w -o a=A");
+    for (status, command) in [
+        (3, "ask-answer show nobody --json"),
+        (3, "relaunch status nobody --json"),
+        (2, "ask-answer w --json a b"),
+        (5, "ask-post --json -t choice How? -w v"),
+        (2, "checkpoint get --json"),
+        (2, "askbox tree --json --nonsense"),
+    ] {
+        let ran = world.shell(command);
+        let error: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{command}: {e}: {}", ran.words()));
+        assert_eq!((ran.code(), &error["state"], &error["exit_code"]), (status, &json!("failed"), &json!(status)), "{command}");
+        assert!(ran.stderr.contains(&format!("error: {}\n", error["error"].as_str().unwrap())), "{command}: {}", ran.words());
+        assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{command}: {error}");
+    }
+    // An answer that is the text is no flag.
+    let plain = world.refused(4, "ask-answer nobody -- --json; ask-answer w a; ask-answer w -- --json");
+    assert!(!plain.contains("exit_code"), "{plain}");
+}

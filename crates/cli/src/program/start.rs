@@ -7,9 +7,10 @@ use std::sync::Arc;
 use clap::Parser;
 use clap::error::ErrorKind;
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::program::context::Context;
-use crate::program::output::{complain, print};
+use crate::program::output::{complain, message, print, print_json};
 use crate::program::wrong_words;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
@@ -36,9 +37,22 @@ pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: 
     };
     let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
         complain(&e);
+        if wants_json(&args) {
+            // The error is told already, and standard output may be closed.
+            let _ = print_json(&json!({"state": "failed", "error": message(&e), "hint": e.hint(), "exit_code": e.exit_code()}));
+        }
         e.exit_code()
     });
     ExitCode::from(status)
+}
+
+/// True if the arguments ask for JSON, so that an error is JSON too. Programs that follow another machine (`--watch`, `--offer`) read
+/// objects of one kind only.
+fn wants_json(args: &[OsString]) -> bool {
+    // `askbox` gets the arguments of `ask-answer` behind a `--` of its own.
+    let of_ask_answer = args.get(1).is_some_and(|part| part == "ask-answer") && args.get(2).is_some_and(|dashes| dashes == "--");
+    let own = || args.iter().skip(if of_ask_answer { 3 } else { 1 }).take_while(|arg| *arg != "--");
+    own().any(|arg| arg == "--json") && !own().any(|arg| arg == "--watch" || arg == "--offer")
 }
 
 /// Reads the arguments of this process.

@@ -1,0 +1,69 @@
+//! What `askbox setup` promised: its files, its rules and its service are there, and no setting of Claude Code takes them back.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::commands::doctor::checkup::{Checkup, edit};
+use crate::commands::setup::lost;
+use askbox_agent::claude;
+use askbox_mailbox::text::{self, without_bom};
+
+/// The maximum size of a settings.json.
+const LONGEST: u64 = 16 << 20;
+
+/// The programs that an agent needs to ask.
+const NEEDED: [&str; 2] = ["ask-post", "checkpoint"];
+
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    for gone in lost::all() {
+        checkup.report("setup_lost", gone.subject, gone.said, gone.mend);
+    }
+    if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
+        denied(checkup, &folder.join("settings.json"));
+    }
+    if let Ok(here) = std::env::current_dir() {
+        ["settings.json", "settings.local.json"].iter().for_each(|name| denied(checkup, &here.join(".claude").join(name)));
+    }
+}
+
+/// Reports a rule that forbids agents to ask. A rule that denies wins over every rule that allows.
+fn denied(checkup: &mut Checkup, path: &Path) {
+    let Ok(bytes) = askbox_mailbox::disk::read(path, LONGEST) else { return };
+    let settings: Value = serde_json::from_slice(without_bom(&bytes)).unwrap_or_default();
+    let rules = settings["permissions"]["deny"].as_array().cloned().unwrap_or_default();
+    let Some(rule) = rules.iter().filter_map(Value::as_str).find(|rule| forbids_asking(rule)) else { return };
+    let shown = path.display().to_string();
+    if checkup.findings.iter().any(|known| known.kind == "denied" && known.subject == shown) {
+        return;
+    }
+    let said = format!("permissions.deny holds `{}`, so no agent can ask: it wins over the rules that allow", text::excerpt(rule, 80));
+    checkup.report("denied", shown, said, edit(path));
+}
+
+/// True for a rule that covers a call of a program that agents ask with: `Bash`, `Bash(*)`, `Bash(ask-post:*)`, `Bash(ask-post *)`.
+fn forbids_asking(rule: &str) -> bool {
+    let Some(of) = rule.trim().strip_prefix("Bash") else { return false };
+    let Some(pattern) = of.strip_prefix('(').and_then(|of| of.strip_suffix(')')) else { return of.is_empty() };
+    let pattern = pattern.trim();
+    pattern.is_empty()
+        || pattern.chars().all(|c| c == '*')
+        || NEEDED
+            .iter()
+            .any(|program| pattern.strip_prefix(program).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ', '*'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_rule_that_covers_asking_forbids_it() {
+        for rule in ["Bash", "Bash()", "Bash(*)", "Bash(ask-post)", "Bash(ask-post:*)", "Bash(ask-post *)", "Bash(checkpoint:*)"] {
+            assert!(forbids_asking(rule), "{rule}");
+        }
+        for rule in ["Bash(rm:*)", "Bash(ask-postpone:*)", "BashOutput", "Read(~/.ssh/**)", "WebFetch", "Bash(ask-answer:*)"] {
+            assert!(!forbids_asking(rule), "{rule}");
+        }
+    }
+}
