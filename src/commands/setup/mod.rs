@@ -17,6 +17,7 @@ mod change;
 mod credential;
 #[doc(hidden)]
 pub mod fuzzed;
+pub(in crate::commands) mod lost;
 mod plan;
 mod record;
 mod rules;

@@ -82,3 +82,12 @@ fn doctor_completes_half_done_transitions() {
     finds_and_mends(&world, "half_done", "three");
     assert_eq!(world.sh("relaunch status three --json | jq -r .state"), "delivered");
 }
+
+#[test]
+fn doctor_names_a_question_of_the_future_and_one_without_its_folder() {
+    let world = well();
+    world.sh(r#"echo '{"question": "?", "workflow_id": "later", "timestamp": "2199-01-01T00:00:00Z"}' > m/pending/later.json"#);
+    assert!(finds(&world, "ahead", "later").starts_with("${EDITOR:-vi} "));
+    world.sh("rm m/pending/later.json; mkdir project; (cd project && ask-post How? -w gone -o a=A); rmdir project");
+    finds_and_mends(&world, "no_folder", "gone");
+}

@@ -155,3 +155,34 @@ fn the_doctor_tells_of_devices_and_of_their_file_if_it_is_open() {
     world.sh(&mend);
     assert_eq!(findings(&world), [] as [Value; 0]);
 }
+
+#[test]
+fn doctor_names_a_rule_that_forbids_agents_to_ask() {
+    let world = well();
+    let deny = |rule: &str| {
+        world
+            .sh(&format!(r#"mkdir -p .claude && echo '{{"permissions": {{"deny": ["Read(./.env)", "{rule}"]}}}}' > .claude/settings.json"#))
+    };
+    deny("Bash(rm:*)");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    deny("Bash(ask-post:*)");
+    assert!(finds(&world, "denied", ".claude/settings.json").starts_with("${EDITOR:-vi} "));
+}
+
+#[test]
+fn doctor_names_a_runner_whose_interpreter_is_missing() {
+    let world = well();
+    std::fs::write(world.path("agent"), "#!/usr/bin/env node-that-is-not-there\n").unwrap();
+    let report = report(&world);
+    let found = &report["findings"][0];
+    assert!(found["kind"] == "no_runner" && found["problem"].as_str().unwrap().contains("names `node-that-is-not-there`"), "{found:#}");
+}
+
+#[test]
+fn doctor_names_a_secret_that_others_may_read() {
+    let world = well();
+    world.sh("echo s3cret > token; chmod 644 token");
+    let token = world.path("token").display().to_string();
+    configure(&world, &format!("[target.hook]\nwebhook = 'http://127.0.0.1:9/x'\nsecret_file = '{token}'\n"));
+    finds_and_mends(&world, "open_secret", "target.hook.secret_file");
+}

@@ -7,6 +7,7 @@
 //! | `agent_start` | what keeps `claude` from starting |
 //! | `agent_version` | the version of `claude` |
 //! | `page` | the devices that may answer on the web page |
+//! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `targets` | the places where people are notified, and when that last worked |
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
@@ -17,6 +18,7 @@ pub(super) mod agent_version;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;
+mod promises;
 pub(super) mod setup;
 #[cfg(feature = "sync")]
 pub(super) mod sync;

@@ -7,7 +7,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::installation::{agent_path, agent_start, targets};
+use crate::commands::doctor::installation::{agent_path, agent_start, promises, targets};
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
@@ -43,6 +43,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
             signing(checkup);
         }
     }
+    promises::look(checkup);
     who_may_write(checkup);
     processes(checkup);
     time_zone(checkup);

@@ -1,5 +1,6 @@
 //! The places where people are notified: whether each can be reached, and when that last worked.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::Serialize;
@@ -83,9 +84,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
         }
         for (file_key, file) in files(&target) {
-            if std::fs::metadata(file).is_err() {
-                let said = format!("the file {} cannot be read", text::file_name(file));
-                checkup.report("no_secret", format!("{key}.{file_key}"), said, edit(&place));
+            match std::fs::metadata(file).map(|about| about.mode() & 0o777) {
+                Err(_) => {
+                    let said = format!("the file {} cannot be read", text::file_name(file));
+                    checkup.report("no_secret", format!("{key}.{file_key}"), said, edit(&place));
+                }
+                Ok(mode) if mode & 0o077 != 0 => {
+                    let said = format!("other users may read {} (mode {mode:04o})", text::file_name(file));
+                    checkup.report("open_secret", format!("{key}.{file_key}"), said, format!("chmod go-rwx {}", word(file)));
+                }
+                Ok(_) => {}
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::commands::doctor::checkup::{AT_ONCE, Checkup, HANGS, PATIENCE, age, checkpoint_problem, hanging, problem, word};
+use crate::commands::doctor::checkup::{
+    AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
+};
 use crate::commands::doctor::installation::agent_path;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::disk::{self, Lock};
@@ -38,6 +40,8 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
     {
         return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
     }
+    ahead(checkup, id, &question, &path);
+    folder(checkup, id, &question);
     let is_undecided = round::of_pending(mailbox, &question).is_ok_and(|round| timers::is_undecided(mailbox, &question, &round));
     waiting(checkup, id, &question, &path, is_undecided);
     if let Some(folder) = &question.cwd {
@@ -50,6 +54,25 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
         let mend = checkup.command(&format!("checkpoint save {id} < FILE"));
         checkup.report("checkpoint", id.as_str(), format!("the relaunched agent will not find its state: {error}"), mend);
     }
+}
+
+/// Reports a question whose time lies ahead: its age is not known, and it is never stale.
+fn ahead(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path) {
+    let Some(ahead) = question.asked_at().and_then(|at| (at - time::now()).to_std().ok()).filter(|ahead| *ahead > LEFT_OVER) else {
+        return;
+    };
+    let said = format!("its timestamp lies {} ahead: a clock was wrong, or somebody wrote it by hand", time::human(ahead));
+    checkup.report("ahead", id.as_str(), said, edit(path));
+}
+
+/// Reports a question whose agent cannot be started where it asked.
+fn folder(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
+    let Some(cwd) = question.cwd.as_ref().filter(|cwd| disk::open_folder(cwd).is_err_and(|e| e.is_missing_file())) else { return };
+    let said = format!(
+        "its agent's folder {} does not exist, so its answer will be parked; put it back, or name its new place then: relaunch retry {id} --cwd DIR",
+        text::file_name(cwd)
+    );
+    checkup.report("no_folder", id.as_str(), said, format!("mkdir -p {}", word(cwd)));
 }
 
 fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path, is_undecided: bool) {
@@ -117,6 +140,7 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
         let mend = checkup.command(&format!("ask-answer undo {id}"));
         return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
     }
+    folder(checkup, id, &question);
     let delivery = Delivery::of_unclaimed(mailbox, &question).unwrap_or_else(|_| Delivery::asked_for(&question));
     let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
     if since < AT_ONCE {
