@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::commands::init;
 use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
 use askbox_mailbox::documents::asked::Kind;
@@ -21,6 +22,9 @@ const LONGEST_DESCRIPTION: usize = 60;
 /// The commands of `ask-answer` that name a waiting question.
 const OF_WAITING: [&str; 5] = ["show", "edit", "decline", "ask-back", "cancel"];
 
+/// The commands of `checkpoint` that name a workflow.
+const OF_CHECKPOINTS: [&str; 8] = ["save", "get", "set", "step", "show", "env", "path", "rm"];
+
 /// A word and its description.
 type Offer = (String, String);
 
@@ -36,25 +40,65 @@ pub fn run(words: &[String]) -> Result<u8> {
 fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
     let Some((typed, before)) = words.split_last() else { return Vec::new() };
     let Some((program, before)) = before.split_first() else { return Vec::new() };
-    let before: Vec<&str> = before.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let program = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let offers = match (program, before.as_slice()) {
-        ("ask-answer", []) => waiting(mailbox),
-        ("ask-answer", [command]) if OF_WAITING.contains(command) => waiting(mailbox),
-        ("ask-answer", ["undo"]) => in_folder(mailbox, Folder::Answered),
-        ("ask-answer", [id]) => options(mailbox, id),
-        ("relaunch", []) => {
-            [Folder::Answered, Folder::Running, Folder::Parked].into_iter().flat_map(|folder| in_folder(mailbox, folder)).collect()
-        }
-        ("relaunch", ["retry" | "drop"]) => in_folder(mailbox, Folder::Parked),
-        ("relaunch", ["stop" | "logs" | "wait"]) => in_folder(mailbox, Folder::Running),
-        ("relaunch", ["status"]) => {
-            let folders = [Folder::Answered, Folder::Running, Folder::Parked].into_iter().flat_map(|folder| in_folder(mailbox, folder));
-            waiting(mailbox).into_iter().chain(folders).collect()
-        }
+    let Some(described) = init::programs().into_iter().find(|command| command.get_name() == program) else { return Vec::new() };
+    let (words, flag) = without_flags(&described, before);
+    let offers = match (program, words.as_slice(), flag) {
+        ("ask-post", _, Some("workflow")) => checkpoints(mailbox),
+        ("relaunch", ["approve"], Some("revoke" | "list")) | ("relaunch", ["spawn" | "run"], Some("workflow")) => open(mailbox),
+        (_, _, Some(_)) => Vec::new(),
+        ("ask-answer", [], _) => waiting(mailbox),
+        ("ask-answer", [command], _) if OF_WAITING.contains(command) => waiting(mailbox),
+        ("ask-answer", ["undo"], _) => in_folder(mailbox, Folder::Answered),
+        ("ask-answer", [id], _) => options(mailbox, id),
+        ("checkpoint", [command], _) if OF_CHECKPOINTS.contains(command) => checkpoints(mailbox),
+        ("relaunch", [] | ["prompt" | "done"], _) => ids_in(mailbox, &[Folder::Answered, Folder::Running, Folder::Parked]),
+        ("relaunch", ["retry" | "drop"], _) => in_folder(mailbox, Folder::Parked),
+        ("relaunch", ["stop"], _) => in_folder(mailbox, Folder::Running),
+        ("relaunch", ["logs" | "events" | "wait" | "resume"], _) => ids_in(mailbox, &[Folder::Running, Folder::Parked, Folder::Answered]),
+        ("relaunch", ["status"], _) | ("askbox", ["doctor" | "tree" | "history"], _) => open(mailbox),
+        ("askbox", ["inbox"], _) => waiting(mailbox),
         _ => Vec::new(),
     };
     offers.into_iter().filter(|(word, _)| word.starts_with(typed.as_str())).collect()
+}
+
+/// The words that are no flags and no values of flags, and the flag whose value is being typed.
+fn without_flags<'w>(program: &clap::Command, before: &'w [String]) -> (Vec<&'w str>, Option<&'static str>) {
+    let (mut command, mut words, mut awaits_value) = (program, Vec::new(), None);
+    let mut only_words = false;
+    for word in before {
+        if awaits_value.take().is_some() {
+            continue;
+        }
+        match word.strip_prefix('-').filter(|_| !only_words) {
+            Some("-") => only_words = true,
+            Some(flag) => awaits_value = flag_with_value(program, command, flag),
+            None => {
+                command = command.find_subcommand(word).filter(|_| words.is_empty()).unwrap_or(command);
+                words.push(word.as_str());
+            }
+        }
+    }
+    (words, awaits_value)
+}
+
+/// The long name of this flag, if the next word is its value. Names that no offer is made for are all the same.
+fn flag_with_value(program: &clap::Command, command: &clap::Command, flag: &str) -> Option<&'static str> {
+    let is_it = |arg: &&clap::Arg| match flag.strip_prefix('-') {
+        Some(long) => arg.get_long() == Some(long),
+        None => flag.chars().count() == 1 && arg.get_short() == flag.chars().next(),
+    };
+    let known = command.get_arguments().chain(program.get_arguments()).find(is_it)?;
+    if !known.get_action().takes_values() {
+        return None;
+    }
+    Some(match known.get_long() {
+        Some("workflow") => "workflow",
+        Some("revoke") => "revoke",
+        Some("list") => "list",
+        _ => "other",
+    })
 }
 
 /// The waiting questions with their titles, in the order of the list.
@@ -64,6 +108,20 @@ fn waiting(mailbox: &Mailbox) -> Vec<Offer> {
         (pending.workflow.to_string(), title)
     };
     list::pending(mailbox, row).unwrap_or_default()
+}
+
+/// Everything that is not over.
+fn open(mailbox: &Mailbox) -> Vec<Offer> {
+    waiting(mailbox).into_iter().chain(ids_in(mailbox, &[Folder::Answered, Folder::Running, Folder::Parked])).collect()
+}
+
+fn ids_in(mailbox: &Mailbox, folders: &[Folder]) -> Vec<Offer> {
+    folders.iter().flat_map(|folder| in_folder(mailbox, *folder)).collect()
+}
+
+fn checkpoints(mailbox: &Mailbox) -> Vec<Offer> {
+    let ids = list::workflows(mailbox, Folder::Checkpoints).unwrap_or_default();
+    ids.into_iter().map(|id| (id.to_string(), "checkpoint".to_owned())).collect()
 }
 
 fn in_folder(mailbox: &Mailbox, folder: Folder) -> Vec<Offer> {
@@ -100,7 +158,10 @@ pub fn script(shell: clap_complete::Shell) -> String {
 const BASH: &str = r#"
 _askbox_from_mailbox() {
     local word at behind offered
-    case ${1##*/} in ask-answer) _ask__answer "$@" ;; relaunch) _relaunch "$@" ;; esac
+    case ${1##*/} in
+        ask-post) _ask__post "$@" ;; ask-answer) _ask__answer "$@" ;; checkpoint) _checkpoint "$@" ;;
+        relaunch) _relaunch "$@" ;; askbox) _askbox "$@" ;;
+    esac
     # Behind the id of a question, a command's name would be an answer.
     for ((at = 1; at < COMP_CWORD; at++)); do
         case ${COMP_WORDS[at]} in --mailbox|--by) ((at++)) ;; -*) ;; *) behind=1 ;; esac
@@ -115,7 +176,7 @@ _askbox_from_mailbox() {
         COMPREPLY+=("$(printf '%q' "$word")")
     done < <(askbox complete -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
 }
-complete -F _askbox_from_mailbox -o bashdefault -o default ask-answer relaunch
+complete -F _askbox_from_mailbox -o bashdefault -o default ask-post ask-answer checkpoint relaunch askbox
 "#;
 
 const ZSH: &str = r#"
@@ -129,12 +190,12 @@ _askbox_from_mailbox() {
     _${service:-${words[1]:t}} "$@"
 }
 if (( $+functions[compdef] )); then
-    compdef _askbox_from_mailbox ask-answer relaunch
+    compdef _askbox_from_mailbox ask-post ask-answer checkpoint relaunch askbox
 fi
 "#;
 
 const FISH: &str = r"
-for program in ask-answer relaunch
+for program in ask-post ask-answer checkpoint relaunch askbox
     complete -c $program -f -k -a '(askbox complete -- (commandline -opc) (commandline -ct) 2>/dev/null)'
 end
 ";

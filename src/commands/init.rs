@@ -81,12 +81,25 @@ fn keep_old(path: &Path) -> Result<()> {
 /// The completions of all programs in one script.
 pub fn completions(shell: clap_complete::Shell) -> Result<String> {
     let mut out = Vec::new();
-    for mut command in programs() {
-        let name = command.get_name().to_owned();
+    for command in programs() {
+        let (mut command, name) = (without_hidden(&command), command.get_name().to_owned());
         clap_complete::generate(shell, &mut command, name, &mut out);
     }
     out.extend_from_slice(complete::script(shell).as_bytes());
     String::from_utf8(out).map_err(|_| Error::failed("the completions are not valid UTF-8", "report this"))
+}
+
+/// The command without its hidden commands, which only askbox itself calls.
+fn without_hidden(command: &Command) -> Command {
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(without_hidden);
+    // clap wants names that live as long as the process, which ends soon.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let copy = Command::new(name).about(command.get_about().cloned().unwrap_or_default()).disable_help_subcommand(true).subcommands(shown);
+    let copy = match command.get_version() {
+        Some(version) => copy.version(&*version.to_owned().leak()),
+        None => copy,
+    };
+    copy.args(command.get_arguments().cloned()).groups(command.get_groups().cloned())
 }
 
 /// Writes a man page for each program and each of its commands. Returns the paths of the pages.

@@ -82,7 +82,7 @@ fn completions_offer_waiting_ids_and_the_keys_of_their_options() {
     assert_eq!(world.sh("askbox complete -- ask-answer ''"), "docs-42\tMerge?\nother\tGo?");
     assert_eq!(world.sh("askbox complete -- /usr/bin/ask-answer show o"), "other\tGo?");
     assert_eq!(world.sh("askbox complete -- ask-answer docs-42 ''"), "merge\tInto one\nkeep both\tAs it is");
-    assert_eq!(world.sh("askbox complete -- ask-answer --by ann"), "");
+    assert_eq!(world.sh("askbox complete -- ask-answer --by ann"), "", "a name is being typed");
     assert!(bash_offers(&world, "ask-answer doc").contains(&"docs-42".into()));
     assert!(bash_offers(&world, "ask-answer docs-42 k").contains(&"keep\\ both".into()));
     let behind = bash_offers(&world, "ask-answer docs-42 ''");
@@ -91,6 +91,22 @@ fn completions_offer_waiting_ids_and_the_keys_of_their_options() {
     assert!(bash_offers(&world, "ask-answer --by ann dec").contains(&"decline".into()));
     let all = bash_offers(&world, "ask-answer ''");
     assert!(all.contains(&"other".into()) && all.contains(&"list".into()), "{all:?}");
+    // The value of a flag is no word of the command.
+    assert_eq!(world.sh("askbox complete -- ask-answer --by ann o"), "other\tGo?");
+    assert_eq!(world.sh("askbox complete -- ask-answer docs-42 --note why m"), "merge\tInto one");
+    for line in ["askbox doctor", "askbox tree", "askbox history", "askbox inbox", "relaunch status"] {
+        assert_eq!(world.sh(&format!("askbox complete -- {line} o")), "other\tGo?", "{line}");
+    }
+    world.sh("checkpoint save docs-42 --step one");
+    for line in ["checkpoint get", "checkpoint save", "ask-post How? -w", "ask-post --workflow"] {
+        assert_eq!(world.sh(&format!("askbox complete -- {line} d")), "docs-42\tcheckpoint", "{line}");
+    }
+    assert!(bash_offers(&world, "checkpoint get doc").contains(&"docs-42".into()));
+    for hidden in ["supervise", "complete", "schema"] {
+        for line in ["relaunch ''", "askbox ''"] {
+            assert!(!bash_offers(&world, line).contains(&hidden.to_owned()), "{line}: {hidden}");
+        }
+    }
     world.sh("ask-answer other yes");
     assert_eq!(world.sh("askbox complete -- ask-answer undo ''"), "other\tanswered");
     assert_eq!(world.sh("askbox complete -- relaunch ''"), "other\tanswered");
