@@ -173,20 +173,19 @@ fn a_question_that_is_left_open_waits_and_is_shown_again() {
     let world = world();
     let terminal = demo(&world);
     until_the_question(&terminal);
-    let drafts = world.home().join(".local/state/askbox/drafts");
-    let kept = || std::fs::read_dir(&drafts).into_iter().flatten().count();
+    let kept_in = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().count();
     terminal.press(&["i", "my own words"]);
     terminal.see("│ my own words");
     terminal.press(&["Escape"]);
     terminal.see("The question waits. Enter shows it again");
-    assert_eq!(kept(), 1);
+    assert_eq!(kept_in(folders(&world)[0].join("drafts")), 1);
     terminal.press(&["Enter"]);
     terminal.see("│ my own words");
     terminal.press(&["Escape"]);
     terminal.see("The question waits. Enter shows it again");
     terminal.press(&["q", "Enter"]);
     terminal.see("left=0");
-    assert_eq!(kept(), 0, "what was typed for a question that is gone is of no use");
+    assert_eq!(kept_in(world.home().join(".local/state/askbox/drafts")), 0, "a draft of the demo is not among the person's own");
     nothing_is_left(&world);
 }
 
@@ -247,6 +246,23 @@ fn a_demo_whose_terminal_just_closes_leaves_nothing() {
     drop(terminal);
     nothing_is_left(&world);
     until("the demo has ended", || std::fs::read_to_string(world.path("left")).is_ok_and(|left| left == "left=129\n").then_some(()));
+}
+
+#[test]
+fn a_demo_whose_terminal_closes_in_its_inbox_leaves_nothing() {
+    needs!("tmux");
+    for stays in ["trap '' HUP; askbox demo; echo left=$? > left", "askbox demo"] {
+        let world = world();
+        let temporary = format!("TMPDIR={}", world.path("tmp").display());
+        let terminal = Terminal::running(&world, (120, 200), &[&temporary], &["sh", "-c", stays]);
+        until_the_question(&terminal);
+        terminal.press(&["i", "half a thought"]);
+        terminal.see("half a thought");
+        drop(terminal);
+        nothing_is_left(&world);
+        let drafts = world.home().join(".local/state/askbox/drafts");
+        assert!(std::fs::read_dir(&drafts).is_err(), "a draft of the demo stays in {}", drafts.display());
+    }
 }
 
 #[test]

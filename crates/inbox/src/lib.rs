@@ -46,7 +46,7 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, Result};
 
-pub use question::kept_drafts::forget;
+pub use question::kept_drafts::{forget, keep_in as keep_drafts_in};
 pub use run::{Asked, ask};
 pub use sender::RoundAt;
 

@@ -107,6 +107,11 @@ fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
     let kept = keep_unsent(app);
     if waking.is_without_terminal() {
         // There is no screen to restore, and nobody to tell.
+        if matches!(app.until, Until::Decided(_)) {
+            // The program that asks has things of its own to end.
+            std::mem::forget(canvas);
+            return Ok(INTERRUPTED);
+        }
         std::process::exit(129);
     }
     if !is_foreground() {

@@ -33,6 +33,7 @@ enum End {
 pub fn run(args: &Demo) -> Result<u8> {
     let has_person = program::is_interactive() && !args.auto;
     let stage = Stage::new(if has_person { PACE } else { 0 }, agent::GUIDE)?;
+    inbox::keep_drafts_in(stage.root().join("drafts"));
     let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person));
     let_signal_end();
     let root = stage.root().display();
@@ -41,15 +42,15 @@ pub fn run(args: &Demo) -> Result<u8> {
             print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
         }
         Ok(End::Reached) => remove(stage.root())?,
+        // The terminal was closed: reading from it fails before the signal arrives. Nobody is there to look at the files, so they are
+        // removed.
+        Err(_) | Ok(End::Interrupted) if has_person && !program::is_interactive() => {
+            Rest::new(&stage).remove();
+            return Ok(128 + 1); // as SIGHUP ends it
+        }
         Ok(End::Left | End::Interrupted) => {
             remove(stage.root())?;
             print("The demo has ended early, and its files are removed.\n")?;
-        }
-        // The terminal was closed: reading from it fails before the signal arrives. Nobody is there to look at the files, so they are
-        // removed.
-        Err(_) if has_person && !program::is_interactive() => {
-            Rest::new(&stage).remove();
-            return Ok(128 + 1); // as SIGHUP ends it
         }
         // After a failure, the files show what happened.
         Err(_) => program::say(&format!("note: the demo's files are kept in {root}\n")),

@@ -3,6 +3,7 @@
 //! question is over, its draft can still be read in the file, for a day. The next inbox then removes it.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, disk, layout, round};
 
+/// The folder that [`keep_in`] was given.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 /// The maximum number of drafts. The oldest are removed first.
 const MOST: usize = 100;
 /// How long the draft of a question that is over can still be read in its file.
@@ -194,13 +197,23 @@ fn path(folder: &Path, at: &RoundAt) -> PathBuf {
     folder.join(format!("{}.{}.toml", at.address(), at.round.question))
 }
 
+/// Keeps the drafts of this process in a folder of its own. For a mailbox that is removed in the end, as that of the demo.
+pub fn keep_in(folder: PathBuf) {
+    let _ = FOLDER.set(folder);
+}
+
 fn folder() -> Result<PathBuf> {
-    let state =
-        program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |state| Ok(state.into()))?;
-    let folder = state.join("askbox/drafts");
+    let folder = match FOLDER.get() {
+        Some(named) => named.clone(),
+        None => state_folder()?.join("askbox/drafts"),
+    };
     disk::create_folder(&folder)?;
     disk::check_folder(&folder)?;
     Ok(folder)
+}
+
+fn state_folder() -> Result<PathBuf> {
+    program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |state| Ok(state.into()))
 }
 
 fn remove_the_oldest(folder: &Path) {
