@@ -10,6 +10,7 @@
 //! | `change` | a change to one file: creates it, or adds text to it |
 //! | `record` | the record of everything written, so that it can be taken back |
 //! | `take_back` | `--remove` |
+//! | `lost` | the parts of earlier setups that are gone, for the doctor |
 //! | `systemd` | the service manager of the user |
 //! | `credential` | a variable for the service, typed by the person |
 

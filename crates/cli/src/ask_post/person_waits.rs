@@ -1,6 +1,5 @@
 //! A person at a terminal who waits with `ask-post --wait`: says what the wait is for, and at Ctrl-C that the question still waits.
 
-use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,7 +21,7 @@ pub(super) struct PersonWaits(Arc<AtomicBool>);
 impl PersonWaits {
     /// Says what is waited for, until when, and how to answer. `None` if nobody sits at a terminal.
     pub(super) fn begin(question: &Question, limit: Duration) -> Option<Self> {
-        if !io::stderr().is_terminal() {
+        if !program::says_to_terminal() {
             return None;
         }
         let id = &question.workflow_id;

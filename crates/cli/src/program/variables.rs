@@ -66,6 +66,14 @@ pub fn prints_to_terminal() -> bool {
     out.is_terminal()
 }
 
+/// True if standard error is a terminal, so that a person reads what a program says while it waits.
+#[must_use]
+pub fn says_to_terminal() -> bool {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
+    let err = io::stderr();
+    err.is_terminal()
+}
+
 /// The text of a path that a document is to name.
 ///
 /// # Errors

@@ -1,6 +1,5 @@
 //! `relaunch wait`: waits for the end of a workflow, and launches nothing.
 
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, wait_limit};
@@ -37,7 +36,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
         return Err(status::unknown(mailbox, workflow));
     }
     log::warnings_to_stderr(LogFormat::default());
-    if io::stderr().is_terminal() {
+    if program::says_to_terminal() {
         program::say(&format!("waiting up to {} for {workflow} to end; to follow it: relaunch logs -f {workflow}\n", time::human(limit)));
     }
     let mut told = None;
