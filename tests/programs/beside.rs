@@ -42,6 +42,15 @@ pub fn strangers(world: &World, count: usize) {
 /// The paths in the mailbox that a line of shell opens or lists, in order. A listed folder has a slash behind it. Temporary files are
 /// left out.
 pub fn opened(world: &World, script: &str) -> Vec<String> {
+    opens(world, script, |_| true)
+}
+
+/// [`opened`] without the paths that are only looked up: those whose content is read, or listed.
+pub fn read(world: &World, script: &str) -> Vec<String> {
+    opens(world, script, |line| !line.contains("O_PATH"))
+}
+
+fn opens(world: &World, script: &str, counts: impl Fn(&str) -> bool) -> Vec<String> {
     let trace = world.path("trace");
     let before =
         strace(&["-f", "-qq", "-e", "trace=open,openat,openat2,getdents64", "-y", "-e", "signal=none", "-o", trace.to_str().unwrap()]);
@@ -59,7 +68,8 @@ pub fn opened(world: &World, script: &str) -> Vec<String> {
         };
         whole.strip_prefix(&mailbox)?.strip_prefix('/').map(str::to_owned)
     };
-    fs::read_to_string(trace).unwrap().lines().filter_map(path).filter(|path| !path.contains(".tmp")).collect()
+    let trace = fs::read_to_string(trace).unwrap();
+    trace.lines().filter(|line| counts(line)).filter_map(path).filter(|path| !path.contains(".tmp")).collect()
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod history;
 mod in_the_background;
 mod inbox;
 mod init;
+mod long_workflow;
 
 mod hook_answers;
 mod kept_answer;

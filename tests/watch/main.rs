@@ -10,6 +10,7 @@ mod chains;
 mod forged;
 mod hangup;
 mod limits;
+mod long_workflow;
 mod moved;
 mod namespaces;
 mod news;

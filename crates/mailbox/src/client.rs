@@ -108,7 +108,7 @@ impl Mailbox {
             Err(e) => return Err(e),
         };
         loop {
-            let found = round::of_workflow(self, workflow).into_iter().find(|found| found.id == asked);
+            let found = round::find(self, &asked);
             match found.map(|found| (found.folder, found.document.typed)) {
                 Some((folder, Question { answer: Some(answer), .. })) if folder != Folder::Pending => return Ok(Some(answer)),
                 Some((Folder::Closed, question)) => {

@@ -9,7 +9,7 @@ use crate::documents::question::{Question, QuestionDocument};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
+use crate::listing::{list, recent_rounds};
 use crate::read_question;
 use crate::time::{self, Time};
 
@@ -121,9 +121,51 @@ pub fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<It
 
 /// Returns all readable rounds of a workflow. Closed rounds come first, by the time of their end, then those in `parked/`,
 /// `running/`, `answered/` and `pending/`. The cost grows with the rounds of this workflow and the live rounds of the mailbox, not
-/// with its closed ones.
+/// with its closed ones. To find the newest rounds, use [`latest`] or [`open_of_workflow`].
 #[must_use]
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
+    // `closed/` may hold a million names, so the names of this workflow's rounds come from `runs/`. They are read last, so a round that
+    // moves during the scan is found at least once, and its last place counts.
+    let mut open = in_open_folders(mailbox, workflow);
+    let mut found: Vec<Round> = list::rounds_of(mailbox, workflow).filter_map(|id| in_closed(mailbox, &id)).collect();
+    open.retain(|round| found.iter().all(|closed| closed.id != round.id));
+    found.append(&mut open);
+    let end = |round: &Round| round.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |closed| closed.at);
+    found.sort_by_cached_key(|round| (end(round), place(round.folder), round.id.clone()));
+    found
+}
+
+/// Returns the rounds of a workflow that are not closed, in the order of [`of_workflow`]: the last one is the newest. The cost grows
+/// with the live rounds of the mailbox, not with the history of this workflow.
+#[must_use]
+pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
+    let mut found = in_open_folders(mailbox, workflow);
+    // A round that moves to `closed/` during the scan, or that a power cut brought back, is closed.
+    found.retain(|round| !disk::exists(mailbox.round(Folder::Closed, &round.id)) || in_closed(mailbox, &round.id).is_none());
+    found.sort_by_cached_key(|round| (place(round.folder), round.id.clone()));
+    found
+}
+
+/// Returns one round, wherever it lies; `None` if it does not exist or cannot be read.
+#[must_use]
+pub fn find(mailbox: &Mailbox, round: &RoundId) -> Option<Round> {
+    let open = in_open_folders(mailbox, &round.workflow).into_iter().rfind(|found| found.id == *round);
+    in_closed(mailbox, round).or(open)
+}
+
+fn place(folder: Folder) -> Option<usize> {
+    [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder)
+}
+
+/// The round in `closed/`, if it is there and can be read.
+#[must_use]
+pub fn in_closed(mailbox: &Mailbox, id: &RoundId) -> Option<Round> {
+    let document = read_question::document(&mailbox.round(Folder::Closed, id)).ok()?;
+    Some(Round { folder: Folder::Closed, id: id.clone(), document })
+}
+
+/// The readable rounds of a workflow in the folders of open rounds.
+fn in_open_folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     let mut found: Vec<Round> = Vec::new();
     // The folders are read in the order of a round's moves. So a round that moves during the scan is found at least once, and its
     // last place counts.
@@ -143,21 +185,13 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
             add(folder, round, document);
         }
     }
-    let mut add_from = |folder, rounds: &mut dyn Iterator<Item = RoundId>| {
-        for round in rounds.filter(|r| r.workflow == *workflow) {
+    for folder in [Folder::Running, Folder::Parked] {
+        for round in list::round_names(mailbox, folder).filter(|round| round.workflow == *workflow) {
             if let Ok(document) = read_question::document(&mailbox.round(folder, &round)) {
                 add(folder, round, document);
             }
         }
-    };
-    for folder in [Folder::Running, Folder::Parked] {
-        add_from(folder, &mut list::round_names(mailbox, folder));
     }
-    // `closed/` may hold a million names, so the names of this workflow's rounds come from `runs/`.
-    add_from(Folder::Closed, &mut list::rounds_of(mailbox, workflow));
-    let place =
-        |folder| [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder);
-    found.sort_unstable_by_key(|f| (f.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |c| c.at), place(f.folder), f.id.clone()));
     found
 }
 
@@ -180,8 +214,11 @@ pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> 
         .filter(|e| !e.is_missing_file())
 }
 
-/// Returns the newest round of a workflow: the last of [`of_workflow`].
+/// Returns the newest round of a workflow: the last of [`of_workflow`], without reading the ones before.
 #[must_use]
 pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
-    of_workflow(mailbox, workflow).pop()
+    open_of_workflow(mailbox, workflow).pop().or_else(|| {
+        let (id, document) = recent_rounds::closed_last(mailbox, workflow, 1).pop()?;
+        Some(Round { folder: Folder::Closed, id, document })
+    })
 }

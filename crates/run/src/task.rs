@@ -12,7 +12,7 @@ use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{Folder, Mailbox, workflows};
 
 /// The longest prompt, in bytes. It is half of the largest question document, which contains the prompt.
@@ -99,7 +99,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     if let Some(ForkOf { session, of }) = task.fork {
         run.plan.begin = Begin::Fork { from: session, of: Some(of) };
     }
-    disk::touch_folder(&mailbox.runs_of(&round))?;
+    recent_rounds::make_folder(mailbox, &round)?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
     // The attempt is written first: as soon as the document lies in running/, recovery may find it.
     record::create(mailbox, &run)?;

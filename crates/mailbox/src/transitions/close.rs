@@ -21,6 +21,7 @@ use crate::due::timers;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::listing::recent_rounds;
 use crate::quarantine::quarantine;
 use crate::{read_question, round};
 
@@ -145,7 +146,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
 
 /// Makes the `runs/` folder of a round that never ran. [`move_to_closed`] syncs it.
 fn create_runs_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    disk::touch_folder(&mailbox.runs_of(round))
+    recent_rounds::make_folder(mailbox, round)
 }
 
 fn record(mailbox: &Mailbox, round: &RoundId, closing: Closing) {

@@ -22,7 +22,7 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::offered;
 use askbox_mailbox::{Folder, Mailbox, disk, document, read_question, round, thread};
@@ -206,7 +206,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId, told: &mut BTreeMap<WorkflowId
 
 /// The line that says how a question ended.
 fn gone(mailbox: &Mailbox, workflow: &WorkflowId, round: Option<QuestionId>) -> Line {
-    let found = round.and_then(|id| round::of_workflow(mailbox, workflow).into_iter().find(|found| found.id.question == id));
+    let found = round.and_then(|question| round::find(mailbox, &RoundId { workflow: workflow.clone(), question }));
     let answer = found.as_ref().and_then(|found| found.document.typed.answer.as_ref());
     let fate = match (&found, answer) {
         (_, Some(answer)) => answer.said_by(),

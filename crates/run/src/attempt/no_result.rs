@@ -12,6 +12,7 @@ use askbox_mailbox::disk;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, workflows};
 
 /// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a
@@ -51,7 +52,9 @@ fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool>
         round.id.question != run.question_id
             && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
     };
-    Ok(round::of_workflow(mailbox, workflow).iter().any(asked_since))
+    let closed = recent_rounds::recent(mailbox, workflow).rounds;
+    Ok(round::open_of_workflow(mailbox, workflow).iter().any(asked_since)
+        || closed.iter().filter_map(|round| round::in_closed(mailbox, round)).any(|round| asked_since(&round)))
 }
 
 /// Writes awaits for the children that the workflow started and that have not ended: for the one that the signal names, otherwise for

@@ -13,7 +13,7 @@ use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::family::lineage::{self, Family, Kin};
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::{list, near_id};
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::{Folder, Mailbox, round};
@@ -258,8 +258,7 @@ impl<'a> Forest<'a> {
         let (status, outcome) = if self.is_open(&workflow) {
             (status::at_a_glance(self.mailbox, &workflow), None)
         } else {
-            let rounds: Vec<RoundId> = list::rounds_of(self.mailbox, &workflow).collect();
-            (status::of_closed(self.mailbox, &workflow, &rounds), outcome::end(self.mailbox, &workflow, &rounds).ok().flatten())
+            (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten())
         };
         let cost = costs::of_workflow(self.mailbox, &workflow).unwrap_or_default();
         let parent = self.kin(&workflow).parent;

@@ -12,6 +12,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question, workflows};
@@ -79,8 +80,8 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
 }
 
 /// The end of a workflow whose rounds are all closed, without its text. For display: takes no lock.
-pub fn end(mailbox: &Mailbox, workflow: &WorkflowId, closed: &[RoundId]) -> Result<Option<End>> {
-    Ok(match look_at_closed(mailbox, workflow, Vec::new(), closed.iter().cloned())? {
+pub fn end(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<End>> {
+    Ok(match look_at_closed(mailbox, workflow, Vec::new())? {
         Found::Finished(_) => Some(End::Finished),
         Found::Other(OwnState::Ended(ended)) => Some(ended.end),
         Found::Cut(_) | Found::Other(_) => None,
@@ -124,12 +125,12 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     if let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? {
         return Ok(ended(workflow, End::Parked, held.why()));
     }
-    look_at_closed(mailbox, workflow, waits, list::rounds_of(mailbox, workflow))
+    look_at_closed(mailbox, workflow, waits)
 }
 
 /// [`look`] for a workflow without an open round.
-fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>, closed: impl Iterator<Item = RoundId>) -> Result<Found> {
-    let newest = newest_closed(mailbox, closed)?;
+fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -> Result<Found> {
+    let newest = newest_closed(mailbox, workflow)?;
     let cancelled = workflows::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
@@ -176,7 +177,17 @@ struct Newest {
 }
 
 /// The round that began last. It need not be the round that closed last: a question that was asked during a run may close before the run.
-fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<Newest>> {
+fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
+    let Recent { rounds, are_all } = recent_rounds::recent(mailbox, workflow);
+    let (mut newest, mut waited) = newest_among(mailbox, rounds.into_iter())?;
+    if newest.is_none() && !are_all {
+        (newest, waited) = newest_among(mailbox, list::rounds_of(mailbox, workflow))?;
+    }
+    Ok(newest.or(waited))
+}
+
+/// The closed round that began last, and the one whose answer was taken within a run or a session.
+fn newest_among(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<(Option<Newest>, Option<Newest>)> {
     let (mut newest, mut waited): (Option<Newest>, Option<Newest>) = (None, None);
     for round in closed {
         let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, &round)) else { continue };
@@ -198,7 +209,7 @@ fn newest_closed(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Re
         }
         *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run, delivery });
     }
-    Ok(newest.or(waited))
+    Ok((newest, waited))
 }
 
 /// The agent's final text, from the events, because the run's record has only its beginning.

@@ -19,6 +19,7 @@ use askbox_mailbox::documents::question::{MAX_ANSWERED, Question};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time;
 use askbox_mailbox::{Folder, Mailbox, WorkflowLock, round, workflows};
@@ -149,7 +150,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
     let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;
-    disk::touch_folder(&mailbox.runs_of(&round))?;
+    recent_rounds::make_folder(mailbox, &round)?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?
         .ok_or_else(|| Error::conflict(format!("another process holds the run lock of {round}"), "look: relaunch status"))?;
     let run = match record::latest(mailbox, &round)? {

@@ -7,6 +7,7 @@ use askbox_mailbox::disk::{self, Lock, Placed, Staged};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
 
@@ -82,6 +83,10 @@ impl Claim<Chosen> {
         if disk::rename_ahead(&from, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
             return Err(Error::conflict(format!("{round} was claimed before"), "see: relaunch status"));
         }
+        if prepared.is_none() {
+            // If this fails, the record cannot be written either, and the claim is undone.
+            let _ = recent_rounds::make_folder(mailbox, &round);
+        }
         audit::record(mailbox, Entry::about_round("claimed", &round).by(run.claimant.word()));
         Ok(Claim { document, run, stage: Taken { workflow, prepared, round: None } })
     }
@@ -90,6 +95,7 @@ impl Claim<Chosen> {
 impl PreparedRecord {
     /// `held` is the round's lock, if this claim holds it already.
     fn new(mailbox: &Mailbox, run: &Run, held: Option<Lock>) -> Result<Self> {
+        recent_rounds::make_folder(mailbox, &run.round())?;
         disk::touch_folder(&run.folder(mailbox))?;
         let round = match held {
             Some(round) => round,

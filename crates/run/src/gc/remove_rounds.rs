@@ -14,7 +14,7 @@ use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{children, lineage};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{Folder, WorkflowLock, read_question};
 
 /// The files of an attempt.
@@ -102,6 +102,7 @@ impl Gc<'_> {
             0 => name == "result.txt" || (name == "waiter" && held.is_some()),
             _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
         };
+        disk::untouch(&recent_rounds::path(self.mailbox, workflow))?;
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
 

@@ -25,7 +25,7 @@ use askbox_mailbox::disk::{self, Lock, Placed};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::{close, replayed};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, document, quarantine, read_question};
@@ -95,7 +95,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     }
     // A claimant holds the workflow's lock until it holds the round's.
     let claiming = mailbox.lock(&round.workflow)?;
-    disk::touch_folder(&mailbox.runs_of(round))?;
+    recent_rounds::make_folder(mailbox, round)?;
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
     drop(claiming);
     let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };

@@ -7,11 +7,13 @@
 //! | `agents.rs` | the two scripted agents: what they do, and what they were told |
 //! | `life.rs` | how long a world lives at most |
 //! | `look.rs` | looks into the mailbox, and waiting for what comes |
+//! | `past.rs` | the history of a workflow, as files |
 //! | `transcript.rs` | commands and all that they print, for snapshots |
 
 mod agents;
 mod life;
 mod look;
+mod past;
 mod transcript;
 mod trust;
 

@@ -149,7 +149,8 @@ impl Facts {
 
 /// The rounds of a workflow that are not over, and those in `known` that are.
 pub(in crate::news) fn facts_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId, known: &[RoundId]) -> Vec<Facts> {
-    let rounds = round::of_workflow(mailbox, workflow).into_iter();
-    let rounds = rounds.filter(|round| round.folder != Folder::Closed || known.contains(&round.id));
-    rounds.map(|round| Facts::of_round(mailbox, round)).collect()
+    let open = round::open_of_workflow(mailbox, workflow);
+    let over: Vec<Round> = known.iter().filter_map(|id| round::in_closed(mailbox, id)).collect();
+    let open = open.into_iter().filter(|round| over.iter().all(|closed| closed.id != round.id)).collect::<Vec<_>>();
+    over.into_iter().chain(open).map(|round| Facts::of_round(mailbox, round)).collect()
 }

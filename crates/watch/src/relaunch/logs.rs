@@ -12,6 +12,7 @@ use askbox_cli::program;
 use askbox_mailbox::disk::{self, file_events::FolderWatch};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, round, text};
@@ -137,7 +138,7 @@ fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     let running = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
     let mut is_told = false;
     loop {
-        let rounds = round::of_workflow(mailbox, workflow);
+        let rounds = round::open_of_workflow(mailbox, workflow);
         let in_folder = |folder| rounds.iter().rfind(|found| found.folder == folder).map(|found| &found.id);
         match (in_folder(Folder::Running), in_folder(Folder::Answered)) {
             (Some(claimed), _) if record::latest(mailbox, claimed)?.is_some() => return Ok(claimed.clone()),
@@ -162,10 +163,13 @@ fn tell_who_launches(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
 
 /// The workflow's newest round that has a run.
 fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
-    let mut rounds = round::of_workflow(mailbox, workflow);
-    while let Some(found) = rounds.pop() {
-        if record::latest(mailbox, &found.id)?.is_some() {
-            return Ok(found.id);
+    let open = round::open_of_workflow(mailbox, workflow).into_iter().rev().map(|found| found.id);
+    let closed = recent_rounds::closed_last(mailbox, workflow, 8).into_iter().map(|(id, _)| id);
+    // The last rounds may have closed without a run. Only then all are read.
+    let all = std::iter::once_with(|| round::of_workflow(mailbox, workflow)).flat_map(|all| all.into_iter().rev().map(|found| found.id));
+    for id in open.chain(closed).chain(all) {
+        if record::latest(mailbox, &id)?.is_some() {
+            return Ok(id);
         }
     }
     Err(Error::not_found(format!("{workflow} has no run"), format!("see where it stands: relaunch status {workflow}")))

@@ -10,8 +10,8 @@ use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
 use askbox_config as config;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::{known_workflows, list};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
@@ -197,10 +197,7 @@ pub fn show_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> 
     let (columns, mut is_first) = (screen::columns(), true);
     for workflow in known_workflows::newest_first(mailbox) {
         let workflow = workflow?;
-        let status = open.remove(&workflow).unwrap_or_else(|| {
-            let rounds: Vec<RoundId> = list::rounds_of(mailbox, &workflow).collect();
-            status::of_closed(mailbox, &workflow, &rounds)
-        });
+        let status = open.remove(&workflow).unwrap_or_else(|| status::of_closed(mailbox, &workflow));
         if json {
             program::print_json(&status)?;
             continue;

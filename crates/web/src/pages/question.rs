@@ -107,7 +107,7 @@ fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
     {
         return Ok(Round { folder: Folder::Pending, id: id.clone(), document });
     }
-    let found = round::of_workflow(mailbox, &id.workflow).into_iter().find(|found| found.id == *id);
+    let found = round::find(mailbox, id);
     found.ok_or_else(|| Error::not_found(format!("{} has no question {}", id.workflow, id.question), "it may have been removed: askbox gc"))
 }
 

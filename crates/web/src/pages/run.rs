@@ -61,8 +61,7 @@ pub async fn show(visit: Visit, Path(workflow): Path<String>) -> Response {
         let workflow: WorkflowId = workflow.parse()?;
         let status = status::of_workflow(&site.mailbox, &workflow)?;
         let round = status.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
-        let answered =
-            round.as_ref().and_then(|round| round::of_workflow(&site.mailbox, &workflow).into_iter().find(|found| found.id == *round));
+        let answered = round.as_ref().and_then(|round| round::find(&site.mailbox, round));
         let answered = answered.filter(|found| found.folder != Folder::Pending);
         let outcome = answered.map(|found| Outcome::read(&site.mailbox, &found)).transpose()?;
         let round = round.filter(|_| status.attempt.is_some());

@@ -180,5 +180,5 @@ fn place(mailbox: &Mailbox, id: &RoundId) -> Option<(Folder, QuestionDocument)> 
     if let Ok(document) = read_question::of_round(&mailbox.round(Folder::Closed, id), id) {
         return Some((Folder::Closed, document));
     }
-    round::of_workflow(mailbox, &id.workflow).into_iter().find(|round| round.id == *id).map(|found| (found.folder, found.document))
+    round::find(mailbox, id).map(|found| (found.folder, found.document))
 }

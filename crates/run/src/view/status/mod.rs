@@ -17,7 +17,7 @@ use askbox_mailbox::due::timers;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::{list, near_id};
+use askbox_mailbox::listing::{list, near_id, recent_rounds};
 use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, Question, read_question, round, text};
@@ -122,13 +122,11 @@ pub fn at_a_glance(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
     standing(mailbox, workflow).unwrap_or_else(|e| unreadable(workflow, &e))
 }
 
-/// [`at_a_glance`] for a workflow whose rounds are all closed. `rounds` are these rounds.
+/// [`at_a_glance`] for a workflow whose rounds are all closed.
 #[must_use]
-pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId, rounds: &[RoundId]) -> Status {
-    let read = |round: &RoundId| Some((read_question::document(&mailbox.round(Folder::Closed, round)).ok()?.typed, round.clone()));
-    let newest = rounds.iter().filter_map(read).max_by_key(|(q, round)| (q.closed.as_ref().map(|c| c.at), round.clone()));
-    match newest {
-        Some((question, round)) => of_round(mailbox, Folder::Closed, &round, &question).unwrap_or_else(|e| unreadable(workflow, &e)),
+pub fn of_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Status {
+    match recent_rounds::closed_last(mailbox, workflow, 1).pop() {
+        Some((round, document)) => of_round(mailbox, Folder::Closed, &round, &document.typed).unwrap_or_else(|e| unreadable(workflow, &e)),
         None => Status::blank(workflow, Standing::Unknown),
     }
 }

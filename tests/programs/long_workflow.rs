@@ -1,0 +1,69 @@
+//! A workflow with thousands of past rounds costs no more than one with few: the files that a command opens are counted.
+
+use crate::beside::read;
+use crate::support::{World, needs};
+
+/// Looks at one workflow.
+const LOOKS: [&str; 4] = ["relaunch status w", "ask-answer show w", "relaunch logs w >/dev/null", "askbox history w --limit 3"];
+
+/// How many documents a line of shell reads.
+fn documents(world: &World, script: &str) -> usize {
+    read(world, script).iter().filter(|path| path.ends_with(".json")).count()
+}
+
+#[test]
+fn a_look_reads_no_more_documents_of_a_longer_history() {
+    needs!("strace");
+    let world = World::new().with_scripted_agent();
+    world.make_mailbox();
+    world.past_rounds("w", 0..200);
+    world.ask_and_answer("w");
+    world.sh("relaunch w");
+    let few = LOOKS.map(|script| documents(&world, script));
+    world.past_rounds("w", 200..2_000);
+    // These were made as by an earlier version. The next round makes the list of the newest ones anew.
+    world.ask_and_answer("w");
+    world.sh("relaunch w");
+    for (script, few) in LOOKS.iter().zip(few) {
+        let many = documents(&world, script);
+        // Rounds that ended within a second of each other are all read.
+        assert!(few > 0 && many <= few + 2, "{script}: {few} and {many}");
+    }
+    // While the next question waits, no past round is read at all.
+    world.ok("ask-post", &["-w", "w", "Again?"]);
+    for script in &LOOKS[..2] {
+        let opened = read(&world, script);
+        assert!(!opened.iter().any(|path| path.starts_with("closed/")), "{script}: {opened:#?}");
+    }
+}
+
+#[test]
+fn after_the_next_round_a_look_lists_no_names_of_the_history() {
+    needs!("strace");
+    let world = World::new().with_scripted_agent();
+    world.make_mailbox();
+    world.past_rounds("w", 0..2_000);
+    world.ask_and_answer("w");
+    world.sh("relaunch w");
+    let lists = |script: &str| read(&world, script).iter().any(|path| path == "runs/w/" || path == "closed/");
+    for script in &LOOKS[..3] {
+        assert!(!lists(script), "{script}: {:#?}", read(&world, script));
+    }
+    // A round that another program has made is found although the list does not have it.
+    world.sh("sleep 0.05");
+    world.past_rounds("w", 2_000..2_001);
+    world.sh(
+        "cd m && f=closed/w.01900000-0000-7000-8000-0000000007d0.json && jq '.closed.at = \"2030-01-01T00:00:00.000Z\"' $f >x && mv x $f",
+    );
+    assert_eq!(world.status("w")["question"], "Merge 2000?");
+}
+
+#[test]
+fn the_list_of_newest_rounds_goes_with_its_workflow() {
+    let world = World::new();
+    world.make_mailbox();
+    world.past_rounds("w", 0..3);
+    world.sh("mkdir -m 700 m/recent && echo '{}' >m/recent/w.json && chmod 600 m/recent/w.json && touch m/recent/other.json");
+    world.sh("touch -d '10 days ago' m/closed/* && askbox gc --keep 1d");
+    assert_eq!(world.sh("ls m/runs m/recent; ls m/closed | grep -c ^w || true"), "m/recent:\nother.json\n\nm/runs:\nfirst\n0");
+}
