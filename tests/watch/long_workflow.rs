@@ -1,4 +1,6 @@
-//! A workflow with thousands of past rounds costs a watcher no more than one with few.
+//! What surrounds a round costs its watcher nothing: thousands of past rounds, and due dates.
+
+use serde_json::json;
 
 use crate::support::{World, files, needs, strace, until};
 
@@ -32,4 +34,29 @@ fn opened(past: usize) -> usize {
 fn news_of_a_round_read_none_of_the_past_rounds() {
     needs!("strace");
     assert_eq!([opened(20), opened(2_000)], [0, 0]);
+}
+
+#[test]
+fn an_answer_does_not_wait_for_thousands_of_due_dates() {
+    const DATES: usize = 4_000;
+    let world = World::stepping("work");
+    world.ok("ask-post", &["-w", "w", "Merge?"]);
+    for n in 0..DATES {
+        let (id, question) = (format!("d{n}"), format!("01900000-0000-7000-8000-{n:012x}"));
+        let document = json!({
+            "schema_version": 1, "workflow_id": id, "question_id": question, "question": "Merge?",
+            "timestamp": "2026-01-01T00:00:00.000Z", "expires_at": "2026-01-02T00:00:00.000Z",
+        });
+        std::fs::write(world.in_mailbox(format!("pending/{id}.json")), document.to_string()).expect("a question");
+        std::fs::write(world.in_mailbox(format!("timers/20260102T000000.000Z~expire~{id}~{question}")), "").expect("a timer");
+    }
+    world.sh("chmod -R go-w m");
+    let watcher = world.watch();
+    watcher.says("overdue ");
+    world.ok("ask-answer", &["w", "yes"]);
+    world.reaches("w", "delivered");
+    watcher.says_times("overdue ", DATES);
+    let log = watcher.log();
+    let behind = log.lines().skip_while(|line| !line.contains("launched ")).filter(|line| line.contains("overdue ")).count();
+    assert!(behind > 0, "every date came before the answer's agent");
 }

@@ -73,9 +73,14 @@ impl Dates {
         self.add(Timer { at: time::now() + pause, ..timer });
     }
 
+    /// True if the date of a timer has come.
+    pub(super) fn are_due(&self) -> bool {
+        self.timers.first().is_some_and(|t| t.at <= time::now())
+    }
+
     /// Takes the next timer whose date has come.
     pub(super) fn pop_due(&mut self) -> Option<Timer> {
-        if self.timers.first().is_some_and(|t| t.at <= time::now()) { self.timers.pop_first() } else { None }
+        if self.are_due() { self.timers.pop_first() } else { None }
     }
 
     /// The rounds whose questions wait for an event.

@@ -109,6 +109,10 @@ impl<'a> Watcher<'a> {
             if let Some(left) = self.connection.broken(&self.served.mailbox) {
                 return Ok(left);
             }
+            if self.dates.are_due() || !self.questions.are_swept() {
+                // Answers come before everything that may take long.
+                self.launches.launch(&self.served, &mut self.dates);
+            }
             self.questions.sweep_some(&self.served, &mut self.dates, &self.news);
             self.look_again();
             due_dates::handle_due(&self.served, &mut self.dates, &mut self.launches, &mut self.questions, &mut self.events, &self.news);

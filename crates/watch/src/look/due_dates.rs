@@ -1,5 +1,7 @@
 //! Expiries, reminders and retries whose date has come. A timer file is only a hint. The question or the run decides what is really due.
 
+use std::time::{Duration, Instant};
+
 use crate::dates::Dates;
 use crate::launch::launches::Launches;
 use crate::look::events::Events;
@@ -12,7 +14,11 @@ use askbox_mailbox::due::timers::{self, Due, Timer};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{read_question, round, time};
 
-/// Handles every timer whose date has come, and removes its file.
+/// How long the dates may hold up the answers that come meanwhile.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// Handles timers whose date has come, and removes their files. It stops after a slice of time, and the next pass of the watcher goes on:
+/// thousands of dates may come in one second, and an answer must not wait for them.
 pub(crate) fn handle_due(
     served: &Served,
     dates: &mut Dates,
@@ -21,6 +27,7 @@ pub(crate) fn handle_due(
     events: &mut Events,
     news: &Courier,
 ) {
+    let begun = Instant::now();
     while let Some(timer) = dates.pop_due() {
         let done = match timer.due {
             Due::Expire => events.expire_after_look(served, dates, questions, news, &timer),
@@ -32,6 +39,9 @@ pub(crate) fn handle_due(
             }
         };
         overdue::end_timer(served, dates, timer, done);
+        if begun.elapsed() >= SLICE {
+            return;
+        }
     }
 }
 
