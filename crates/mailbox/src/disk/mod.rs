@@ -12,7 +12,8 @@
 //!
 //! - `write`: create and replace files, and a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
 //! - `unchanged`: replace or remove a file that its owner may save at the same moment.
-//! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there.
+//! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there. `lines_from_end`: a file
+//!   backwards.
 //! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`, who holds it, and how long to wait for it.
 //! - `below`: access to paths below an opened mailbox.
 //! - [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
@@ -29,6 +30,7 @@ mod below;
 pub mod fifo;
 pub mod file_events;
 mod folder;
+mod lines_from_end;
 mod lock;
 mod read;
 mod remove;
@@ -41,6 +43,7 @@ mod write;
 
 pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
+pub use lines_from_end::LinesFromEnd;
 #[doc(hidden)]
 pub use lock::becomes_free;
 pub use lock::{Lock, LockHolder, Patience, lock_holder};

@@ -6,17 +6,20 @@
 //! `events.jsonl` has the same figures, and recovery uses it to book what a crash left out.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::events::{Event, EventKind, Tokens};
-use askbox_mailbox::disk;
+use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::document;
 use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, WorkflowLock, workflows};
@@ -43,6 +46,12 @@ pub struct Booking {
     /// Tokens of this turn alone.
     #[serde(default)]
     pub tokens: Tokens,
+}
+
+impl Booking {
+    fn attempt(&self) -> AttemptId {
+        AttemptId { round: RoundId { workflow: self.workflow_id.clone(), question: self.question_id }, attempt: self.attempt }
+    }
 }
 
 /// The most turns of an attempt that are booked one by one. An attempt has few turns; if it has more than this, its agent has gone wrong.
@@ -145,34 +154,99 @@ fn day_file(mailbox: &Mailbox, at: Time) -> PathBuf {
     folder(mailbox).join(format!("{}.jsonl", at.date_naive()))
 }
 
-fn booked(mailbox: &Mailbox, day: Time) -> Result<Vec<Booking>> {
+/// US dollars of all bookings of the day of `day` (UTC). Reads only what was booked since [`DayStart`].
+pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
+    let path = day_file(mailbox, day);
+    let mut file = match disk::open_to_read(&path) {
+        Err(e) if e.is_missing_file() => return Ok(0.0),
+        other => other?,
+    };
+    let meta = file.metadata().io("read", &path)?;
+    let start = DayStart::of(mailbox, day).filter(|start| start.inode == meta.ino() && start.bytes <= meta.len());
+    let (mut bytes, mut usd) = start.map_or((0, 0.0), |start| (start.bytes, start.usd));
+    file.seek(SeekFrom::Start(bytes)).io("read", &path)?;
+    let (mut lines, mut line) = (BufReader::new(file), Vec::new());
+    loop {
+        line.clear();
+        lines.read_until(b'\n', &mut line).io("read", &path)?;
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        bytes += line.len() as u64;
+        // A line that was torn by a power cut is skipped, so that it does not block every launch. Recovery may book it again.
+        usd += document::json::<Booking>(&line).and_then(|booking| booking.cost_usd).unwrap_or(0.0);
+    }
+    if bytes >= start.map_or(0, |start| start.bytes) + WORTH_KEEPING {
+        DayStart { inode: meta.ino(), bytes, usd }.keep(mailbox, day);
+    }
+    Ok(usd)
+}
+
+/// A sum of the first bookings of a day: `costs/YYYY-MM-DD.sum.json`. The bookings of a day are only appended, so the sum of their first
+/// bytes stays right as long as the file is the same and not shorter. The bookings decide: without the sum, or with one that cannot be
+/// read, all are read.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct DayStart {
+    /// Identifies the file of the bookings.
+    inode: u64,
+    /// How many of its bytes are summed up, to the end of a line.
+    bytes: u64,
+    usd: f64,
+}
+
+/// How many bytes are booked before the sum is written again.
+const WORTH_KEEPING: u64 = 64 << 10;
+
+impl DayStart {
+    fn path(mailbox: &Mailbox, day: Time) -> PathBuf {
+        folder(mailbox).join(format!("{}.sum.json", day.date_naive()))
+    }
+
+    fn of(mailbox: &Mailbox, day: Time) -> Option<Self> {
+        let start: Self = document::json(&disk::read(&Self::path(mailbox, day), WORTH_KEEPING).ok()?)?;
+        (start.usd.is_finite() && start.usd >= 0.0).then_some(start)
+    }
+
+    /// Writes the sum. If that fails, the next reader reads more.
+    fn keep(self, mailbox: &Mailbox, day: Time) {
+        if let Ok(bytes) = document::to_json(&self) {
+            let _ = disk::replace_unsynced(&Self::path(mailbox, day), &bytes, SystemTime::now());
+        }
+    }
+}
+
+/// US dollars that were booked for each of these attempts on the day of `day` (UTC). `since` is when the first of them was claimed:
+/// earlier bookings are not read.
+pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time, attempts: &[AttemptId], since: Time) -> Result<HashMap<AttemptId, f64>> {
+    let mut sums = HashMap::new();
+    if attempts.is_empty() {
+        return Ok(sums);
+    }
+    newest_bookings(mailbox, day, |booking| {
+        // Two clocks may differ by a little.
+        let goes_on = booking.at >= since - TimeDelta::minutes(1);
+        let attempt = booking.attempt();
+        if attempts.contains(&attempt) {
+            *sums.entry(attempt).or_default() += booking.cost_usd.unwrap_or(0.0);
+        }
+        goes_on
+    })?;
+    Ok(sums)
+}
+
+/// Calls `take` with the bookings of a day, the last one first, until it returns false.
+fn newest_bookings(mailbox: &Mailbox, day: Time, mut take: impl FnMut(Booking) -> bool) -> Result<()> {
     let path = day_file(mailbox, day);
     let file = match disk::open_to_read(&path) {
-        Err(e) if e.is_missing_file() => return Ok(Vec::new()),
-        other => BufReader::new(other?),
+        Err(e) if e.is_missing_file() => return Ok(()),
+        other => other?,
     };
-    let mut bookings = Vec::new();
-    for line in file.split(b'\n') {
-        // A line that was torn by a power cut is skipped, so that it does not block every launch. Recovery may book it again.
-        bookings.extend(document::json::<Booking>(&line.io("read", &path)?));
+    for line in LinesFromEnd::new(file).io("read", &path)? {
+        if document::json::<Booking>(&line.io("read", &path)?).is_some_and(|booking| !take(booking)) {
+            break;
+        }
     }
-    Ok(bookings)
-}
-
-/// US dollars of all bookings of the day of `day` (UTC).
-pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
-    // `sum()` of no numbers would be a negative zero.
-    Ok(booked(mailbox, day)?.iter().filter_map(|b| b.cost_usd).fold(0.0, |all, usd| all + usd))
-}
-
-/// [`of_day`] by attempt.
-pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time) -> Result<HashMap<(RoundId, u32), f64>> {
-    let mut sums = HashMap::new();
-    for booking in booked(mailbox, day)? {
-        let round = RoundId { workflow: booking.workflow_id, question: booking.question_id };
-        *sums.entry((round, booking.attempt)).or_default() += booking.cost_usd.unwrap_or(0.0);
-    }
-    Ok(sums)
+    Ok(())
 }
 
 /// US dollars of the attempts of a round that have ended; `None` if the agent reported none.
@@ -231,12 +305,83 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
         }
     }
     turns.extend(book.rest.take());
-    let same =
-        |a: &Booking, b: &Booking| (&a.workflow_id, a.question_id, a.attempt, a.turn) == (&b.workflow_id, b.question_id, b.attempt, b.turn);
     for turn in turns {
-        if !booked(mailbox, turn.at)?.iter().any(|b| same(b, &turn)) {
+        let (attempt, mut is_booked) = (turn.attempt(), false);
+        newest_bookings(mailbox, turn.at, |booking| {
+            is_booked = booking.turn == turn.turn && booking.attempt() == attempt;
+            !is_booked
+        })?;
+        if !is_booked {
             book.write(&turn)?;
         }
     }
     Ok(book.total())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    fn booking(at: Time, attempt: u32, turn: u32) -> Booking {
+        let (workflow_id, question_id) = ("w".parse().unwrap(), "01900000-0000-7000-8000-000000000000".parse().unwrap());
+        Booking { at, workflow_id, question_id, attempt, turn, cost_usd: Some(0.25), turns: 1, tokens: Tokens::default() }
+    }
+
+    /// A mailbox with so many bookings of this day, each for an attempt of its own, one a second.
+    fn booked(count: u32) -> (tempfile::TempDir, Mailbox, Time) {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let day = Time::from_timestamp(1_767_225_600, 0).unwrap();
+        append(&mailbox, day, 1..=count);
+        (folder, mailbox, day)
+    }
+
+    fn append(mailbox: &Mailbox, day: Time, attempts: std::ops::RangeInclusive<u32>) {
+        disk::create_folder(&folder(mailbox)).unwrap();
+        let mut file = disk::open_append(&day_file(mailbox, day)).unwrap();
+        for n in attempts {
+            let line = serde_json::to_string(&booking(day + TimeDelta::seconds(i64::from(n)), n, 1)).unwrap();
+            writeln!(file, "{line}").unwrap();
+        }
+    }
+
+    fn overwrite_the_beginning(mailbox: &Mailbox, day: Time, bytes: usize) {
+        let file = File::options().write(true).open(day_file(mailbox, day)).unwrap();
+        file.write_all_at(&vec![b'#'; bytes], 0).unwrap();
+    }
+
+    #[test]
+    fn a_day_is_summed_up_from_where_the_last_sum_ended() {
+        let (_folder, mailbox, day) = booked(2_000);
+        assert_eq!(of_day(&mailbox, day).unwrap(), 500.0);
+        overwrite_the_beginning(&mailbox, day, 50_000);
+        append(&mailbox, day, 2_001..=2_004);
+        assert_eq!(of_day(&mailbox, day).unwrap(), 501.0, "what was summed up is not read again");
+        // Another file of bookings, and a damaged sum.
+        let path = day_file(&mailbox, day);
+        let moved = path.with_extension("moved");
+        std::fs::copy(&path, &moved).unwrap();
+        std::fs::rename(&moved, &path).unwrap();
+        let all = of_day(&mailbox, day).unwrap();
+        assert!(all < 501.0, "all lines that are left: {all}");
+        std::fs::write(DayStart::path(&mailbox, day), "{").unwrap();
+        assert_eq!(of_day(&mailbox, day).unwrap(), all);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(of_day(&mailbox, day).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn what_live_attempts_spent_is_read_from_the_end() {
+        let (_folder, mailbox, day) = booked(2_000);
+        let at = |n: i64| day + TimeDelta::seconds(n);
+        let id = |n: u32| booking(day, n, 1).attempt();
+        overwrite_the_beginning(&mailbox, day, 50_000);
+        append(&mailbox, day, 1_999..=1_999);
+        let sums = of_day_by_attempt(&mailbox, day, &[id(1_999), id(2_000), id(3_000)], at(1_999)).unwrap();
+        assert_eq!((sums.get(&id(1_999)), sums.get(&id(2_000)), sums.get(&id(3_000))), (Some(&0.5), Some(&0.25), None));
+        assert!(of_day_by_attempt(&mailbox, at(86_400), &[id(1)], day).unwrap().is_empty(), "another day");
+    }
 }

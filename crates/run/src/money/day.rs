@@ -6,7 +6,7 @@ use crate::money::costs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::id::{AttemptId, RoundId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox};
@@ -31,24 +31,27 @@ impl Day {
         if limit <= 0.0 {
             return Ok(None);
         }
-        let mut held = Vec::new();
+        let (mut held, mut since) = (Vec::new(), now);
         for round in list::round_names(mailbox, Folder::Running).filter(|r| but != Some(r)) {
             if !Lock::is_held(&record::lock_path(mailbox, &round))? {
                 continue;
             }
             match record::latest(mailbox, &round) {
                 Ok(Some(run)) if matches!(run.progress.state, RunState::Claimed | RunState::Running) => {
-                    held.extend(run.progress.reserved_usd.map(|usd| ((round, run.attempt), usd)));
+                    since = since.min(run.progress.claimed_at);
+                    held.extend(run.progress.reserved_usd.map(|usd| (run.id(), usd)));
                 }
                 Ok(_) => {}
                 // One unreadable record must not hold up every other run. Assume that the run reserved the most that a run may.
-                Err(_) => held.push(((round, 0), config.limits.run_cost)),
+                Err(_) => held.push((AttemptId { round, attempt: 0 }, config.limits.run_cost)),
             }
         }
-        // Read after the reservations: an amount that is booked in between then counts twice rather than not at all.
-        let booked = costs::of_day_by_attempt(mailbox, now)?;
-        let left = |(attempt, usd): &((RoundId, u32), f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
-        let spent = booked.values().fold(0.0, |all, usd| all + usd);
+        // The reservations come first, then what they have spent of them, then the sum: an amount that is booked in between then counts
+        // twice rather than not at all.
+        let attempts: Vec<AttemptId> = held.iter().map(|(attempt, _)| attempt.clone()).collect();
+        let booked = costs::of_day_by_attempt(mailbox, now, &attempts, since)?;
+        let left = |(attempt, usd): &(AttemptId, f64)| (usd - booked.get(attempt).copied().unwrap_or(0.0)).max(0.0);
+        let spent = costs::of_day(mailbox, now)?;
         Ok(Some(Self { limit, spent, reserved: held.iter().map(left).fold(0.0, |all, usd| all + usd), runs: held.len() }))
     }
 

@@ -1,0 +1,102 @@
+//! The lines of a file, the last one first. The work grows with the lines that are taken, not with the file.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// How many bytes are read at once.
+const BLOCK: u64 = 64 << 10;
+
+/// Returns the lines of a file without their line feeds, the last one first. If the file does not end with a line feed, the first line
+/// that is returned is incomplete. What is appended during the reading is not returned.
+#[derive(Debug)]
+pub struct LinesFromEnd<F> {
+    file: F,
+    /// Where `unread` begins in the file.
+    start: u64,
+    /// Bytes that were read and not returned yet.
+    unread: Vec<u8>,
+    /// True before the first line: the file may end with a line feed.
+    is_at_end: bool,
+    /// True after an error.
+    is_over: bool,
+}
+
+impl<F: Read + Seek> LinesFromEnd<F> {
+    /// Begins at the end of the file.
+    ///
+    /// # Errors
+    /// The error of the file.
+    pub fn new(mut file: F) -> io::Result<Self> {
+        let start = file.seek(SeekFrom::End(0))?;
+        Ok(Self { file, start, unread: Vec::new(), is_at_end: true, is_over: false })
+    }
+
+    fn read_block(&mut self) -> io::Result<()> {
+        let length = self.start.min(BLOCK);
+        let start = self.start - length;
+        self.file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        let read = self.file.by_ref().take(length).read_to_end(&mut bytes)?;
+        if read as u64 != length {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter"));
+        }
+        bytes.append(&mut self.unread);
+        (self.unread, self.start) = (bytes, start);
+        Ok(())
+    }
+
+    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut searched = 0;
+        loop {
+            if self.is_at_end && !self.unread.is_empty() {
+                self.unread.pop_if(|last| *last == b'\n');
+                self.is_at_end = false;
+            }
+            // The end of `unread` was searched before the last block was read.
+            if let Some(feed) = self.unread[..self.unread.len() - searched].iter().rposition(|byte| *byte == b'\n') {
+                let line = self.unread.split_off(feed + 1);
+                self.unread.pop();
+                return Ok(Some(line));
+            }
+            if self.start == 0 {
+                self.is_over = true;
+                return Ok((!self.is_at_end).then(|| std::mem::take(&mut self.unread)));
+            }
+            searched = self.unread.len();
+            self.read_block()?;
+        }
+    }
+}
+
+impl<F: Read + Seek> Iterator for LinesFromEnd<F> {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let line = self.next_line();
+        self.is_over |= line.is_err();
+        line.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn backwards(text: &str) -> Vec<String> {
+        LinesFromEnd::new(Cursor::new(text)).unwrap().map(|line| String::from_utf8(line.unwrap()).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_lines_come_backwards_whatever_their_length() {
+        for (text, lines) in [("", vec![]), ("\n", vec![""]), ("a", vec!["a"]), ("a\n", vec!["a"]), ("a\n\nb", vec!["b", "", "a"])] {
+            assert_eq!(backwards(text), lines, "{text:?}");
+        }
+        let lines: Vec<String> = (0..300).map(|n| n.to_string().repeat(n * 7 % 1000)).chain(["x".repeat(300_000)]).collect();
+        for text in [lines.join("\n"), lines.join("\n") + "\n"] {
+            assert_eq!(backwards(&text), lines.iter().rev().cloned().collect::<Vec<_>>());
+        }
+    }
+}
