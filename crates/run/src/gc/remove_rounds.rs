@@ -10,6 +10,7 @@ use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::money::costs;
 use crate::process::agent_lock;
+use crate::view::activity_so_far;
 use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{children, lineage};
@@ -18,9 +19,10 @@ use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{Folder, WorkflowLock, read_question};
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 10] = [
+const OF_AN_ATTEMPT: [&str; 11] = [
     "run.json",
     "events.jsonl",
+    activity_so_far::NAME,
     "partial.jsonl",
     "stderr.log",
     "supervisor.log",

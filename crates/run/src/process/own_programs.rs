@@ -34,6 +34,9 @@ impl HiddenBy {
 /// Finds the program of askbox that a shell did not find, in the output of a command. Each shell has its own words for that.
 #[must_use]
 pub fn not_found_in(output: &str) -> Option<&'static str> {
+    if !output.contains("not found") {
+        return None;
+    }
     let is_said = |program: &&str| {
         output.lines().map(str::trim_end).any(|line| {
             let of_a_shell = |rest: Option<&str>| rest.is_some_and(|before| before.ends_with(": "));
@@ -43,6 +46,23 @@ pub fn not_found_in(output: &str) -> Option<&'static str> {
         })
     };
     PROGRAMS.into_iter().find(is_said)
+}
+
+/// The name of one of askbox's programs, in a file. Another name in the file reads as none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProgramName(pub Option<&'static str>);
+
+impl serde::Serialize for ProgramName {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for ProgramName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name: Option<String> = serde::Deserialize::deserialize(from)?;
+        Ok(Self(name.and_then(|name| PROGRAMS.into_iter().find(|program| *program == name))))
+    }
 }
 
 #[cfg(test)]

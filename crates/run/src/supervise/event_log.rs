@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
+use crate::view::activity_so_far;
 use askbox_agent::events::{Event, EventKind, EventWriter, Generated, read_tail, write_line};
 use askbox_agent::stream::Generating;
 use askbox_mailbox::error::{Error, IoContext, Result};
@@ -52,6 +53,8 @@ pub(crate) struct EventLog<'a> {
     run: Run,
     /// Opened by the first event.
     writer: Option<EventWriter<File>>,
+    /// What the events came to so far, for readers.
+    activity: Option<activity_so_far::Keeper>,
     /// True if a note already says that events are left out.
     left_out_noted: bool,
     /// The kind of output that the model has been generating since the last event.
@@ -70,6 +73,7 @@ impl<'a> EventLog<'a> {
             mailbox,
             run: run.clone(),
             writer: None,
+            activity: None,
             left_out_noted: false,
             generating: None,
             partial: PartialText::of_run(mailbox, run),
@@ -159,7 +163,11 @@ impl<'a> EventLog<'a> {
         let noted = self.left_out_noted;
         let writer = self.writer()?;
         if writer.size() < room_for(kind) {
-            return writer.append(at, kind).io("write", path);
+            let (seq, bytes) = (writer.append(at, kind).io("write", path)?, writer.size());
+            if let Some(activity) = &mut self.activity {
+                activity.wrote(seq, at, kind, bytes);
+            }
+            return Ok(seq);
         }
         let last_seq = writer.last_seq();
         if !noted {
@@ -177,6 +185,7 @@ impl<'a> EventLog<'a> {
                 let path = path(self.mailbox, &self.run);
                 disk::touch_folder(&self.run.folder(self.mailbox))?;
                 let mut file = disk::open_append(&path)?;
+                self.activity = activity_so_far::Keeper::of(&self.run.folder(self.mailbox), &file);
                 let mut tail = read_tail(&mut file).io("read", path)?;
                 if tail.last_seq == 0 {
                     tail.last_seq = last_seq_of_earlier_attempts(self.mailbox, &self.run);

@@ -3,14 +3,15 @@
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::process::own_programs;
+use crate::process::own_programs::{self, ProgramName};
 use askbox_agent::events::{Event, EventKind, Generated, Tokens};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The current activity of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "doing")]
 pub enum LiveState {
     /// The agent was launched; its session has not begun.
     #[default]
@@ -138,11 +139,14 @@ const TOOL_NAME: usize = 80;
 /// The largest number of unanswered tool calls that are remembered.
 const OPEN_CALLS: usize = 256;
 
+/// The most bytes of the last text that are kept in a file.
+const KEPT_WORDS: usize = 4000;
+
 /// The most rules that are remembered for refused calls.
 const RULES: usize = 8;
 
 /// The tool calls of a run that nobody had permitted.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Refused {
     /// How many.
     pub calls: u64,
@@ -160,7 +164,7 @@ impl Refused {
 }
 
 /// Derives the current activity of a run from its events. Apply the events in order, beginning with the first or any later one.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Live {
     state: LiveState,
     /// Unanswered tool calls: id, name, since.
@@ -173,14 +177,19 @@ pub struct Live {
     last_words: Untrusted,
     refused: Refused,
     /// The program of askbox that the agent's shell did not find.
-    not_found: Option<&'static str>,
+    #[serde(default)]
+    not_found: ProgramName,
 }
 
 impl Live {
     /// Takes the next event into account.
     pub fn apply(&mut self, event: &Event) {
-        let at = event.at;
-        self.state = match &event.kind {
+        self.apply_kind(event.at, &event.kind);
+    }
+
+    /// [`apply`](Self::apply) for the parts of an event.
+    pub fn apply_kind(&mut self, at: DateTime<Utc>, kind: &EventKind) {
+        self.state = match kind {
             EventKind::Started { session_id, .. } => {
                 self.session_id = Some(session_id.clone());
                 self.open.clear();
@@ -201,7 +210,7 @@ impl Live {
                 self.working()
             }
             EventKind::ToolResult { id, text, .. } => {
-                self.not_found = self.not_found.or_else(|| own_programs::not_found_in(text.raw()));
+                self.not_found.0 = self.not_found.0.or_else(|| own_programs::not_found_in(text.raw()));
                 self.open.retain(|(open, ..)| open != id);
                 self.working()
             }
@@ -260,12 +269,27 @@ impl Live {
         }
     }
 
-    /// Call this before the first event of another attempt.
-    pub fn new_attempt(&mut self) {
-        self.state = LiveState::Starting;
-        self.session_id = None;
-        self.open.clear();
-        self.asked = false;
+    /// Adds the events of the next attempt, from its first one.
+    pub fn add_attempt(&mut self, next: Self) {
+        self.turns = self.turns.saturating_add(next.turns);
+        self.tokens += next.tokens;
+        self.cost_usd += next.cost_usd;
+        if !next.last_words.raw().is_empty() {
+            self.last_words = next.last_words;
+        }
+        self.refused.calls += next.refused.calls;
+        let new: Vec<_> = next.refused.rules.into_iter().filter(|rule| !self.refused.rules.contains(rule)).collect();
+        self.refused.rules.extend(new);
+        self.refused.rules.truncate(RULES);
+        self.not_found.0 = self.not_found.0.or(next.not_found.0);
+        (self.state, self.open, self.asked, self.session_id) = (next.state, next.open, next.asked, next.session_id);
+    }
+
+    /// The same with the last text cut to what a view shows, for a file.
+    #[must_use]
+    pub fn shortened(&self) -> Self {
+        let last_words = askbox_mailbox::text::beginning(self.last_words.raw(), KEPT_WORDS).into();
+        Self { last_words, ..self.clone() }
     }
 
     /// Call this if no process of the run is left. The activity is then over.
@@ -322,7 +346,7 @@ impl Live {
 
     /// The program of askbox that the agent's shell did not find.
     pub fn not_found(&self) -> Option<&'static str> {
-        self.not_found
+        self.not_found.0
     }
 
     /// The main agent's last text.

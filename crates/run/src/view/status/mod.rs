@@ -10,7 +10,7 @@ use crate::delivery::Delivery;
 use crate::money::costs;
 use crate::supervise::stop;
 use crate::view::activity::Live;
-use crate::view::tail::{Next, RoundEvents};
+use crate::view::activity_so_far;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::due::timers;
@@ -27,15 +27,11 @@ pub use shape::{Standing, Status, View};
 /// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
 const QUESTION: usize = 4000;
 
-/// Reads all events of a round so far, of all attempts. `is_live` is true if a process of the run is left.
+/// The work of a round so far, in all attempts. `is_live` is true if a process of the run is left.
 fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
-    let (mut events, mut live) = (RoundEvents::new(mailbox, round.clone(), false), Live::default());
-    loop {
-        match events.read()? {
-            Next::Event(_, event) => live.apply(&event),
-            Next::Attempt(_) => live.new_attempt(),
-            Next::Nothing => break,
-        }
+    let mut live = Live::default();
+    for attempt in record::attempts(mailbox, round)? {
+        live.add_attempt(activity_so_far::of_attempt(&record::folder(mailbox, round, attempt))?);
     }
     if !is_live {
         live.ended();

@@ -1,0 +1,183 @@
+//! The activity of one attempt: all that a view tells of its events, without reading all of them.
+//!
+//! `events.jsonl` of an attempt may have 64 MiB. So the supervisor writes beside it, now and then, what the events came to up to some
+//! byte: `activity.json`. A reader begins there and applies the events behind it.
+//!
+//! The file is a hint, is not synced, and may be removed. The events are only appended, so it stays right as long as `events.jsonl` is
+//! the same file, is not shorter, and goes on with the next number there. Otherwise all events are read.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::view::activity::Live;
+use askbox_agent::events::{Event, EventKind};
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{disk, document};
+
+/// The file's name in the folder of an attempt.
+pub const NAME: &str = "activity.json";
+
+/// How many bytes of events are written before the file is written again.
+const EVERY: u64 = 256 << 10;
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The activity up to a byte of `events.jsonl`.
+#[derive(Debug, Serialize, Deserialize)]
+struct SoFar {
+    schema_version: u32,
+    /// Identifies the file of the events.
+    inode: u64,
+    /// How many of its bytes are taken into account, to the end of a line.
+    bytes: u64,
+    /// The number of the last event among them.
+    seq: u64,
+    live: Live,
+}
+
+/// Writes the file of one attempt while its events are written.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    path: PathBuf,
+    inode: u64,
+    live: Live,
+    written_at: u64,
+}
+
+impl Keeper {
+    /// For an attempt whose file of events was just opened. `None` if it already holds events: they were not seen.
+    pub(crate) fn of(folder: &Path, events: &File) -> Option<Self> {
+        let meta = events.metadata().ok().filter(|meta| meta.len() == 0)?;
+        Some(Self { path: folder.join(NAME), inode: meta.ino(), live: Live::default(), written_at: 0 })
+    }
+
+    /// Takes an event into account that was written. `bytes` is the length of the file with it. An error of the file only costs its
+    /// readers some time.
+    pub(crate) fn wrote(&mut self, seq: u64, at: Time, kind: &EventKind, bytes: u64) {
+        self.live.apply_kind(at, kind);
+        if bytes - self.written_at < EVERY {
+            return;
+        }
+        self.written_at = bytes;
+        let live = self.live.shortened();
+        let so_far = SoFar { schema_version: document::SCHEMA_VERSION, inode: self.inode, bytes, seq, live };
+        if let Ok(json) = document::to_json(&so_far) {
+            let _ = disk::replace_unsynced(&self.path, &json, SystemTime::now());
+        }
+    }
+}
+
+/// The activity of the attempt in `folder`, from all its events.
+pub(super) fn of_attempt(folder: &Path) -> Result<Live> {
+    let path = folder.join("events.jsonl");
+    let events = match disk::open_to_read(&path) {
+        Err(e) if e.is_missing_file() => return Ok(Live::default()),
+        other => other?,
+    };
+    let meta = events.metadata().io("read", &path)?;
+    let so_far = disk::read(&folder.join(NAME), LONGEST).ok().and_then(|bytes| document::json::<SoFar>(&bytes));
+    let so_far = so_far.filter(|so_far| so_far.inode == meta.ino() && so_far.bytes <= meta.len());
+    let mut lines = BufReader::new(events);
+    if let Some(so_far) = so_far {
+        lines.seek(SeekFrom::Start(so_far.bytes)).io("read", &path)?;
+        if let Some(live) = apply(&mut lines, so_far.live, Some(so_far.seq), &path)? {
+            return Ok(live);
+        }
+        lines.rewind().io("read", &path)?;
+    }
+    Ok(apply(&mut lines, Live::default(), None, &path)?.unwrap_or_default())
+}
+
+/// Applies the events that follow. `None` if they do not follow the event `after`.
+fn apply(lines: &mut BufReader<File>, mut live: Live, mut after: Option<u64>, path: &Path) -> Result<Option<Live>> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        lines.read_until(b'\n', &mut line).io("read", path)?;
+        if line.last() != Some(&b'\n') {
+            return Ok(Some(live));
+        }
+        // A line that was torn, or that a newer version wrote, is skipped.
+        let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
+        if after.take().is_some_and(|after| event.seq <= after) {
+            return Ok(None);
+        }
+        live.apply(&event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_agent::events::EventWriter;
+    use askbox_mailbox::time;
+
+    /// Writes so many texts as the supervisor does, and returns the activity that a reader of all events would derive.
+    fn write(folder: &Path, texts: usize) -> Live {
+        let file = File::options().create(true).append(true).open(folder.join("events.jsonl")).unwrap();
+        let mut keeper = Keeper::of(folder, &file).unwrap();
+        let (mut writer, mut all) = (EventWriter::new(file), Live::default());
+        for n in 0..texts {
+            let kind = match n % 3 {
+                0 => EventKind::Text { text: format!("{n}: {}", "x".repeat(2_000)).into(), parent: None },
+                1 => serde_json::from_str(&format!(r#"{{"type":"tool_call","id":"{n}","name":"Bash","input":{{}}}}"#)).unwrap(),
+                _ => serde_json::from_str(r#"{"type":"result","is_error":false,"text":"","cost_usd":0.5,"turns":2}"#).unwrap(),
+            };
+            let at = time::to_the_millisecond(time::now());
+            let event = Event { seq: writer.append(at, &kind).unwrap(), at, kind };
+            keeper.wrote(event.seq, at, &event.kind, writer.size());
+            all.apply(&event);
+        }
+        all
+    }
+
+    #[test]
+    fn a_long_attempt_is_read_from_the_last_kept_activity() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), 1_000);
+        let kept: SoFar = document::json(&std::fs::read(folder.path().join(NAME)).unwrap()).unwrap();
+        let length = std::fs::metadata(folder.path().join("events.jsonl")).unwrap().len();
+        assert!(length > 2 * EVERY && length - kept.bytes < EVERY, "{length} {}", kept.bytes);
+        assert_eq!(of_attempt(folder.path()).unwrap(), all);
+        // What lies before that byte is not read.
+        let path = folder.path().join("events.jsonl");
+        let file = File::options().write(true).open(&path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &vec![b'#'; 100_000], 0).unwrap();
+        assert_eq!(of_attempt(folder.path()).unwrap(), all);
+    }
+
+    #[test]
+    fn an_activity_of_other_events_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), 1_000);
+        let (path, kept) = (folder.path().join("events.jsonl"), folder.path().join(NAME));
+        for damage in ["", "{", "{\"schema_version\":1}"] {
+            std::fs::write(&kept, damage).unwrap();
+            assert_eq!(of_attempt(folder.path()).unwrap(), all, "{damage}");
+        }
+        std::fs::remove_file(&kept).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        write(folder.path(), 1_000);
+        // A shorter file, and another one with the same name.
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        assert_eq!(of_attempt(folder.path()).unwrap(), Live::default());
+        let moved = folder.path().join("moved");
+        std::fs::write(&moved, &bytes[..bytes.len() / 2]).unwrap();
+        std::fs::rename(&moved, &path).unwrap();
+        assert!(of_attempt(folder.path()).unwrap().turns() < all.turns());
+    }
+
+    #[test]
+    fn an_attempt_without_events_has_no_activity() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(of_attempt(folder.path()).unwrap(), Live::default());
+    }
+}
