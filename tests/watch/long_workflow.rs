@@ -1,8 +1,10 @@
-//! What surrounds a round costs its watcher nothing: thousands of past rounds, and due dates.
+//! What surrounds a round costs its watcher nothing: thousands of past rounds, due dates, and other processes of the machine.
+
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{World, files, needs, strace, until};
+use crate::support::{Running, World, files, needs, strace, until};
 
 /// How many closed rounds a watcher with a target opens while one round of a workflow with so many past rounds is asked, answered,
 /// delivered and told.
@@ -59,4 +61,28 @@ fn an_answer_does_not_wait_for_thousands_of_due_dates() {
     let log = watcher.log();
     let behind = log.lines().skip_while(|line| !line.contains("launched ")).filter(|line| line.contains("overdue ")).count();
     assert!(behind > 0, "every date came before the answer's agent");
+}
+
+/// How often a watcher and its supervisor read the state of a process, while one answer is delivered.
+fn looks_at_processes() -> usize {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let trace = world.path("trace");
+    let before = strace(&["-f", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
+    let watcher = world.start_watcher_behind(&before);
+    watcher.says("watching ");
+    world.ask_and_answer("w");
+    world.reaches("w", "delivered");
+    drop(watcher);
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    trace.lines().filter(|line| line.contains("\"stat\"") || line.contains("/stat\"")).count()
+}
+
+#[test]
+fn a_launch_looks_at_no_other_processes_of_the_machine() {
+    needs!("strace");
+    let alone = looks_at_processes();
+    let _others: Vec<Running> = (0..200).map(|_| Running::start(Command::new("sleep").arg("600"))).collect();
+    let beside = looks_at_processes();
+    assert!(beside < alone + 100, "{alone} looks alone, {beside} beside 200 processes");
 }

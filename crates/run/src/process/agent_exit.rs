@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::{Arc, OnceLock};
 
 use rustix::io::Errno;
-use rustix::process::WaitOptions;
+use rustix::process::{WaitId, WaitIdOptions, WaitOptions};
 use signal_hook::consts::SIGCHLD;
 
 use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
@@ -21,13 +21,23 @@ static EARLIER_CHILDREN: OnceLock<HashSet<i32>> = OnceLock::new();
 /// no descendants either, and every child is a process of the run: the agent, or what it has left behind. Only for a process that
 /// starts nothing but supervisors of other runs.
 pub fn adopt_orphans() {
-    // A shell may have started processes in the background and then become this program.
+    // A shell may have started processes in the background and then become this program. That is rare, so the processes of the machine
+    // are looked at only if there is a child at all: there may be thousands.
     EARLIER_CHILDREN.get_or_init(|| {
+        if !has_child() {
+            return HashSet::new();
+        }
         let own = i32::try_from(std::process::id()).ok();
         processes::all().filter(|process| Some(process.parent) == own).map(|process| process.pid()).collect()
     });
     processes::adopt_orphans();
     ancestry::mark_supervisor();
+}
+
+/// True if this process has a child, even one that has ended. Reaps none.
+fn has_child() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD))
 }
 
 /// Leaves orphans to init again from now on. For a process whose own run has ended, and that starts other supervisors.
