@@ -1,6 +1,7 @@
-//! A workflow with thousands of past rounds costs no more than one with few: the files that a command opens are counted.
+//! A workflow with thousands of past rounds costs no more than one with few, and so does a mailbox with thousands of other workflows: the
+//! files that a command opens are counted.
 
-use crate::beside::read;
+use crate::beside::{read, strangers};
 use crate::support::{World, needs};
 
 /// Looks at one workflow.
@@ -66,4 +67,25 @@ fn the_list_of_newest_rounds_goes_with_its_workflow() {
     world.sh("mkdir -m 700 m/recent && echo '{}' >m/recent/w.json && chmod 600 m/recent/w.json && touch m/recent/other.json");
     world.sh("touch -d '10 days ago' m/closed/* && askbox gc --keep 1d");
     assert_eq!(world.sh("ls m/runs m/recent; ls m/closed | grep -c ^w || true"), "m/recent:\nother.json\n\nm/runs:\nfirst\n0");
+}
+
+#[test]
+fn the_last_rounds_of_a_large_mailbox_are_found_without_listing_it() {
+    needs!("strace");
+    let world = World::new().with_scripted_agent();
+    world.make_mailbox();
+    strangers(&world, 2_500);
+    let shown = |limit: usize| world.sh(&format!("askbox history --json --limit {limit} | jq -r .workflow_id"));
+    // The second reader completes the log if the first one came right after a change.
+    let first = shown(5);
+    assert_eq!(shown(5), first);
+    let lists = || read(&world, "askbox history --limit 5").iter().any(|path| path == "closed/");
+    assert!(world.in_mailbox("recent/closed").exists() && !lists());
+    world.ask_and_answer("w");
+    world.sh("relaunch w");
+    assert!(!lists());
+    assert_eq!(shown(1), "w");
+    // Another program closes a round.
+    world.sh("sleep 0.05; cd m/closed && jq '.workflow_id = \"by-hand\"' stranger7.*.json >x && mv x by-hand.01900000-0000-7000-8000-000000000007.json");
+    assert!(shown(1) == "by-hand" && shown(1) == "by-hand" && !lists());
 }

@@ -5,9 +5,11 @@
 //! its last late answer. For the others it is the last move of the file. Rounds with the same time come in the order of their ids,
 //! because askbox makes an id from the time.
 //!
-//! If one workflow is asked for, only its names in `runs/` and the small folders are listed.
+//! If one workflow is asked for, only its names in `runs/` and the small folders are listed. If the caller wants few rounds of all
+//! workflows, their names come from the log of the rounds that were closed last (`closings`), if that is up to date.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -15,14 +17,17 @@ use crate::disk;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
 use crate::listing::newest_first::NewestFirst;
+use crate::listing::{closings, list};
 use crate::read_question;
 use crate::round::{self, Round};
 use crate::time::Time;
 
 /// The folders that may hold such a round, in the order of a round's moves.
 const PLACES: [Folder; 4] = [Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed];
+
+/// How many more closed rounds are looked at than are wanted: two that ended at the same moment may come in either order.
+const MORE: usize = 32;
 
 /// A round, as far as its file's name and time show it. Rounds are ordered by the fields in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +77,7 @@ pub fn newest_first<'a>(
     since: Option<Time>,
     wanted: Option<usize>,
 ) -> impl Iterator<Item = Result<PastRound>> + 'a {
+    let mut is_first = true;
     NewestFirst::new(wanted, move |offer: &mut dyn FnMut(PastRound)| {
         let mut offer = |round: PastRound| {
             if since.is_none_or(|since| round.changed >= since) {
@@ -85,19 +91,44 @@ pub fn newest_first<'a>(
             let found = rounds_in(mailbox, folder, workflow)?;
             moving.extend(found.into_iter().filter_map(|id| Some((id.clone(), look(mailbox, place, id)?))));
         }
-        let mut closed = |id: RoundId| {
-            if let Some(round) = look(mailbox, PLACES.len() - 1, id) {
-                moving.remove(&round.id());
-                offer(round);
-            }
+        let mut closed = |round: PastRound| {
+            moving.remove(&round.id());
+            offer(round);
         };
-        match workflow {
-            Some(workflow) => list::rounds_of(mailbox, workflow).for_each(&mut closed),
-            None => list::each_round(mailbox, Folder::Closed)?.try_for_each(|id| id.map(&mut closed))?,
+        let look_at_closed = |id| look(mailbox, PLACES.len() - 1, id);
+        let few = wanted.filter(|_| std::mem::take(&mut is_first) && workflow.is_none());
+        let last = few.and_then(|wanted| closings::newest(mailbox, wanted.saturating_add(MORE)));
+        match (workflow, last) {
+            (Some(workflow), _) => list::rounds_of(mailbox, workflow).filter_map(look_at_closed).for_each(&mut closed),
+            (None, Some(last)) => last.into_iter().filter_map(look_at_closed).for_each(&mut closed),
+            (None, None) => each_closed(mailbox, wanted, &mut closed)?,
         }
         moving.into_values().for_each(offer);
         Ok(())
     })
+}
+
+/// Lists `closed/`. A caller that wants few rounds probably comes again, so this makes the log of the rounds that were closed last.
+fn each_closed(mailbox: &Mailbox, wanted: Option<usize>, take: &mut dyn FnMut(PastRound)) -> Result<()> {
+    let makes_log = wanted.is_some_and(|wanted| wanted.saturating_add(MORE) <= closings::KEPT);
+    let listing = makes_log.then(|| closings::Listing::begin(mailbox));
+    let (mut newest, mut count) = (BinaryHeap::new(), 0);
+    for id in list::each_round(mailbox, Folder::Closed)? {
+        let Some(round) = look(mailbox, PLACES.len() - 1, id?) else { continue };
+        count += 1;
+        if makes_log {
+            newest.push(Reverse(round.clone()));
+            if newest.len() > closings::KEPT {
+                newest.pop();
+            }
+        }
+        take(round);
+    }
+    if let Some(listing) = listing {
+        let newest: Vec<RoundId> = newest.into_sorted_vec().into_iter().map(|Reverse(round)| round.id()).collect();
+        listing.end(mailbox, &newest, count);
+    }
+    Ok(())
 }
 
 /// Returns the rounds in `answered/`, `running/` or `parked/`.

@@ -21,7 +21,7 @@ use crate::due::timers;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::listing::recent_rounds;
+use crate::listing::{closings, recent_rounds};
 use crate::quarantine::quarantine;
 use crate::{read_question, round};
 
@@ -96,7 +96,7 @@ impl PreparedClose {
         let Self { from, round, document, closing, staged } = self;
         let path = mailbox.round(from, &round);
         staged.replace_ahead()?;
-        match disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round))? {
+        match closings::changing(mailbox, &round, || disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round)))? {
             Placed::Done => record(mailbox, &round, closing),
             Placed::NameExists if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
             Placed::NameExists => {
@@ -129,7 +129,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
     let path = round::path(mailbox, from, round);
     let document = read_question::document(&path)?.typed;
     let closed = mailbox.round(Folder::Closed, round);
-    if disk::rename(&path, &closed)? == Placed::NameExists {
+    if closings::changing(mailbox, round, || disk::rename(&path, &closed))? == Placed::NameExists {
         // A power cut can bring the old name back beside the new one.
         if read_question::document(&closed).is_ok_and(|there| there.typed == document) {
             return disk::untouch(&path);

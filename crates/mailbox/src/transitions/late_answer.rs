@@ -6,7 +6,8 @@ use crate::disk;
 use crate::documents::answer::{Answer, MAX_ANSWER};
 use crate::documents::question::{MAX_UNTIL_CLOSED, QuestionDocument};
 use crate::error::{Error, Result};
-use crate::layout::Mailbox;
+use crate::layout::{Folder, Mailbox};
+use crate::listing::closings;
 use crate::read_question;
 use crate::round::Round;
 
@@ -38,7 +39,11 @@ pub fn keep(mailbox: &Mailbox, round: &Round, reply: Answer) -> Result<()> {
     if bytes > MAX_LATE_BYTES {
         return Err(full(format!("would take {bytes} bytes with your answer, the limit is {MAX_LATE_BYTES}")));
     }
-    disk::replace(&path, &document.to_file_within(MAX_UNTIL_CLOSED)?)?;
+    let file = document.to_file_within(MAX_UNTIL_CLOSED)?;
+    match round.folder {
+        Folder::Closed => closings::changing(mailbox, &round.id, || disk::replace(&path, &file))?,
+        _ => disk::replace(&path, &file)?,
+    }
     audit::record(mailbox, entry);
     Ok(())
 }
