@@ -1,6 +1,8 @@
 //! A workflow with thousands of past rounds costs no more than one with few, and so does a mailbox with thousands of other workflows: the
 //! files that a command opens are counted.
 
+use serde_json::json;
+
 use crate::beside::{read, strangers};
 use crate::support::{World, needs};
 
@@ -88,4 +90,31 @@ fn the_last_rounds_of_a_large_mailbox_are_found_without_listing_it() {
     // Another program closes a round.
     world.sh("sleep 0.05; cd m/closed && jq '.workflow_id = \"by-hand\"' stranger7.*.json >x && mv x by-hand.01900000-0000-7000-8000-000000000007.json");
     assert!(shown(1) == "by-hand" && shown(1) == "by-hand" && !lists());
+}
+
+/// Questions that wait, of so many workflows.
+fn waiting(world: &World, count: usize) {
+    for n in 0..count {
+        let (id, question) = (format!("q{n}"), format!("01900000-0000-7000-8000-{n:012x}"));
+        let document = json!({
+            "schema_version": 1, "workflow_id": id, "question_id": question, "question": "Shall the branch be merged before the release?",
+            "timestamp": "2026-01-01T00:00:00.000Z",
+        });
+        std::fs::write(world.in_mailbox(format!("pending/{id}.json")), document.to_string()).unwrap();
+    }
+    world.sh("chmod -R go-w m");
+}
+
+#[test]
+fn of_many_questions_each_is_read_a_few_times() {
+    needs!("strace");
+    const COUNT: usize = 1_000;
+    let world = World::new();
+    world.make_mailbox();
+    waiting(&world, COUNT);
+    let reads = |script: &str| read(&world, script).iter().filter(|path| path.starts_with("pending/q")).count();
+    for (script, most) in [("ask-answer list", 1), ("ask-answer list --json", 1), ("relaunch status", 1), ("askbox tree", 4)] {
+        let found = reads(script);
+        assert!((COUNT..=most * COUNT).contains(&found), "{script}: {found}");
+    }
 }

@@ -1,19 +1,23 @@
 //! `ask-answer list`: the pending questions.
 
+use std::cell::Cell;
+
 use serde_json::{Value, json};
 
 use crate::ask_answer::filter::{self, Looked};
 use crate::ask_answer::question_text;
 use crate::program;
-use crate::terminal::{columns, fitted, screen};
+use crate::terminal::columns::{self, Row, Table};
+use crate::terminal::{fitted, screen};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
 use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::{Mailbox, Question, document, pause, read_question, text, time};
 
-/// The maximum size in bytes of a JSON object that is kept until it is printed. A question with a longer one is read a second time.
-const KEPT: usize = 4 << 10;
+/// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second
+/// time.
+const KEPT: usize = 16 << 20;
 /// The narrowest terminal that has a column for the project.
 const WITH_PROJECT: usize = 80;
 
@@ -29,16 +33,37 @@ pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<
     if as_json {
         return print_json(mailbox, words, &held);
     }
-    let found = list::pending(mailbox, |p| cells_if_fits(&p, words))?;
-    let mut rows: Vec<_> = found.into_iter().flatten().collect();
-    rows.extend(held.iter().map(held_row));
+    let has_project = screen::columns().is_none_or(|columns| columns >= WITH_PROJECT);
+    let row = |cells: &Cells| if has_project { Table::row(cells) } else { Table::row(&without_project(cells)) };
+    let found = list::pending(mailbox, |p| cells_if_fits(&p, words).as_ref().map(row))?;
+    let held = held.iter().map(held_row).collect::<Vec<_>>();
+    let rows: Vec<Row> = found.into_iter().flatten().chain(held.iter().map(row)).collect();
     if let Some(how) = pause::held(mailbox) {
         program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
     }
     if rows.is_empty() {
         program::say(if words.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
     }
-    program::print(&fitted::rows(&table(&rows)))
+    if has_project { print_table(Table::new(HEAD), rows) } else { print_table(Table::new(without_project(&HEAD)), rows) }
+}
+
+/// Prints the lines one by one, because there may be very many.
+fn print_table<const N: usize>(mut table: Table<N>, rows: Vec<Row>) -> Result<()> {
+    rows.iter().for_each(|row| table.push(row));
+    let mut lines = table.lines(rows.into_iter()).map(fitted::row).peekable();
+    while lines.peek().is_some() {
+        program::print(&lines.by_ref().take(LINES_AT_ONCE).collect::<String>())?;
+    }
+    Ok(())
+}
+
+/// How many lines are printed together.
+const LINES_AT_ONCE: usize = 256;
+
+const HEAD: [&str; 5] = ["WORKFLOW", "AGE", "PROJECT", "ASKED BY", "QUESTION"];
+
+fn without_project<T: Clone>([id, age, _, by, question]: &[T; 5]) -> [T; 4] {
+    [id, age, by, question].map(T::clone)
 }
 
 /// The columns of one question.
@@ -60,10 +85,10 @@ fn held_row(held: &QuarantinedRound) -> Cells {
 #[must_use]
 pub fn table(rows: &[Cells]) -> String {
     if screen::columns().is_none_or(|columns| columns >= WITH_PROJECT) {
-        return columns::table(["WORKFLOW", "AGE", "PROJECT", "ASKED BY", "QUESTION"], rows);
+        return columns::table(HEAD, rows);
     }
-    let rows: Vec<_> = rows.iter().map(|[id, age, _, by, question]| [id, age, by, question].map(String::clone)).collect();
-    columns::table(["WORKFLOW", "AGE", "ASKED BY", "QUESTION"], &rows)
+    let rows: Vec<_> = rows.iter().map(without_project).collect();
+    columns::table(without_project(&HEAD), &rows)
 }
 
 /// True if the question matches the filter. A file that cannot be read has only its id.
@@ -114,19 +139,24 @@ fn cells(pending: &Pending) -> Cells {
 
 /// Prints one array, object by object, because each question may be as long as a document.
 fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
-    let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<String>)>> {
+    let room = Cell::new(KEPT);
+    let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<Box<str>>)>> {
         if !fits(&p, words_wanted) {
             return Ok(None);
         }
         let object = in_json(&p)?;
-        Ok(Some((p.workflow, Some(object).filter(|o| o.len() <= KEPT))))
+        let left = room.get().checked_sub(object.len());
+        room.set(left.unwrap_or(room.get()));
+        Ok(Some((p.workflow, left.map(|_| object.into_boxed_str()))))
     };
     let mut comma = "[";
     for row in list::pending(mailbox, kept)? {
         let object = match row? {
             None => continue,
             Some((_, Some(object))) => object,
-            Some((workflow, None)) => in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?,
+            Some((workflow, None)) => {
+                in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?.into_boxed_str()
+            }
         };
         program::print(&format!("{comma}{object}"))?;
         comma = ",";

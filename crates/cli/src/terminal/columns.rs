@@ -47,19 +47,58 @@ pub fn cut(text: &str, columns: usize) -> String {
 /// Control characters are removed from the cells.
 #[must_use]
 pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    if rows.is_empty() {
-        return String::new();
+    let mut table = Table::new(head);
+    rows.iter().for_each(|row| table.push(&Table::row(row)));
+    table.lines(rows.iter().map(Table::row)).collect()
+}
+
+/// A row of a [`Table`], in little memory: there may be a hundred thousand. The cells are of one line each, and a line feed is between them.
+pub type Row = Box<str>;
+
+/// A [`table`] that is printed line by line.
+#[derive(Debug)]
+pub struct Table<const N: usize> {
+    head: Row,
+    widths: [usize; N],
+    is_empty: bool,
+}
+
+impl<const N: usize> Table<N> {
+    /// A table without rows.
+    #[must_use]
+    pub fn new(head: [&str; N]) -> Self {
+        let mut table = Self { head: Self::row(&head), widths: [0; N], is_empty: true };
+        table.measure(&Self::row(&head));
+        table
     }
-    let mut lines: Vec<[String; N]> = vec![head.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| row.clone().map(|cell| one_line(&cell))));
-    let widths: Vec<usize> = (0..N).map(|n| lines.iter().map(|line| width(&line[n])).max().unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in lines {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| padded(cell, *width)).collect();
-        out.push_str(cells.join("  ").trim_end());
-        out.push('\n');
+
+    /// A row of these cells. Control characters are removed.
+    #[must_use]
+    pub fn row(cells: &[impl AsRef<str>; N]) -> Row {
+        cells.each_ref().map(|cell| one_line(cell.as_ref())).join("\n").into()
     }
-    out
+
+    /// Makes room for a row.
+    pub fn push(&mut self, row: &str) {
+        self.is_empty = false;
+        self.measure(row);
+    }
+
+    fn measure(&mut self, row: &str) {
+        for (widest, cell) in self.widths.iter_mut().zip(row.split('\n')) {
+            *widest = (*widest).max(width(cell));
+        }
+    }
+
+    /// The lines, with the head first. No line if there are no rows. `rows` are those that were pushed.
+    pub fn lines(self, rows: impl Iterator<Item = Row>) -> impl Iterator<Item = String> {
+        let Self { head, widths, is_empty } = self;
+        let line = move |row: Row| {
+            let cells: Vec<String> = row.split('\n').zip(widths).map(|(cell, width)| padded(cell, width)).collect();
+            format!("{}\n", cells.join("  ").trim_end())
+        };
+        std::iter::once(head).filter(move |_| !is_empty).chain(rows).map(line)
+    }
 }
 
 #[cfg(test)]

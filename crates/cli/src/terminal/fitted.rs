@@ -19,6 +19,15 @@ pub fn rows(table: &str) -> String {
     screen::columns().map_or_else(|| table.to_owned(), |columns| table.lines().map(|line| cut(line, columns) + "\n").collect())
 }
 
+/// A line of a table for standard output, cut in the same way. The line ends with a line feed.
+#[must_use]
+pub fn row(line: String) -> String {
+    match screen::columns() {
+        Some(columns) => cut(line.trim_end_matches('\n'), columns) + "\n",
+        None => line,
+    }
+}
+
 /// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
 #[must_use]
 pub fn moment(at: Time) -> String {

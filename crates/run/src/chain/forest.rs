@@ -1,13 +1,14 @@
 //! Workflows as the trees that their parents form, for display. Every workflow is shown exactly once, even if damaged files say that it
 //! is its own ancestor. The work is linear in the number of workflows that are shown, and only one tree at a time is in memory.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
 use crate::chain::outcome;
 use crate::money::costs;
-use crate::view::status::{self, Status};
+use crate::view::status::{self, OpenWorkflows, Status};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::error::{Error, Result};
@@ -81,6 +82,9 @@ pub fn check_known(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     }
 }
 
+/// How many workflows a look keeps in memory.
+const MOST_KNOWN: usize = 1 << 17;
+
 /// A workflow's position in its tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TreePosition {
@@ -104,6 +108,10 @@ struct Forest<'a> {
     family: Family<'a>,
     /// Workflows with a round in `running/` or `parked/`, or held in quarantine.
     claimed: HashSet<WorkflowId>,
+    /// The workflows that are not over. `None` for a single tree: its cost must not grow with the mailbox.
+    open: Option<OpenWorkflows>,
+    /// What was read of workflows so far. A tree asks for the same one several times.
+    known: RefCell<HashMap<WorkflowId, Kin>>,
     /// The parent that waits, by the workflow that it waits for. Empty for a single tree.
     awaited: BTreeMap<WorkflowId, WorkflowId>,
 }
@@ -120,7 +128,8 @@ impl<'a> Forest<'a> {
                 awaited.extend(awaits::children(mailbox, &parent)?.into_iter().map(|child| (child, parent.clone())));
             }
         }
-        Ok(Self { mailbox, family, claimed, awaited })
+        let open = if is_single { None } else { Some(OpenWorkflows::find(mailbox)?) };
+        Ok(Self { mailbox, family, claimed, open, known: RefCell::default(), awaited })
     }
 
     /// The trees with an open workflow.
@@ -193,7 +202,16 @@ impl<'a> Forest<'a> {
     }
 
     fn kin(&self, workflow: &WorkflowId) -> Kin {
-        let kin = lineage::kin(self.mailbox, workflow);
+        let kin = self.known.borrow().get(workflow).cloned();
+        let kin = kin.unwrap_or_else(|| {
+            let kin = lineage::kin(self.mailbox, workflow);
+            let mut known = self.known.borrow_mut();
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(workflow.clone(), kin.clone());
+            kin
+        });
         let parent = kin.parent.clone().or_else(|| self.awaited.get(workflow).cloned());
         Kin { parent, ..kin }
     }
@@ -255,10 +273,11 @@ impl<'a> Forest<'a> {
     }
 
     fn node(&self, TreePosition { workflow, depth, in_ring }: TreePosition) -> Node {
-        let (status, outcome) = if self.is_open(&workflow) {
-            (status::at_a_glance(self.mailbox, &workflow), None)
-        } else {
-            (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten())
+        let open = self.open.as_ref().and_then(|open| open.status(self.mailbox, &workflow));
+        let open = open.or_else(|| self.is_open(&workflow).then(|| status::at_a_glance(self.mailbox, &workflow)));
+        let (status, outcome) = match open {
+            Some(status) => (status, None),
+            None => (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten()),
         };
         let cost = costs::of_workflow(self.mailbox, &workflow).unwrap_or_default();
         let parent = self.kin(&workflow).parent;

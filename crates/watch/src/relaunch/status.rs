@@ -17,18 +17,46 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::view::activity::Refused;
-use askbox_run::view::status::{self, Standing, Status, View};
+use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
 
 /// Prints one workflow, or all workflows that are not over.
 pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    let found = look(mailbox, context, workflow)?;
-    if !json {
-        hold_queue::warn(mailbox);
-    }
+    let Some(workflow) = workflow else { return show_open(mailbox, context, json) };
+    let found = look(mailbox, context, Some(workflow))?;
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {
-        program::print(&words(&found, context, workflow.is_some()))?;
+        hold_queue::warn(mailbox);
+        program::print(&words(&found, context, true))?;
+    }
+    Ok(0)
+}
+
+/// How many workflows are printed together.
+const AT_ONCE: usize = 256;
+
+/// Prints all workflows that are not over, some at a time: a hundred thousand may wait.
+fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+    if !json {
+        hold_queue::warn(mailbox);
+    }
+    let open = OpenWorkflows::find(mailbox)?;
+    let (width, mut is_first) = (id_width(open.ids()), true);
+    let mut statuses = open.statuses(mailbox);
+    loop {
+        let mut some: Vec<Status> = statuses.by_ref().take(AT_ONCE).collect();
+        if some.is_empty() {
+            break;
+        }
+        explain(mailbox, context, some.iter_mut())?;
+        let head = if std::mem::take(&mut is_first) { head(width) } else { String::new() };
+        match json {
+            true => some.iter().try_for_each(program::print_json)?,
+            false => program::print(&fitted::rows(&(head + &rows(&some, width))))?,
+        }
+    }
+    if is_first && !json {
+        program::print("nothing is open\n")?;
     }
     Ok(0)
 }
@@ -58,8 +86,20 @@ fn age(status: &Status) -> String {
 }
 
 fn table(all: &[Status]) -> String {
-    let width = all.iter().map(|s| s.workflow_id.as_str().len()).max().unwrap_or(0).clamp(8, 44);
-    let mut out = format!("{:<width$}  {:<11}  {:>8}  {}\n", "WORKFLOW", "STATE", "AGE", "QUESTION");
+    let width = id_width(all.iter().map(|status| &status.workflow_id));
+    head(width) + &rows(all, width)
+}
+
+fn id_width<'a>(ids: impl Iterator<Item = &'a WorkflowId>) -> usize {
+    ids.map(|id| id.as_str().len()).max().unwrap_or(0).clamp(8, 44)
+}
+
+fn head(width: usize) -> String {
+    format!("{:<width$}  {:<11}  {:>8}  {}\n", "WORKFLOW", "STATE", "AGE", "QUESTION")
+}
+
+fn rows(all: &[Status], width: usize) -> String {
+    let mut out = String::new();
     for status in all {
         let why = status.why.as_ref().map(|w| format!("  ({})", text::excerpt(w, 60))).unwrap_or_default();
         out.push_str(&format!(

@@ -1,8 +1,9 @@
 //! The status of workflows: the state of each workflow's newest round. It is derived from the folder that the round lies in, the run's
 //! record and its locks. `shape` has the content of a status ([`Status`], [`Standing`], [`View`]), `awaited` what a workflow that awaits others
-//! needs to go on.
+//! needs to go on, `open_workflows` the statuses of all that are not over, one by one.
 
 mod awaited;
+mod open_workflows;
 mod shape;
 
 use crate::attempt::record::{self, Run, RunState};
@@ -22,6 +23,7 @@ use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, Question, read_question, round, text};
 
+pub use open_workflows::OpenWorkflows;
 pub use shape::{Standing, Status, View};
 
 /// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
@@ -44,55 +46,18 @@ pub fn work_of(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
     view(mailbox, round, false)
 }
 
-/// The status of every workflow that is not over.
+/// The status of every workflow that is not over, by id.
 pub fn open(mailbox: &Mailbox) -> Result<Vec<Status>> {
-    let mut out = std::collections::BTreeMap::new();
-    for folder in [Folder::Parked, Folder::Running] {
-        for round in list::round_names(mailbox, folder) {
-            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
-            out.extend(shown(&round.workflow, status));
-        }
-    }
-    for folder in [Folder::Answered, Folder::Pending] {
-        for workflow in list::workflows(mailbox, folder)? {
-            // A live run that has posted the next question is shown as running.
-            if out.get(&workflow).is_some_and(|s: &Status| s.state == Standing::Running) {
-                continue;
-            }
-            let read = match folder {
-                Folder::Answered => read_question::answered(mailbox, &workflow),
-                _ => read_question::document(&mailbox.document(folder, &workflow)),
-            };
-            let status = read.and_then(|document| {
-                let round_in = if folder == Folder::Pending { round::of_pending } else { round::round_of };
-                let round = round_in(mailbox, &document.typed)?;
-                let status = of_round(mailbox, folder, &round, &document.typed)?;
-                Ok(if folder == Folder::Pending { with_earlier_answer(mailbox, status) } else { status })
-            });
-            out.extend(shown(&workflow, status));
-        }
-    }
-    for held in quarantined_round::all(mailbox)? {
-        let status = out.remove(&held.workflow).map_or_else(|| parked(&held), |status| beside(status, &held));
-        out.insert(held.workflow, status);
-    }
-    for parent in awaits::parents(mailbox)? {
-        if !out.contains_key(&parent)
-            && let Ok(status) = of_workflow(mailbox, &parent)
-        {
-            out.insert(parent, status);
-        }
-    }
-    Ok(out.into_values().collect())
+    Ok(OpenWorkflows::find(mailbox)?.statuses(mailbox).collect())
 }
 
 /// The status to show. An unreadable file gets a status that reports it. A file that is missing has just moved to another folder and is
 /// left out.
-fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<(WorkflowId, Status)> {
+fn shown(workflow: &WorkflowId, status: Result<Status>) -> Option<Status> {
     match status {
-        Ok(status) => Some((workflow.clone(), status)),
+        Ok(status) => Some(status),
         Err(e) if e.is_missing_file() => None,
-        Err(e) => Some((workflow.clone(), unreadable(workflow, &e))),
+        Err(e) => Some(unreadable(workflow, &e)),
     }
 }
 

@@ -1,0 +1,120 @@
+//! The workflows that are not over. There may be a hundred thousand: only their names are in memory together.
+
+use std::collections::BTreeMap;
+
+use super::{Standing, Status, at_a_glance, beside, of_round, of_workflow, parked, shown, with_earlier_answer};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::family::awaits;
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::{Folder, Mailbox, read_question, round};
+
+/// The workflows that are not over, by the names of their files.
+#[derive(Debug)]
+pub struct OpenWorkflows {
+    places: BTreeMap<WorkflowId, Places>,
+    held: BTreeMap<WorkflowId, QuarantinedRound>,
+}
+
+/// The places of a workflow's open rounds.
+#[derive(Debug, Default)]
+struct Places {
+    parked: Vec<QuestionId>,
+    running: Vec<QuestionId>,
+    is_answered: bool,
+    is_pending: bool,
+    awaits_others: bool,
+}
+
+impl OpenWorkflows {
+    /// Lists the names.
+    ///
+    /// # Errors
+    /// If a folder of the mailbox cannot be read.
+    pub fn find(mailbox: &Mailbox) -> Result<Self> {
+        let mut places: BTreeMap<WorkflowId, Places> = BTreeMap::new();
+        // In the order of a round's moves, so that a round that moves during the look is found at least once.
+        for workflow in list::workflows(mailbox, Folder::Pending)? {
+            places.entry(workflow).or_default().is_pending = true;
+        }
+        for workflow in list::workflows(mailbox, Folder::Answered)? {
+            places.entry(workflow).or_default().is_answered = true;
+        }
+        for round in list::round_names(mailbox, Folder::Running) {
+            places.entry(round.workflow).or_default().running.push(round.question);
+        }
+        for round in list::round_names(mailbox, Folder::Parked) {
+            places.entry(round.workflow).or_default().parked.push(round.question);
+        }
+        let mut held = BTreeMap::new();
+        for round in quarantined_round::all(mailbox)? {
+            places.entry(round.workflow.clone()).or_default();
+            held.insert(round.workflow.clone(), round);
+        }
+        for parent in awaits::parents(mailbox)? {
+            places.entry(parent).or_default().awaits_others = true;
+        }
+        Ok(Self { places, held })
+    }
+
+    /// Their ids, in order. Some of them may turn out to be over.
+    pub fn ids(&self) -> impl Iterator<Item = &WorkflowId> {
+        self.places.keys()
+    }
+
+    /// The status of each, in the order of the ids. Each is read when its turn comes.
+    pub fn statuses(self, mailbox: &Mailbox) -> impl Iterator<Item = Status> {
+        let Self { places, held } = self;
+        places.into_iter().filter_map(move |(workflow, places)| {
+            let status = of_open(mailbox, &workflow, &places, held.get(&workflow));
+            if places.awaits_others { status.or_else(|| of_workflow(mailbox, &workflow).ok()) } else { status }
+        })
+    }
+
+    /// The status of one of them, without what its run did. `None` if it has no open round.
+    #[must_use]
+    pub fn status(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Status> {
+        of_open(mailbox, workflow, self.places.get(workflow)?, self.held.get(workflow))
+    }
+}
+
+fn of_open(mailbox: &Mailbox, workflow: &WorkflowId, places: &Places, held: Option<&QuarantinedRound>) -> Option<Status> {
+    let status = in_places(mailbox, workflow, places);
+    match held {
+        Some(held) => Some(status.map_or_else(|| parked(held), |status| beside(status, held))),
+        None if places.awaits_others => status,
+        // It may have moved since its name was read.
+        None => status.or_else(|| Some(at_a_glance(mailbox, workflow)).filter(|status| status.state.is_open())),
+    }
+}
+
+/// The status from the documents in these places. `None` if they have moved.
+fn in_places(mailbox: &Mailbox, workflow: &WorkflowId, places: &Places) -> Option<Status> {
+    let mut found: Option<Status> = None;
+    for (folder, questions) in [(Folder::Parked, &places.parked), (Folder::Running, &places.running)] {
+        for question in questions {
+            let round = RoundId { workflow: workflow.clone(), question: *question };
+            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            found = shown(workflow, status).or(found);
+        }
+    }
+    for (folder, is_there) in [(Folder::Answered, places.is_answered), (Folder::Pending, places.is_pending)] {
+        // A live run that has posted the next question is shown as running.
+        if !is_there || found.as_ref().is_some_and(|status| status.state == Standing::Running) {
+            continue;
+        }
+        let read = match folder {
+            Folder::Answered => read_question::answered(mailbox, workflow),
+            _ => read_question::document(&mailbox.document(folder, workflow)),
+        };
+        let status = read.and_then(|document| {
+            let round_in = if folder == Folder::Pending { round::of_pending } else { round::round_of };
+            let round = round_in(mailbox, &document.typed)?;
+            let status = of_round(mailbox, folder, &round, &document.typed)?;
+            Ok(if folder == Folder::Pending { with_earlier_answer(mailbox, status) } else { status })
+        });
+        found = shown(workflow, status).or(found);
+    }
+    found
+}
