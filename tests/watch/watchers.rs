@@ -48,6 +48,27 @@ fn three_watchers_together_launch_as_many_runs_as_one_may() {
 }
 
 #[test]
+fn the_first_of_two_watchers_works_and_the_other_takes_over() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let first = world.start_watcher();
+    let deliver = |workflow: &str| {
+        world.ask_and_answer(workflow);
+        world.reaches(workflow, "delivered");
+    };
+    deliver("before");
+    let second = world.start_watcher();
+    second.says("watching ");
+    (0..10).for_each(|n| deliver(&format!("w{n}")));
+    // A busy machine may hold up the first one for longer than the other waits.
+    let [by_first, by_second] = [&first, &second].map(|watcher| watcher.said("launched ").len());
+    assert!(by_first >= 9 && by_first + by_second == 11, "{by_first} and {by_second}");
+    first.kill();
+    deliver("after");
+    assert_eq!(second.said("launched ").len(), by_second + 1);
+}
+
+#[test]
 fn a_watcher_stopped_while_it_takes_a_place_blocks_nobody() {
     let world = World::stepping("work");
     world.make_mailbox();

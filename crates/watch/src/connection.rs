@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::messages::{Left, Options, WatchMessage};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::who::presence::{self, Presence};
@@ -19,7 +20,9 @@ pub(super) struct Connection {
     /// `None` for a watcher that polls.
     hints: Option<Hints>,
     /// Only the service announces itself.
-    _presence: Option<Presence>,
+    presence: Option<Presence>,
+    /// Held by the first of the mailbox's watchers.
+    first: Option<Lock>,
 }
 
 impl Connection {
@@ -29,12 +32,26 @@ impl Connection {
         let presence = options.scope.is_service().then(|| presence::announce(mailbox)).transpose()?;
         let gone = || Error::failed("the mailbox vanished", "start the watcher again");
         let identity = identity(mailbox.root()).ok_or_else(gone)?;
-        Ok(Self { identity, hints, _presence: presence })
+        Ok(Self { identity, hints, presence, first: None })
     }
 
     /// True if there are no file events. Every look at everything then reads every file.
     pub(super) fn polls(&self) -> bool {
         self.hints.is_none()
+    }
+
+    /// True if this is the first of the mailbox's watchers: it holds `locks/first`. If that one ends, another becomes the first. A watcher
+    /// of one tree counts as first, because it works only while there is no other one.
+    pub(super) fn is_first(&mut self, mailbox: &Mailbox) -> bool {
+        if self.presence.is_some() && self.first.is_none() {
+            self.first = match Lock::try_acquire(&mailbox.lock_file("first")) {
+                Ok(Some(first)) => Some(first),
+                Ok(None) => return false,
+                // Without locks nobody can be the first.
+                Err(_) => return true,
+            };
+        }
+        true
     }
 
     /// Returns the reason to leave the mailbox, if there is one.

@@ -30,6 +30,10 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk};
 use askbox_run::log;
 
+/// How much later than the first watcher of a mailbox the other ones react. Fifty of them would otherwise take each other's locks for each
+/// answer. If the first one is stopped or busy, an answer waits this long for the next.
+const AFTER_THE_FIRST: Duration = Duration::from_millis(500);
+
 /// A watcher on one mailbox.
 pub struct Watcher<'a> {
     pub(super) served: Served,
@@ -94,6 +98,10 @@ impl<'a> Watcher<'a> {
                 if self.questions.are_swept() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
             match messages.recv_timeout(wait) {
                 Ok(first) => {
+                    if !self.connection.is_first(&self.served.mailbox) {
+                        // The first watcher does what this is about. Afterwards there is nothing left, unless that one is stopped.
+                        std::thread::sleep(AFTER_THE_FIRST);
+                    }
                     // All messages that have come so far are handled in one pass.
                     for message in std::iter::once(first).chain(messages.try_iter()) {
                         if self.handle(message).is_break() {
