@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::sync::host::row::Row;
 use askbox_mailbox::documents::content::Content;
@@ -42,6 +43,32 @@ struct Open {
 pub struct Look {
     files: HashMap<PathBuf, File>,
     open: HashMap<RoundId, Open>,
+    /// The change times of the folders before the last look, unless one of them had changed a moment before.
+    folders: Option<[FolderTime; FOLDERS.len()]>,
+}
+
+/// The folders of open rounds, in the order of a round's moves.
+const FOLDERS: [Folder; 4] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked];
+
+/// The change time of a folder: seconds and nanoseconds.
+type FolderTime = (i64, i64);
+
+/// A file system may give two changes the same time if they are as close together as this.
+const CLOSE: Duration = Duration::from_millis(50);
+
+/// The change times of the folders; `None` if one has changed a moment ago, or cannot be read.
+fn folder_times(mailbox: &Mailbox) -> Option<[FolderTime; FOLDERS.len()]> {
+    let mut times = [(0, 0); FOLDERS.len()];
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    for (time, folder) in times.iter_mut().zip(FOLDERS) {
+        let meta = disk::metadata(mailbox.folder(folder)).ok()?;
+        *time = (meta.ctime(), meta.ctime_nsec());
+        let changed = Duration::new(u64::try_from(meta.ctime()).ok()?, u32::try_from(meta.ctime_nsec()).ok()?);
+        if now.saturating_sub(changed) < CLOSE {
+            return None;
+        }
+    }
+    Some(times)
 }
 
 /// The result of one look.
@@ -58,7 +85,7 @@ impl Look {
     #[must_use]
     pub fn new(believed: Vec<(RoundId, i64)>) -> Self {
         let open = believed.into_iter().map(|(round, turn)| (round, Open { turn, ..Open::default() }));
-        Self { files: HashMap::new(), open: open.collect() }
+        Self { files: HashMap::new(), open: open.collect(), folders: None }
     }
 
     /// Looks at the folders. Nothing counts as reported before [`Look::told`].
@@ -66,9 +93,10 @@ impl Look {
     /// # Errors
     /// If a folder cannot be read.
     pub fn look(&mut self, mailbox: &Mailbox) -> Result<Changes> {
+        let folders = folder_times(mailbox);
         let mut files = HashMap::with_capacity(self.files.len());
         let mut found: HashMap<RoundId, (Folder, Mark)> = HashMap::new();
-        for folder in [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked] {
+        for folder in FOLDERS {
             for name in list::names(mailbox, folder)? {
                 let path = mailbox.folder(folder).join(&name);
                 let Some(mark) = mark(&path) else { continue };
@@ -82,7 +110,7 @@ impl Look {
                 files.insert(path, file);
             }
         }
-        self.files = files;
+        (self.files, self.folders) = (files, folders);
         let mut changes = Changes::default();
         for (round, (folder, mark)) in &found {
             if self.open.get(round).and_then(|open| open.told) == Some((*folder, *mark)) {
@@ -123,6 +151,19 @@ impl Look {
                 None => drop(self.open.remove(&round)),
             }
         }
+    }
+
+    /// True if no name came or went since the last look, and that look missed no round. A file that was changed in its place is found
+    /// only by a look.
+    #[must_use]
+    pub fn is_up_to_date(&self, mailbox: &Mailbox) -> bool {
+        self.folders.is_some() && self.folders == folder_times(mailbox) && !self.is_unsure()
+    }
+
+    /// True if no round is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// True if a round was missed. The next look then decides.
@@ -181,4 +222,36 @@ fn place(mailbox: &Mailbox, id: &RoundId) -> Option<(Folder, QuestionDocument)> 
         return Some((Folder::Closed, document));
     }
     round::find(mailbox, id).map(|found| (found.folder, found.document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_up_to_date_until_a_name_comes_or_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let file = mailbox.folder(Folder::Pending).join("w.json");
+        let question = r#"{"workflow_id":"w","question_id":"01900000-0000-7000-8000-000000000000","question":"Merge?"}"#;
+        let mut look = Look::new(Vec::new());
+        let look_again = |look: &mut Look| {
+            let changes = look.look(&mailbox).unwrap();
+            look.told(changes);
+        };
+        std::fs::write(&file, question).unwrap();
+        assert!(!look.is_up_to_date(&mailbox));
+        look_again(&mut look);
+        assert!(!look.is_up_to_date(&mailbox), "a change of the same moment could not be told from this one");
+        std::thread::sleep(2 * CLOSE);
+        look_again(&mut look);
+        assert!(look.is_up_to_date(&mailbox) && !look.is_empty());
+        std::fs::remove_file(&file).unwrap();
+        assert!(!look.is_up_to_date(&mailbox));
+        std::thread::sleep(2 * CLOSE);
+        look_again(&mut look);
+        assert!(!look.is_up_to_date(&mailbox), "a round is missed");
+        look_again(&mut look);
+        assert!(look.is_up_to_date(&mailbox) && look.is_empty());
+    }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::sync::connection::Database;
 use crate::sync::host::epoch::{self, Epoch};
-use crate::sync::host::look::Look;
+use crate::sync::host::look::{Changes, Look};
 use crate::sync::host::state::{self, Failing, HostState, Refused};
 use crate::sync::host::store::{self, Failure, Waiting};
 use crate::sync::migrate;
@@ -32,6 +32,8 @@ use askbox_mailbox::{Folder, Mailbox, document, text, time};
 pub const HEARTBEAT: Duration = Duration::from_secs(30);
 /// The shortest pause between two looks, however much happens.
 const CALM: Duration = Duration::from_millis(100);
+/// How long to expect offers after the last question is over: somebody may still see it.
+const LATE_OFFERS: Duration = Duration::from_secs(60);
 /// The pauses after a failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -75,11 +77,18 @@ pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, policy_now: PolicyN
             (Ok(more), false) => {
                 let calm = CALM.max(begun.elapsed() * 2);
                 std::thread::sleep(if more { Duration::ZERO } else { calm });
-                let rest = if more { Duration::ZERO } else { jittered(settings.poll.0).saturating_sub(calm) };
+                let rest = match (more, &watch) {
+                    (true, _) => Duration::ZERO,
+                    (false, Some(_)) if host.expects_no_offer() => host.until_heartbeat(),
+                    (false, _) => jittered(settings.poll.0).saturating_sub(calm),
+                };
+                let slept = Instant::now();
                 match &watch {
                     Some(watch) => watch.wait(rest),
                     None => std::thread::sleep(rest),
                 }
+                // A file event ends the wait. Without file events, anything may have changed.
+                host.may_have_changed = watch.is_none() || rest.is_zero() || slept.elapsed() < rest;
             }
         }
         mailbox.check_in_place()?;
@@ -118,6 +127,10 @@ struct Host<'a> {
     pause: Duration,
     /// The offers that could not be decided, and are in the log already.
     deferred: HashSet<Uuid>,
+    /// When a question was last open.
+    last_open: Instant,
+    /// True if a file may have changed since the last look.
+    may_have_changed: bool,
 }
 
 impl<'a> Host<'a> {
@@ -138,7 +151,18 @@ impl<'a> Host<'a> {
             written: None,
             pause: FIRST_PAUSE,
             deferred,
+            last_open: Instant::now(),
+            may_have_changed: true,
         }
+    }
+
+    /// True if no question was open for a while. Nobody can then make an offer: the next question comes with a file event.
+    fn expects_no_offer(&self) -> bool {
+        self.last_open.elapsed() > LATE_OFFERS
+    }
+
+    fn until_heartbeat(&self) -> Duration {
+        self.written.map_or(Duration::ZERO, |at| HEARTBEAT.saturating_sub(at.elapsed()))
     }
 
     /// Looks at the mailbox and at the offers once. Returns whether more offers may wait. A connection that failed is given up.
@@ -174,8 +198,12 @@ impl<'a> Host<'a> {
     fn exchange(&mut self, client: &mut Client) -> Result<bool, Failure> {
         let (Some(look), Some(epoch), Some(offers)) = (&mut self.look, &self.epoch, &self.offers) else { return Ok(false) };
         let token = epoch.token;
-        let changes = look.look(self.mailbox)?;
         let is_due = self.written.is_none_or(|at| at.elapsed() >= HEARTBEAT);
+        let is_known = !is_due && !self.may_have_changed && look.is_up_to_date(self.mailbox);
+        let changes = if is_known { Changes::default() } else { look.look(self.mailbox)? };
+        if !changes.rows.is_empty() || !look.is_empty() {
+            self.last_open = Instant::now();
+        }
         if is_due || !changes.rows.is_empty() {
             self.state.clock_ms = store::write(self.database, client, token, &changes.rows, &[])?;
             self.written = Some(Instant::now());
