@@ -52,7 +52,8 @@ pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     table.lines(rows.iter().map(Table::row)).collect()
 }
 
-/// A row of a [`Table`], in little memory: there may be a hundred thousand. The cells are of one line each, and a line feed is between them.
+/// A row of a [`Table`], in little memory: there may be a hundred thousand. The cells are of one line each, and a line feed is between
+/// them.
 pub type Row = Box<str>;
 
 /// A [`table`] that is printed line by line.
