@@ -20,8 +20,8 @@ fn everybody_sees(world: &World, name: &str) {
     assert!(all.contains("w         parked"), "{all}");
     let summary = world.run("relaunch", &["status", "--summary", "--json"]).ok().json();
     assert_eq!(summary["rounds"]["parked"], 1, "{summary}");
-    let listed = world.run("ask-answer", &["list", "--json"]).ok().json();
-    assert_eq!((&listed[0]["workflow_id"], &listed[0]["todo"]), (&json!("w"), &status["todo"]), "{listed}");
+    let listed = world.run("ask-answer", &["list", "--json"]).ok().events();
+    assert_eq!((&listed[0]["workflow_id"], &listed[0]["todo"]), (&json!("w"), &status["todo"]), "{listed:?}");
     assert!(world.ok("ask-answer", &["list"]).contains("parked: its file could not be used"));
     assert!(world.run("askbox", &["doctor"]).stdout.contains(&format!("quarantined: quarantine/{name}: ")));
     assert!(world.run("askbox", &["tree"]).stdout.contains("parked"));
@@ -46,7 +46,7 @@ fn mended(world: &World, name: &str, content: &str) {
     world.closed("w", "delivered", 1);
     assert!(world.told("w", 1).contains("User chose: a (A)"));
     assert_eq!(world.names("quarantine"), [""; 0]);
-    assert_eq!(world.run("ask-answer", &["list", "--json"]).ok().json(), json!([]));
+    assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());
 }
 
 #[test]
@@ -88,5 +88,5 @@ fn a_copy_of_a_round_that_is_over_is_quarantined() {
     fs::write(world.in_mailbox("answered/w.json"), closed.to_string()).unwrap();
     until("the quarantine", || !world.names("quarantine").is_empty() && !world.in_mailbox("answered/w.json").exists());
     assert_eq!(world.state("w"), "delivered");
-    assert_eq!(world.run("ask-answer", &["list", "--json"]).ok().json(), json!([]));
+    assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());
 }

@@ -28,7 +28,8 @@ fn a_mailbox_of_large_questions_takes_little_memory() {
     };
     let listed = limited("ask-answer list");
     assert!(listed.lines().nth(1).unwrap().starts_with(&format!("w{} ", QUESTIONS - 1)), "the largest priority is not first");
-    let objects: Vec<serde_json::Value> = serde_json::from_str(&limited("ask-answer list --json")).unwrap();
+    let listed = limited("ask-answer list --json");
+    let objects: Vec<serde_json::Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((objects.len(), &objects[0]["title"]), (QUESTIONS, &json!(title)));
     for command in
         ["relaunch status", "relaunch status --json", "relaunch status --summary", "askbox tree", "askbox tree --json", "askbox doctor"]

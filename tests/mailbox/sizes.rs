@@ -113,7 +113,9 @@ fn a_checkpoint_of_the_largest_size_still_gets_the_answer() {
     world.run_with("checkpoint", &["save", "w"], checkpoint(16 * MIB - 300).as_bytes()).ok();
     world.ok("ask-post", &["-w", "w", "Which?"]);
     let answered = world.run_with("ask-answer", &["w", "-"], "\u{1}".repeat(4 * MIB).as_bytes()).ok();
-    assert!(!answered.stderr.contains("warning"), "{}", answered.stderr);
+    let warnings: Vec<_> =
+        answered.stderr.lines().filter(|line| line.starts_with("warning") && !line.contains("no watcher is running")).collect();
+    assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(world.ok("checkpoint", &["get", "w", "user_answer"]).trim_end().len(), 4 * MIB);
     // The agent's own part is as large as it may be: it cannot grow.
     let grown = world.run("checkpoint", &["set", "w", "state_variables.more", &"m".repeat(1000)]);

@@ -15,7 +15,7 @@ fn lists_say_what_is_waited_for_and_that_it_is_not_for_a_person() {
     assert!(lines[0].starts_with("person "), "those that wait for a person come first: {list}");
     assert!(lines[1].ends_with(&format!("(not for you) waits for the file {file}")), "{list}");
     assert!(lines[2].ends_with("(not for you: waits until 2100-01-01T00:00:00.000Z) Look again"), "{list}");
-    let listed = world.run("ask-answer", &["list", "--json"]).json();
+    let listed = world.run("ask-answer", &["list", "--json"]).events();
     assert_eq!((&listed[0]["until"], &listed[0]["overdue"]), (&json!(null), &json!(false)));
     assert_eq!((&listed[1]["until"], &listed[2]["until"]), (&json!({"file": file}), &json!({"at": "2100-01-01T00:00:00Z"})));
     let shown = world.sh("ask-answer show file");

@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::browsers;
-use crate::pictures::working_day;
-use crate::support::{Running, World, approval_question, kill, needs, program, until};
+use crate::support::{Running, World, approval_question, kill, needs, program, until, working_day::working_day};
 
 /// A world whose agent ends with the words `did docs`, a watcher at work, and a question.
 fn world_with_question() -> World {

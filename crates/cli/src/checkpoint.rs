@@ -50,7 +50,7 @@ pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
 /// Prints the checkpoints. A missing mailbox counts as empty.
 pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
     let Some(mailbox) = mailbox else {
-        return program::print(if as_json { "[]\n" } else { "" });
+        return Ok(());
     };
     let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
     ids.sort_unstable();
@@ -73,7 +73,7 @@ pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
         }
     }
     if as_json {
-        return program::print_json(&objects);
+        return objects.iter().try_for_each(program::print_json);
     }
     if rows.is_empty() {
         program::say("no checkpoint is kept\n");

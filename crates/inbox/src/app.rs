@@ -332,6 +332,11 @@ impl<'a> App<'a> {
         }
     }
 
+    /// True if the log on the screen has changed since the last call.
+    pub(super) fn log_has_grown(&self) -> bool {
+        matches!(&self.place, Place::Log(log, _) if log.has_grown())
+    }
+
     /// Goes back from a log to the answered questions.
     pub(super) fn close_log(&mut self) {
         if let Place::Log(_, outcomes) = &mut self.place {

@@ -11,6 +11,7 @@
 //! - `targets`: what a click chooses
 //! - `app`: the state of the screen
 //! - `list`: the waiting questions
+//! - `search`: the questions that match a filter
 //! - `log_pane`: the log of a run
 //! - `question`: the open question, and its answer before it is sent
 //! - `decide`: carries out the person's decisions, such as sending, declining several, taking back
@@ -34,6 +35,7 @@ mod log_pane;
 mod mouse;
 mod question;
 mod run;
+mod search;
 mod sender;
 mod sent;
 mod targets;

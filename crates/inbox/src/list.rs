@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::time::Instant;
 
+use crate::search::Search;
 use crate::sender::{RoundAt, Seen, Sender};
-use askbox_cli::ask_answer::filter::{self, Looked};
 use askbox_cli::ask_answer::question_text;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::Result;
@@ -88,12 +88,6 @@ impl Row {
     pub fn is_overdue(&self, now: Time) -> bool {
         !self.is_event && self.expires.is_some_and(|at| at <= now)
     }
-
-    /// True if the question has all the words of a filter.
-    pub fn fits(&self, filter: &str) -> bool {
-        let Self { asked_by, project, headline, priority, .. } = self;
-        filter::fits(Looked { id: &self.address.to_string(), asked_by, project, headline, priority: *priority }, filter)
-    }
 }
 
 /// The number of questions that are read between two looks at the clock.
@@ -123,7 +117,7 @@ pub struct Waiting {
     /// True if rows have changed since they were last arranged. While thousands of questions are read, this is done only once for each
     /// picture.
     is_stale: bool,
-    /// The rows that match the filter, in order.
+    /// The rows that match the filter, in the order in which they are shown.
     shown: Vec<Rc<Row>>,
     filter: String,
     chosen: Option<Address>,
@@ -209,7 +203,7 @@ impl Waiting {
 
     fn arrange(&mut self) {
         let filter = self.filter.trim();
-        self.shown = self.rows.values().filter(|row| filter.is_empty() || row.fits(filter)).cloned().collect();
+        self.shown = if filter.is_empty() { self.rows.values().cloned().collect() } else { Search::new(filter).of(self.rows.values()) };
         if !self.marked.is_empty() {
             let (orders, unread) = (&self.orders, &self.unread);
             self.marked.retain(|address| orders.contains_key(address) || unread.contains(address));

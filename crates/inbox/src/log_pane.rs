@@ -35,6 +35,8 @@ struct Written {
     /// The beginning of the line that is being read.
     begun: Vec<u8>,
     is_over: bool,
+    /// True if it has changed since somebody asked.
+    has_grown: bool,
 }
 
 impl LogPane {
@@ -62,6 +64,11 @@ impl LogPane {
     pub fn newest_first<T>(&self, take: impl FnOnce(&mut dyn Iterator<Item = &str>) -> T) -> T {
         let written = lock(&self.written);
         take(&mut written.lines.iter().rev().skip(self.back).map(String::as_str))
+    }
+
+    /// True if the log has changed since the last call.
+    pub fn has_grown(&self) -> bool {
+        std::mem::take(&mut lock(&self.written).has_grown)
     }
 
     /// True if the log has ended.
@@ -115,13 +122,14 @@ fn read(mut output: impl Read, written: &Mutex<Written>, ring: &dyn Fn()) {
     }
     let mut written = lock(written);
     written.end_line();
-    written.is_over = true;
+    (written.is_over, written.has_grown) = (true, true);
     drop(written);
     ring();
 }
 
 impl Written {
     fn add(&mut self, piece: &[u8]) {
+        self.has_grown = true;
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let room = LONGEST.saturating_sub(self.begun.len());
             let text = part.strip_suffix(b"\n");

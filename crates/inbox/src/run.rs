@@ -189,7 +189,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             mailbox.check_in_place()?;
             app.follow(changes)?;
         }
-        dirty |= app.follow_others();
+        dirty |= app.follow_others() | app.log_has_grown();
         app.picture_is_old |= app.read(Instant::now() + READ_FOR);
     }
 }

@@ -18,6 +18,7 @@
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
 //! | `json_schema.rs` | a small validator |
 //! | `programs.rs` | where the project and its built programs lie |
+//! | `working_day.rs` | the questions of the pictures in the guides |
 //! | `times.rs` | how long each test takes |
 //!
 //! Beside `src/`: `agents/` holds the scripts of the scripted agents, `disk/` the disk that records what it is told, and the check
@@ -38,6 +39,7 @@ pub mod terminal;
 pub mod times;
 pub mod tools;
 pub mod watcher;
+pub mod working_day;
 pub mod world;
 
 pub use approval::approval_question;

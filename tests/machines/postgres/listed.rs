@@ -1,7 +1,5 @@
 //! The machines in a database, as `ask-answer` and the doctor show them to a person.
 
-use serde_json::Value;
-
 use super::cluster::{Cluster, Database};
 use super::host::{Host, asked};
 use crate::support::{World, needs, until};
@@ -28,8 +26,8 @@ fn the_questions_of_a_database_are_listed_like_those_by_ssh() {
     let ids: Vec<_> = listed.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!((ids.first(), ids.contains(&"laptop:docs")), (Some(&"local-1"), true), "{listed:?}");
     let rows = |host: &str| -> Vec<String> {
-        let listed: Value = serde_json::from_str(&here.ok("ask-answer", &["list", "--json", "--host", host])).unwrap();
-        listed.as_array().unwrap().iter().map(|row| row["address"].as_str().unwrap_or("here").to_owned()).collect()
+        let listed = here.run("ask-answer", &["list", "--json", "--host", host]).ok().events();
+        listed.iter().map(|row| row["address"].as_str().unwrap_or("here").to_owned()).collect()
     };
     until("both are seen", || rows("team").len() == 2);
     let sorted = |mut ids: Vec<String>| {

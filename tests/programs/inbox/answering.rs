@@ -131,6 +131,21 @@ fn numeric_keys_are_chosen_by_key_and_never_by_place() {
 }
 
 #[test]
+fn keys_that_no_digit_chooses_are_not_offered_by_digits() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which port?' -w w -o 80=HTTP -o 443=HTTPS; ask-post 'Which one?' -w x -o 1=A -o 20=B");
+    let terminal = Terminal::new(&world);
+    let screen = open_question(&terminal, "w");
+    assert!(screen.contains("↑↓ choose") && !screen.contains("1-9"), "{screen}");
+    terminal.press(&["Escape"]);
+    terminal.see("2 questions are waiting");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    assert!(open_question(&terminal, "x").contains("1-9 choose"));
+}
+
+#[test]
 fn several_options_and_own_words_are_sent_together() {
     needs!("tmux");
     let world = World::new();
@@ -167,6 +182,10 @@ fn a_batch_goes_back_and_forth_and_is_reviewed_before_sending() {
     terminal.press(&["abc", "Enter"]);
     terminal.see("a number such as 42");
     terminal.press(&["BSpace", "BSpace", "BSpace", "42", "Enter"]);
+    terminal.see("3 of 3: Go?");
+    terminal.press(&["Tab"]);
+    terminal.see("1 of 3 is not answered yet");
+    terminal.press(&["Enter"]);
     terminal.see("3 of 3: Go?");
     terminal.press(&["BTab", "BTab"]);
     terminal.see("1 of 3");
@@ -327,7 +346,8 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
 #[test]
 fn a_log_is_a_view_that_each_key_of_going_back_leaves() {
     needs!("tmux");
-    let world = World::stepping("say \"$(for n in $(seq 60); do echo line $n.; done)\"\nresult done");
+    let line = r#"{\"type\":\"assistant\",\"message\":{\"id\":\"m$n\",\"content\":[{\"type\":\"text\",\"text\":\"line $n.\"}]}}"#;
+    let world = World::stepping(&format!("for n in $(seq 60); do say \"{line}\"; done\nresult done"));
     world.sh("ask-post -w other 'Other?'; ask-answer other x; ask-post -w which 'Which?'; ask-answer which this; relaunch which");
     let terminal = Terminal::new(&world);
     open(&terminal);

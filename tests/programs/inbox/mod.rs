@@ -8,8 +8,10 @@
 //! - `looks`: what is seen first, approvals, colours, wide characters
 //! - `monkey`: lines for other programs, typed into it at random moments
 //! - `many`: sizes of screens and numbers of questions
+//! - `pictures`: the pictures of the guide, and `cells`, which draws them
 
 mod answering;
+mod cells;
 mod following;
 mod habits;
 mod idle;
@@ -17,6 +19,7 @@ mod kept;
 mod looks;
 mod many;
 mod monkey;
+mod pictures;
 
 use crate::support::{Terminal, World, kill};
 use serde_json::Value;

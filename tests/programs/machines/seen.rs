@@ -138,8 +138,8 @@ fn scripts_and_agents_know_only_their_own_machine() {
     let (here, _build) = two();
     here.ok("ask-post", &["-w", "local-1", "Here?"]);
     let ids = |args: &[&str]| -> Vec<String> {
-        let listed: Value = serde_json::from_str(&here.ok("ask-answer", args)).unwrap();
-        listed.as_array().unwrap().iter().map(|q| q["address"].as_str().or(q["workflow_id"].as_str()).unwrap().to_owned()).collect()
+        let listed = here.run("ask-answer", args).ok().events();
+        listed.iter().map(|q| q["address"].as_str().or(q["workflow_id"].as_str()).unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&["list", "--json"]), ["local-1"]);
     assert_eq!(ids(&["list", "--json", "--host", "local"]), ["local-1"]);

@@ -27,7 +27,7 @@ const WITH_PROJECT: usize = 80;
 pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<()> {
     filter::check(words)?;
     let Some(mailbox) = mailbox else {
-        return program::print(if as_json { "[]\n" } else { "" });
+        return Ok(());
     };
     let held = quarantined_round::all(mailbox)?;
     if as_json {
@@ -137,7 +137,7 @@ fn cells(pending: &Pending) -> Cells {
     }
 }
 
-/// Prints one array, object by object, because each question may be as long as a document.
+/// Prints one object a line.
 fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
     let room = Cell::new(KEPT);
     let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<Box<str>>)>> {
@@ -149,7 +149,6 @@ fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) 
         room.set(left.unwrap_or(room.get()));
         Ok(Some((p.workflow, left.map(|_| object.into_boxed_str()))))
     };
-    let mut comma = "[";
     for row in list::pending(mailbox, kept)? {
         let object = match row? {
             None => continue,
@@ -158,15 +157,12 @@ fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) 
                 in_json(&Pending { document: read_question::pending(mailbox, &workflow), workflow })?.into_boxed_str()
             }
         };
-        program::print(&format!("{comma}{object}"))?;
-        comma = ",";
+        program::print_json_text(&object)?;
     }
     for held in held {
-        let object = words(&json!({"workflow_id": held.workflow, "error": held.why(), "todo": held.todo()}))?;
-        program::print(&format!("{comma}{object}"))?;
-        comma = ",";
+        program::print_json(&json!({"workflow_id": held.workflow, "error": held.why(), "todo": held.todo()}))?;
     }
-    program::print(if comma == "[" { "[]\n" } else { "]\n" })
+    Ok(())
 }
 
 /// A question as JSON, if it matches the filter.

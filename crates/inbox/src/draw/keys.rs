@@ -84,7 +84,8 @@ fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
 
 fn of_question(opened: &Opened) -> Vec<Key> {
     let Some(part) = opened.draft.part() else {
-        return vec![("enter", "send"), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];
+        let enter = if opened.draft.unanswered() == 0 { "send" } else { "answer the open one" };
+        return vec![("enter", enter), ("esc", "later"), ("shift-tab", "back"), ("d", "decline"), ("n", "note"), ("b", "ask back")];
     };
     let is_batch = opened.draft.parts.len() > 1;
     let send = ("enter", if is_batch { "next" } else { "send" });
@@ -102,7 +103,10 @@ fn of_question(opened: &Opened) -> Vec<Key> {
         _ if part.is_multiple() => {
             vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
         }
-        _ => vec![("1-9", "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")],
+        _ => {
+            let choose = if part.digits_choose() { "1-9" } else { "↑↓" };
+            vec![(choose, "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
+        }
     };
     if part.takes_words() && part.chosen() != Some(Choosable::Words) {
         keys.push(("i", "own words"));

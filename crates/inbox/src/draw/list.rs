@@ -12,6 +12,7 @@ use crate::app::{App, Until};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
 use crate::list::Row;
+use crate::search::Search;
 use crate::sent::from_here::SentAnswer;
 use crate::targets::Target;
 use askbox_cli::person::Named;
@@ -35,13 +36,14 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
     let visible = &shown[from.min(shown.len())..shown.len().min(from + rows)];
     let cells: Vec<_> = visible.iter().map(|row| Cells::of_row(row, app, clock)).collect();
     let widths = Widths::fitting(&cells, columns);
+    let search = Search::new(app.waiting.filter());
     for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
         let y = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         app.targets.borrow_mut().add(Rect { y, height: 1, ..area }, Target::Row(row.address.clone()));
         let is_chosen = from + n == app.waiting.at();
         let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
         let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];
-        words.extend(widths.line(row, cells));
+        words.extend(widths.line(row, cells, &search));
         let line = fitted(&words, columns);
         lines.push(match (is_chosen, row.is_event || cells.is_dim) {
             (true, _) => line.style(chosen()),
@@ -199,23 +201,38 @@ impl Widths {
         }
     }
 
-    fn line(&self, row: &Row, cells: &Cells) -> Vec<(String, Style)> {
+    fn line(&self, row: &Row, cells: &Cells, search: &Search) -> Vec<(String, Style)> {
         let cell = |text: &str, columns: usize| if columns == 0 { String::new() } else { padded(&cut(text, columns), columns) + "  " };
-        let mut words = vec![
-            (cell(&cells.id, self.id), Style::default()),
-            (cell(&cells.age, self.age), dimmed()),
-            (cell(&cells.project, self.project), dimmed()),
-            (cell(&cells.by, self.by), dimmed()),
-        ];
+        let mut words = marked(&cells.id, &cell(&cells.id, self.id), Style::default(), search);
+        words.push((cell(&cells.age, self.age), dimmed()));
+        words.extend(marked(&cells.project, &cell(&cells.project, self.project), dimmed(), search));
+        words.extend(marked(&cells.by, &cell(&cells.by, self.by), dimmed(), search));
         words.extend(cells.marks.clone());
         let style = match row {
             Row { is_unreadable: true, .. } => bad(),
             Row { priority: 1.., .. } => urgent().add_modifier(Modifier::BOLD),
             _ => Style::default(),
         };
-        words.push((row.headline.clone(), style));
+        words.extend(marked(&row.headline, &row.headline, style, search));
         words
     }
+}
+
+/// The words of a text as they are shown, with the letters that match the filter in a style of their own.
+fn marked(text: &str, shown: &str, style: Style, search: &Search) -> Vec<(String, Style)> {
+    let marks = search.marks(text);
+    // The text may be cut where it is shown.
+    let is_mark = |(n, (letter, own)): (usize, (char, Option<char>))| (letter, own == Some(letter) && marks.binary_search(&n).is_ok());
+    let letters = shown.chars().zip(text.chars().map(Some).chain(std::iter::repeat(None))).enumerate().map(is_mark);
+    let mut words: Vec<(String, bool)> = Vec::new();
+    for (letter, is_mark) in letters {
+        match words.last_mut().filter(|(_, last)| *last == is_mark) {
+            Some((word, _)) => word.push(letter),
+            None => words.push((letter.to_string(), is_mark)),
+        }
+    }
+    let styled = |(word, is_mark)| (word, if is_mark { style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED) } else { style });
+    words.into_iter().map(styled).collect()
 }
 
 /// The marked questions, for the person to confirm before they are declined.

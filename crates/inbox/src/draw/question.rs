@@ -159,7 +159,12 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
     let at = opened.draft.at;
     let words = match parts.get(at) {
         None => {
-            stays.extend(styled("All are answered. Enter sends this:", columns, bold()));
+            let head = match opened.draft.unanswered() {
+                0 => "All are answered. Enter sends this:".to_owned(),
+                1 => format!("1 of {} is not answered yet. Enter goes to it:", parts.len()),
+                open => format!("{open} of {} are not answered yet. Enter goes to the first of them:", parts.len()),
+            };
+            stays.extend(styled(&head, columns, bold()));
             return (stays, scrolls);
         }
         Some(part) if question.is_batch() => format!("{} of {}: {}", at + 1, parts.len(), part.question),

@@ -173,6 +173,11 @@ impl PartDraft {
         self.part.options.0.iter().any(|c| c.key.trim().parse::<f64>().is_ok())
     }
 
+    /// True if some digit chooses an option.
+    pub fn digits_choose(&self) -> bool {
+        ('1'..='9').any(|digit| self.by_digit(digit).is_some())
+    }
+
     pub fn typed(&self) -> String {
         text_window::text(&self.words)
     }
@@ -268,7 +273,12 @@ impl Draft {
         self.parts.get_mut(self.at)
     }
 
-    /// True if all parts are answered, and the person reviews the answers.
+    /// The number of parts that are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.parts.iter().filter(|part| part.given.is_none()).count()
+    }
+
+    /// True if the person reviews the answers, after the last part.
     pub fn is_review(&self) -> bool {
         self.at >= self.parts.len()
     }

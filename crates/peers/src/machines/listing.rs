@@ -91,7 +91,7 @@ fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {
     }
 }
 
-/// Prints one array. The object of another machine's question has `host` and `address`, and says how old it is.
+/// Prints one object a line. That of another machine's question has `host` and `address`, and says how old it is.
 fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], filter: &str) -> Result<u8> {
     let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
         match waiting {
@@ -112,7 +112,10 @@ fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], fil
             }
         }
     };
-    let rows = waiting::all(mailbox, views, row)?.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
-    program::print(&format!("[{}]\n", rows.join(",")))?;
+    for row in waiting::all(mailbox, views, row)? {
+        if let Some(object) = row? {
+            program::print_json_text(&object)?;
+        }
+    }
     Ok(0)
 }

@@ -18,7 +18,7 @@ const DIGITS: usize = 12;
 /// `relaunch approve --list`. Without a mailbox, nothing is allowed.
 pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let Some(mailbox) = mailbox else {
-        return program::print(if json { "[]\n" } else { "" }).map(|()| 0);
+        return Ok(0);
     };
     let ids = match only {
         Some(id) => vec![id.clone()],
@@ -33,7 +33,7 @@ pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) ->
         }
     }
     if json {
-        return program::print_json(&found.iter().map(|(id, grant)| as_json(id, grant)).collect::<Vec<_>>()).map(|()| 0);
+        return found.iter().try_for_each(|(id, grant)| program::print_json(&as_json(id, grant))).map(|()| 0);
     }
     for (id, grant) in &found {
         program::print(&line(id, grant))?;
@@ -52,7 +52,7 @@ pub fn revoke(mailbox: &Mailbox, id: &WorkflowId, call: Option<&str>, json: bool
     let only = call.map(|beginning| the_one(mailbox, id, beginning)).transpose()?;
     let revoked = grants::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &program::user())?;
     if json {
-        return program::print_json(&revoked.iter().map(|grant| as_json(id, grant)).collect::<Vec<_>>()).map(|()| 0);
+        return revoked.iter().try_for_each(|grant| program::print_json(&as_json(id, grant))).map(|()| 0);
     }
     for grant in &revoked {
         program::print(&format!("revoked    {}", line(id, grant)))?;

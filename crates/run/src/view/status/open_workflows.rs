@@ -72,10 +72,12 @@ impl OpenWorkflows {
         })
     }
 
-    /// The status of one of them, without what its run did. `None` if it has no open round.
+    /// The status of one of them, without what its run did. `None` if it has no open round, or if it awaits others: then more than its
+    /// round decides.
     #[must_use]
     pub fn status(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Status> {
-        of_open(mailbox, workflow, self.places.get(workflow)?, self.held.get(workflow))
+        let places = self.places.get(workflow).filter(|places| !places.awaits_others)?;
+        of_open(mailbox, workflow, places, self.held.get(workflow))
     }
 }
 
