@@ -5,17 +5,27 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use askbox_cli::args::ask_answer_args::AskAnswer;
+use askbox_cli::args::ask_post_args::AskPost;
 #[cfg(feature = "mcp")]
 use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
 use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Tree};
+use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
+use askbox_cli::args::relaunch_args;
 #[cfg(feature = "sync")]
 use askbox_cli::args::sync_args::SyncArgs;
+
+/// The five programs.
+#[must_use]
+pub fn programs() -> [clap::Command; 5] {
+    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), relaunch_args::Args::command(), Askbox::command()]
+}
 
 const EXAMPLES: &str = "Examples:
   $ askbox demo

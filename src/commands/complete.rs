@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::commands::init;
+use crate::commands::args::programs;
 use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
 use askbox_mailbox::documents::asked::Kind;
@@ -41,7 +41,7 @@ fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
     let Some((typed, before)) = words.split_last() else { return Vec::new() };
     let Some((program, before)) = before.split_first() else { return Vec::new() };
     let program = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some(described) = init::programs().into_iter().find(|command| command.get_name() == program) else { return Vec::new() };
+    let Some(described) = programs().into_iter().find(|command| command.get_name() == program) else { return Vec::new() };
     let (words, flag) = without_flags(&described, before);
     let offers = match (program, words.as_slice(), flag) {
         ("ask-post", _, Some("workflow")) => checkpoints(mailbox),

@@ -3,26 +3,16 @@
 
 #![allow(clippy::disallowed_methods, reason = "man pages go to a folder that the caller names, outside of any mailbox")]
 
-use askbox_cli::args;
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
-use crate::commands::args::{Askbox, Init};
+use crate::commands::args::{Init, programs};
 use crate::commands::{claude_md, complete, service};
-use askbox_cli::args::ask_answer_args::AskAnswer;
-use askbox_cli::args::ask_post_args::AskPost;
-use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::program;
 use askbox_config as config;
 use askbox_mailbox::disk::{self, Placed};
 use askbox_mailbox::error::{Error, IoContext, Result};
-
-/// The five programs.
-#[must_use]
-pub fn programs() -> [Command; 5] {
-    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), args::relaunch_args::Args::command(), Askbox::command()]
-}
 
 /// Does what the flags ask for.
 pub fn run(args: &Init) -> Result<u8> {

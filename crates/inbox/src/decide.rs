@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::app::{App, Place, Until, Wish};
 use crate::gate::Passed;
-use crate::list::Row;
 use crate::question::draft::PartDraft;
+use crate::row::Row;
 use crate::sender;
 use crate::sender::RoundAt;
 use crate::sent::from_here::SentAnswer;

@@ -11,6 +11,7 @@
 //! - `targets`: what a click chooses
 //! - `app`: the state of the screen
 //! - `list`: the waiting questions
+//! - `row`: one of them
 //! - `search`: the questions that match a filter
 //! - `log_pane`: the log of a run
 //! - `question`: the open question, and its answer before it is sent
@@ -34,6 +35,7 @@ mod list;
 mod log_pane;
 mod mouse;
 mod question;
+mod row;
 mod run;
 mod search;
 mod sender;

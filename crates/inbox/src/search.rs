@@ -10,7 +10,7 @@ use std::rc::Rc;
 use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
-use crate::list::Row;
+use crate::row::Row;
 use askbox_cli::ask_answer::filter::{self, Looked};
 use askbox_mailbox::spelling;
 

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::program::variables::prints_to_terminal;
+use crate::terminal::fitted;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 
@@ -35,10 +36,11 @@ pub fn warn(warning: &str) {
     say(&format!("warning: {}\n", text::one_line(warning)));
 }
 
-/// Prints a message for people on standard error, without control characters. If the reader went away, that is not an error.
+/// Prints a message for people on standard error, without control characters, in lines that fit a terminal. If the reader went away, that
+/// is not an error.
 pub fn say(words: &str) {
     #[allow(clippy::disallowed_methods, reason = "this is the way to standard error")]
-    let _ = io::stderr().write_all(text::printable(words).as_bytes());
+    let _ = io::stderr().write_all(fitted::message(&text::printable(words)).as_bytes());
 }
 
 /// Prints text for people, without control characters. If the reader went away, that is not an error.

@@ -28,6 +28,32 @@ pub fn row(line: String) -> String {
     }
 }
 
+/// The programs whose commands a message may end with.
+const PROGRAMS: [&str; 6] = ["ask-answer", "ask-post", "askbox", "checkpoint", "relaunch", "claude"];
+
+/// A message for standard error. Each line breaks between words. A command at the end of a line stays whole, so that it can be copied.
+#[must_use]
+pub fn message(words: &str) -> String {
+    let Some(columns) = screen::columns_of_messages() else { return words.to_owned() };
+    words.split_inclusive('\n').map(|line| message_within(line, columns)).collect()
+}
+
+fn message_within(line: &str, columns: usize) -> String {
+    let (words, end) = line.strip_suffix('\n').map_or((line, ""), |words| (words, "\n"));
+    if width(words) <= columns {
+        return line.to_owned();
+    }
+    let starts = PROGRAMS.iter().filter_map(|program| words.rfind(&format!(": {program} ")));
+    let (head, command) = starts.max().map_or((words, ""), |at| (&words[..=at], &words[at + 2..]));
+    let mut lines = wrapped(head, columns);
+    match lines.last_mut() {
+        _ if command.is_empty() => {}
+        Some(last) if width(last) + 1 + width(command) <= columns => *last += &format!(" {command}"),
+        _ => lines.push(command.to_owned()),
+    }
+    lines.join("\n") + end
+}
+
 /// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
 #[must_use]
 pub fn moment(at: Time) -> String {
@@ -124,6 +150,19 @@ mod tests {
         let narrow = paragraphs_within("    a-long-key  and words", 10, |_| Some(16));
         assert!(narrow.lines().all(|line| width(line) <= 10), "{narrow}");
         assert_eq!(paragraphs_within("   \n", 10, |line| Some(indentation(line))), "\n");
+    }
+
+    #[test]
+    fn a_message_breaks_between_words_and_its_command_stays_whole() {
+        let hint = "hint: see where it stands: relaunch status which\n";
+        assert_eq!(message_within(hint, 60), hint);
+        assert_eq!(message_within(hint, 40), "hint: see where it stands:\nrelaunch status which\n");
+        assert_eq!(message_within("error: `c` is none of the options\n", 20), "error: `c` is none\nof the options\n");
+        assert_eq!(
+            message_within("hint: save one, then go on: checkpoint save w\n", 30),
+            "hint: save one, then go on:\ncheckpoint save w\n"
+        );
+        assert_eq!(message_within("Do you mean this one? (y/N) ", 80), "Do you mean this one? (y/N) ");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use crossterm::style::Print;
 use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
@@ -92,7 +93,11 @@ pub struct Size {
 /// The size of the terminal on standard output, or `None` if standard output is not a terminal.
 #[must_use]
 pub fn size() -> Option<Size> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|s| s.ws_row > 1 && s.ws_col > 1)?;
+    size_of(io::stdout())
+}
+
+fn size_of(output: impl AsFd) -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(output).ok().filter(|s| s.ws_row > 1 && s.ws_col > 1)?;
     Some(Size { rows: usize::from(size.ws_row), columns: usize::from(size.ws_col) })
 }
 
@@ -100,4 +105,10 @@ pub fn size() -> Option<Size> {
 #[must_use]
 pub fn columns() -> Option<usize> {
     size().map(|size| size.columns)
+}
+
+/// The number of columns of the terminal on standard error, or `None` if standard error is not a terminal.
+#[must_use]
+pub fn columns_of_messages() -> Option<usize> {
+    size_of(io::stderr()).map(|size| size.columns)
 }

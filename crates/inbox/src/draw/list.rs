@@ -11,7 +11,7 @@ use ratatui::widgets::Paragraph;
 use crate::app::{App, Until};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
-use crate::list::Row;
+use crate::row::Row;
 use crate::search::Search;
 use crate::sent::from_here::SentAnswer;
 use crate::targets::Target;
