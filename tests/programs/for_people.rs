@@ -118,7 +118,10 @@ fn errors_and_warnings_break_between_words() {
     let shown = screen(&world, "TZ=UTC", "ask-post Merge? -w docs -o a=A; ask-answer docs c; relaunch logs docs");
     assert_whole_words(&shown, "there is no checkpoint, so the process that gets the answer will know only the question; save one:");
     assert!(shown.contains("one: checkpoint save docs --next-action TEXT\n"), "a command stays whole: {shown}");
-    assert_whole_words(&shown, "answer: `c` is none of the options hint: choose one of: a (add --text if these are the person's own words)");
+    assert_whole_words(
+        &shown,
+        "answer: `c` is none of the options hint: choose one of: a (add --text if these are the person's own words)",
+    );
     assert!(shown.contains("hint: see where it stands: relaunch status docs\n"), "{shown}");
     let piped = world.shell("ask-post Merge? -w other").stderr;
     assert_eq!(piped.lines().count(), 1, "{piped}");

@@ -1,5 +1,7 @@
 //! The doctor's view of things outside of the mailbox: programs, configuration, folders, targets.
 
+use std::net::TcpListener;
+
 use super::*;
 
 #[test]
@@ -63,18 +65,31 @@ fn doctor_says_how_to_install_a_missing_claude() {
 #[test]
 fn doctor_shows_a_target_and_keeps_its_address_to_itself() {
     let world = well();
-    configure(&world, "[target.phone]\nntfy = 'https://ntfy.sh/secret-topic'\n");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = server.local_addr().unwrap();
+    configure(&world, &format!("[target.phone]\nntfy = 'http://{place}/secret-topic'\n"));
     let out = world.sh("askbox doctor --config");
     assert!(out.contains("target.phone.ntfy_replies") && out.contains("Target phone (ntfy): never told, never confirmed."), "{out}");
     assert!(!out.contains("secret-topic"), "{out}");
     configure(&world, "[target.phone]\nperson = 'ann'\n");
     finds(&world, "no_notifier", "target.phone");
-    configure(&world, "[target.phone]\nwebhook = 'https://example.org/'\nsecret_file = '/no/such/file'\n");
+    configure(&world, &format!("[target.phone]\nwebhook = 'http://{place}/'\nsecret_file = '/no/such/file'\n"));
     assert!(finds(&world, "no_secret", "target.phone.secret_file").ends_with(".config/askbox/config.toml"));
     let told = world.shell("askbox notify test </dev/null");
     assert_eq!(told.code(), 1, "{told:?}");
     let hint = "hint: secret_file in the section of the target names that file: correct it, or write the file";
     assert!(told.stderr.contains("the secret in /no/such/file cannot be read: ") && told.stderr.contains(hint), "{told:?}");
+}
+
+#[test]
+fn doctor_names_a_webhook_that_nobody_answers() {
+    let world = well();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = server.local_addr().unwrap();
+    configure(&world, &format!("[target.phone]\nwebhook = 'http://{place}/hook'\n"));
+    assert!(!world.sh("askbox doctor").contains("unreachable"), "a server is there");
+    drop(server);
+    assert!(finds(&world, "unreachable", "target phone").ends_with(".config/askbox/config.toml"));
 }
 
 #[test]
@@ -183,6 +198,8 @@ fn doctor_names_a_secret_that_others_may_read() {
     let world = well();
     world.sh("echo s3cret > token; chmod 644 token");
     let token = world.path("token").display().to_string();
-    configure(&world, &format!("[target.hook]\nwebhook = 'http://127.0.0.1:9/x'\nsecret_file = '{token}'\n"));
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = server.local_addr().unwrap();
+    configure(&world, &format!("[target.hook]\nwebhook = 'http://{place}/x'\nsecret_file = '{token}'\n"));
     finds_and_mends(&world, "open_secret", "target.hook.secret_file");
 }

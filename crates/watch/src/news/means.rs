@@ -167,13 +167,7 @@ pub(in crate::news) fn follow_topic(target: &Target, since: &str) -> Result<Prog
     // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead. If the watcher was killed, curl cannot
     // write the next line, and ends as well.
     input.push_str("no-buffer\nspeed-limit = 1\nspeed-time = 120\n");
-    Ok(ProgramCall {
-        program: CURL.into(),
-        args: ["--disable", "--config", "-"].map(Into::into).into(),
-        input: input.into_bytes(),
-        errors: Errors::OneLine,
-        ..ProgramCall::default()
-    })
+    Ok(curl(input))
 }
 
 fn ntfy_headers(target: &Target) -> Result<Vec<(&'static str, String)>> {
@@ -195,6 +189,11 @@ fn curl_post(url: &str, headers: &[(&str, String)], body: &str) -> ProgramCall {
     let mut input = curl_options(url, headers);
     option_line(&mut input, "data-raw", body);
     let _ = writeln!(input, "output = \"/dev/null\"\nmax-time = {LEFT_BEHIND_SECONDS}");
+    curl(input)
+}
+
+/// A run of curl with these options.
+fn curl(input: String) -> ProgramCall {
     ProgramCall {
         program: CURL.into(),
         // The first argument keeps curl from reading the user's own configuration.

@@ -25,6 +25,7 @@
 //! | `call` | one run of a program, within a time limit |
 //! | `buttons` | answers by buttons in a notification |
 //! | [`arrivals`] | when a target was last notified, and when that last failed; `askbox notify test`: one message now |
+//! | [`reachable`] | whether the server of a target can be reached |
 //! | [`waiting`] | the events that should have been sent long ago |
 //!
 //! # Limitations
@@ -40,6 +41,7 @@ mod means;
 mod message;
 mod note;
 mod post;
+pub mod reachable;
 mod record;
 pub mod waiting;
 mod wanted;

@@ -10,7 +10,7 @@ use askbox_config::{self as config, COMMAND, Means, Target};
 use askbox_mailbox::{Mailbox, text, time};
 use askbox_run::process::programs;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
-use askbox_watch::news::{self, waiting};
+use askbox_watch::news::{self, reachable, waiting};
 
 /// One target and its history.
 #[derive(Debug, Serialize)]
@@ -97,7 +97,17 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             }
         }
     }
+    let targets = config::targets(&checkup.config.notify, &checkup.config.target);
     for known in known(checkup) {
+        // A target that was never told may have a mistake in its address.
+        if known.last_sent.is_none()
+            && known.last_failed.is_none()
+            && let Some((_, target)) = targets.iter().find(|(name, _)| **name == known.target)
+            && let Some(problem) = reachable::problem(target)
+        {
+            let said = format!("nobody answers there: {problem}");
+            checkup.report("unreachable", format!("target {}", known.target), said, edit(&place));
+        }
         if let Some(failed) = known.failing() {
             let why = failed.problem.as_deref().map(|why| text::excerpt(why, 200)).unwrap_or_default();
             let said = format!("could not be told {} ago: {why}", time::human(time::since(failed.at)));
