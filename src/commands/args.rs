@@ -168,7 +168,7 @@ pub enum Command {
     Notify(Notify),
     /// Print how many questions wait for a person, for a status line or a prompt
     ///
-    /// A question that waits for a file or a time waits for no person, and is not counted. Where there is no mailbox, the number is 0.
+    /// A question that waits for a file or a time waits for no person, and is not counted. The number is 0 without a mailbox.
     #[command(after_help = "Examples:
   $ askbox count
   $ askbox count --json")]

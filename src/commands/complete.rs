@@ -63,7 +63,7 @@ fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
     offers.into_iter().filter(|(word, _)| word.starts_with(typed.as_str())).collect()
 }
 
-/// The words that are no flags and no values of flags, and the flag whose value is being typed.
+/// The words without flags and their values, and the flag whose value is being typed.
 fn without_flags<'w>(program: &clap::Command, before: &'w [String]) -> (Vec<&'w str>, Option<&'static str>) {
     let (mut command, mut words, mut awaits_value) = (program, Vec::new(), None);
     let mut only_words = false;

@@ -35,7 +35,7 @@ pub enum Place {
     /// The open question is over. Somebody else answered it, or it was taken back.
     Gone(Box<Gone>),
     Outcomes(Outcomes),
-    /// The log of a run, and the answered questions, from which it was opened.
+    /// The log of a run. Going back from it leads to these answered questions.
     Log(Box<LogPane>, Outcomes),
 }
 

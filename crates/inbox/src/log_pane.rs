@@ -28,7 +28,7 @@ pub struct LogPane {
     back: usize,
 }
 
-/// What the log has so far.
+/// The part of the log that is there so far.
 #[derive(Debug, Default)]
 struct Written {
     lines: VecDeque<String>,

@@ -21,7 +21,7 @@ pub(in crate::commands) struct Lost {
     pub(in crate::commands) mend: String,
 }
 
-/// Everything that is gone. Empty if there was no setup, or if its record cannot be read.
+/// Everything that is gone. Empty without a setup, or if its record cannot be read.
 pub(in crate::commands) fn all() -> Vec<Lost> {
     let Ok(record) = Record::read() else { return Vec::new() };
     let mut lost: Vec<Lost> = record.files.iter().filter_map(of_file).collect();

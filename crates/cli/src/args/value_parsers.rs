@@ -26,7 +26,7 @@ const JUST_NOW: Duration = Duration::from_secs(60);
 /// A time that is to come: RFC 3339, or a duration from now.
 pub fn moment(text: &str) -> Result<Time> {
     if let Some(at) = time::parse_rfc3339(text.trim()) {
-        // A time that has just passed is no mistake: a script needs a moment.
+        // A time that has just passed is accepted: a script needs a moment.
         if at <= time::now() && time::since(at) > JUST_NOW {
             let problem = format!("`{}` has passed: it was {} ago", text::excerpt(text, 40), time::human(time::since(at)));
             return Err(Error::usage(problem, "give a time to come, or a duration such as 90s or 2h"));

@@ -197,7 +197,7 @@ fn path(folder: &Path, at: &RoundAt) -> PathBuf {
     folder.join(format!("{}.{}.toml", at.address(), at.round.question))
 }
 
-/// Keeps the drafts of this process in a folder of its own. For a mailbox that is removed in the end, as that of the demo.
+/// Keeps the drafts of this process in a folder of its own. For a mailbox that is removed in the end, as the demo's is.
 pub fn keep_in(folder: PathBuf) {
     let _ = FOLDER.set(folder);
 }

@@ -31,7 +31,7 @@ use crate::layout::{Folder, Mailbox};
 pub const MANY: usize = 2_000;
 /// How many names a new or shortened log has.
 pub const KEPT: usize = 1_500;
-/// The length at which the log is shortened, in bytes.
+/// The log is shortened when it has this length, in bytes.
 const LONG: u64 = 512 << 10;
 /// How long to wait for the lock, which is held for microseconds.
 const PATIENCE: Duration = Duration::from_millis(50);

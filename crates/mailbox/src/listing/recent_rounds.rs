@@ -180,7 +180,7 @@ fn by_file_time(mailbox: &Mailbox, rounds: Vec<RoundId>) -> (Vec<(Time, RoundId)
     (closed, others)
 }
 
-/// A closed round with the time that it is sorted by.
+/// A closed round with its time, which gives the order.
 type Dated = (Time, RoundId, QuestionDocument);
 
 /// The `wanted` closed rounds with the latest `date`, the latest first. `closed` are the rounds by the times of their files, the newest

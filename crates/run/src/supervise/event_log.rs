@@ -53,7 +53,7 @@ pub(crate) struct EventLog<'a> {
     run: Run,
     /// Opened by the first event.
     writer: Option<EventWriter<File>>,
-    /// What the events came to so far, for readers.
+    /// A summary of the events so far, for readers.
     activity: Option<activity_so_far::Keeper>,
     /// True if a note already says that events are left out.
     left_out_noted: bool,

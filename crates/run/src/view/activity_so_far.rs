@@ -146,7 +146,7 @@ mod tests {
         let length = std::fs::metadata(folder.path().join("events.jsonl")).unwrap().len();
         assert!(length > 2 * EVERY && length - kept.bytes < EVERY, "{length} {}", kept.bytes);
         assert_eq!(of_attempt(folder.path()).unwrap(), all);
-        // What lies before that byte is not read.
+        // Nothing before that byte is read.
         let path = folder.path().join("events.jsonl");
         let file = File::options().write(true).open(&path).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &vec![b'#'; 100_000], 0).unwrap();

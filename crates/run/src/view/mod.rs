@@ -3,7 +3,7 @@
 //! - `tail`: the events of a run and the text that its model is generating, while they are written
 //! - `workflow_events`: the events of a workflow's later runs, one after the other
 //! - `activity`: the current activity of a run, derived from its events
-//! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader need not read all of them
+//! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
 //! - `status`: the state of each workflow's newest round
 //! - `history`: a round that was answered or is over
 

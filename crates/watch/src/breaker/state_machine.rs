@@ -207,7 +207,7 @@ impl Breaker {
         if is_known { Change::None } else { Change::Opened }
     }
 
-    /// Notes that the agent program can be started. If only that had paused the queue, it goes on.
+    /// Notes that the agent program can be started. The queue goes on if nothing else had paused it.
     pub fn can_start(&mut self) -> Change {
         if !self.waits_for_program() {
             return Change::None;

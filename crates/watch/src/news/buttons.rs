@@ -37,7 +37,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// A stream that lasted this long, and in which the server said anything, has worked.
+/// A stream has worked if it lasted this long and the server said anything.
 const LASTED: Duration = Duration::from_secs(10);
 
 /// A message that is not dealt with yet. One stream has one at a time: if a topic is flooded, the flood waits in its own connection and

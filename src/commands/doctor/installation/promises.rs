@@ -1,4 +1,4 @@
-//! What `askbox setup` promised: its files, its rules and its service are there, and no setting of Claude Code takes them back.
+//! The promises of `askbox setup`: its files, its rules and its service are there, and no setting of Claude Code takes them back.
 
 use std::path::Path;
 

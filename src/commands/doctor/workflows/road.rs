@@ -30,7 +30,7 @@ pub(in crate::commands::doctor) struct Road {
     workflow_id: WorkflowId,
     question_id: QuestionId,
     steps: Vec<Step>,
-    /// The command that brings the round on. Missing if it is delivered, or over.
+    /// The next command for this round. Missing if it is delivered, or over.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
