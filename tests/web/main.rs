@@ -15,3 +15,4 @@ mod no_mailbox;
 mod pictures;
 mod presence;
 mod signing_in;
+mod told;

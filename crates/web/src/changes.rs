@@ -33,6 +33,9 @@ const MAX_RUNS: usize = 64;
 
 const FOLDERS: [Folder; 5] = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed];
 
+/// The files in the mailbox that say whether agents are launched.
+const QUEUE_FILES: [&str; 2] = ["pause.json", "breaker.json"];
+
 /// A message for a page: the names of workflows, separated by spaces, or `*` for any.
 pub type Change = String;
 
@@ -95,6 +98,11 @@ impl Changes {
     }
 }
 
+/// True for the files that say whether agents are launched.
+fn is_of_the_queue(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| QUEUE_FILES.iter().any(|file| name == *file))
+}
+
 struct Follower {
     mailbox: Mailbox,
     devices: Devices,
@@ -108,6 +116,7 @@ impl Follower {
     fn follow(&mut self, sender: &SyncSender<Hint>, hints: &Receiver<Hint>) {
         let sender = sender.clone();
         let (index, pending, lost) = (Arc::clone(&self.index), self.mailbox.folder(Folder::Pending), sender.clone());
+        let root = self.mailbox.root().to_owned();
         let source = Hints::new(move |hint| {
             match &hint {
                 Hint::Anywhere => index.outdate(),
@@ -117,6 +126,8 @@ impl Follower {
                 },
                 // The event is about the folder itself.
                 Hint::At(path) if *path == pending => index.outdate(),
+                // Of the files beside the folders, some grow with each event.
+                Hint::At(path) if path.parent() == Some(&root) && !is_of_the_queue(path) => return,
                 Hint::At(_) => {}
             }
             if sender.try_send(hint).is_err() {
@@ -128,6 +139,8 @@ impl Follower {
         if let Some(source) = &mut source {
             // If a folder gives no events, its changes are seen after `AT_LEAST_EVERY`.
             FOLDERS.iter().for_each(|folder| drop(source.watch(&self.mailbox.folder(*folder))));
+            // Watched for the files that pause the queue.
+            let _ = source.watch(self.mailbox.root());
             // Watched so that a device that is signed out gets no more news.
             let _ = self.devices.folder().and_then(|folder| source.watch(folder));
         }
@@ -162,6 +175,7 @@ impl Follower {
         while let Some(hint) = next {
             match hint {
                 Hint::Anywhere => anywhere = true,
+                Hint::At(path) if path.parent() == Some(self.mailbox.root()) && is_of_the_queue(&path) => anywhere = true,
                 Hint::At(path) if self.devices.is_at(&path) => self.pages.end_those_signed_out(&self.devices),
                 Hint::At(path) => workflows.extend(self.workflow(&path)),
             }

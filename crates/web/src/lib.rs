@@ -16,6 +16,7 @@
 //! | `changes` | tells open pages about changes of the mailbox |
 //! | `onlooker` | treats a visible page as a person who sees new questions |
 //! | `form` | turns a filled-in form into an answer |
+//! | `given` | an answer in words, with the meaning of each option |
 //! | `send` | sends a person's decision about the question that was shown |
 //! | `taken_back` | answers that were given and taken back on this page, as filled-in forms |
 //! | `fuzzed` | forms and cookies for `fuzz/` |
@@ -32,6 +33,7 @@ mod form;
 #[doc(hidden)]
 pub mod fuzzed;
 pub mod gate;
+mod given;
 mod index;
 mod listen;
 mod onlooker;

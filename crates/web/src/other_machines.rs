@@ -10,6 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::changes::Changes;
+use crate::given::{self, GivenPart};
 use crate::index::{OtherMachine, Row};
 use askbox_cli::person::Decision;
 use askbox_config::Config;
@@ -53,6 +54,8 @@ pub struct Offered {
     pub title: String,
     /// The answer.
     pub answer: Answer,
+    /// The answer to each part, in words.
+    pub given: Vec<GivenPart>,
     /// The options that were chosen. Shown to the person if the answer was not accepted.
     pub chosen: String,
     /// The texts that were written. Shown to the person if the answer was not accepted.
@@ -67,9 +70,9 @@ impl Offered {
 
     /// The answer in words.
     pub fn said(&self) -> String {
-        match &self.answer.value {
-            Some(value) => text::printable(&value.to_text()),
-            None => self.answer.word().to_owned(),
+        match self.given.as_slice() {
+            [] => self.answer.word().to_owned(),
+            parts => parts.iter().map(GivenPart::words).collect::<Vec<_>>().join("; "),
         }
     }
 }
@@ -206,6 +209,7 @@ impl OtherMachines {
                 host: host.clone(),
                 round: round.id.clone(),
                 title,
+                given: given::in_words(typed, &given),
                 answer: given,
                 chosen,
                 written,

@@ -123,6 +123,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/tree", get(tree::show))
         .route("/tree/{workflow}", get(tree::show_one))
         .route("/run/{workflow}", get(run::show))
+        .route("/run/{workflow}/{question}", get(run::show_one))
         .route("/events", get(events::stream))
         .route("/here", get(inbox::count))
         .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))

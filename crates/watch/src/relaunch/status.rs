@@ -292,6 +292,20 @@ fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
 /// If nothing is launched, adds the reason to every workflow that waits for a launch: the configuration cannot be read, or the queue is
 /// paused.
 pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+    explain_with(mailbox, context, all, time::rfc3339)
+}
+
+/// [`explain`] with local times, for a page that people read.
+pub fn explain_in_local_time<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+    explain_with(mailbox, context, all, time::local)
+}
+
+fn explain_with<'s>(
+    mailbox: &Mailbox,
+    context: &Context,
+    all: impl Iterator<Item = &'s mut Status>,
+    moment: impl Fn(Time) -> String,
+) -> Result<()> {
     let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state)).collect();
     if waiting.is_empty() {
         return Ok(());
@@ -311,7 +325,7 @@ pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item
     if queue.state != QueueState::Open {
         for status in waiting {
             status.retry_at = queue.until;
-            status.why = Some(format!("the queue is {}", in_words(&queue, time::rfc3339)));
+            status.why = Some(format!("the queue is {}", in_words(&queue, &moment)));
         }
     } else if !presence::anybody(mailbox)? {
         // The session that asked needs no watcher: then there is another reason. Whether a process waits for the answer is not looked at,

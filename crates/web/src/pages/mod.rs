@@ -11,11 +11,15 @@
 //! | `tree`, `run` | workflows below those that started them, and the work of a run |
 //! | `events` | tells an open page about changes, by `/events` |
 //! | `sign_in` | a device signs in and out |
+//! | `held_up` | the reason why answers launch no agent now, for every page |
+//! | `later` | the next question of a workflow whose answered question is shown |
 //! | `markdown` | the context of a question as HTML |
 
 pub mod done;
 pub mod events;
+mod held_up;
 pub mod inbox;
+mod later;
 mod markdown;
 mod outcome;
 pub mod question;
@@ -28,7 +32,6 @@ pub mod tree;
 use crate::reply;
 use crate::site::Visit;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
 
 /// The values for the frame: the device, the current page, and the number of waiting questions.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ pub struct Frame {
     pub at: &'static str,
     /// The number of questions that wait for a person.
     pub waiting: usize,
-    /// True if no watcher runs, so that answers are stored but no agent is launched.
-    pub no_watcher: bool,
+    /// The reason why answers are kept, but launch no agent now. Empty if they do, or if this machine launches none.
+    pub held_up: String,
     /// A word that changes with the style and the script, so that a browser may cache both.
     pub version: &'static str,
 }
@@ -55,7 +58,13 @@ impl Frame {
         let (device, form) = (visit.signed_in.device.clone(), visit.signed_in.form_token.clone());
         // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
         let only_answers = !site.elsewhere.is_nobody() && list::is_unused(&site.mailbox);
-        let no_watcher = !only_answers && !presence::anybody(&site.mailbox).unwrap_or(true);
-        Self { device, form, at, waiting, no_watcher, version: reply::files_version() }
+        let held_up = if only_answers { String::new() } else { held_up::in_words(site).unwrap_or_default() };
+        Self { device, form, at, waiting, held_up, version: reply::files_version() }
+    }
+
+    /// The same frame for a question of another machine, whose agents are launched there.
+    #[must_use]
+    pub fn for_another_machine(self) -> Self {
+        Self { held_up: String::new(), ..self }
     }
 }

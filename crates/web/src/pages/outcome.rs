@@ -1,13 +1,20 @@
 //! The state of a question that was answered or is over: accepted, launched, delivered, and the result.
 
+use std::iter;
+
+use crate::given::{self, GivenPart};
+use crate::pages::held_up::clock;
+use crate::pages::markdown;
+use crate::site::Site;
 use askbox_cli::ask_answer::question_text;
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, text};
+use askbox_mailbox::{Answer, Folder, Question, text};
 use askbox_run::attempt::record;
 use askbox_run::view::status::{self, Standing, Status};
+use askbox_watch::relaunch::status as explained;
 
 /// The maximum size of a result that is shown, in bytes.
 const RESULT: usize = 16 << 10;
@@ -19,10 +26,14 @@ pub struct Outcome {
     pub question_id: String,
     /// The question in one line.
     pub title: String,
+    /// The whole text of the question, or empty if the title has it all.
+    pub rest: String,
+    /// The context as HTML.
+    pub context: Option<String>,
     /// The state in one word, such as `delivered` or `running`.
     pub state: &'static str,
-    /// The answer: one line for each part, with the part's text.
-    pub answer: Vec<(String, String)>,
+    /// The answer to each part.
+    pub answer: Vec<GivenPart>,
     /// The word for a refusal or for asking back.
     pub word: &'static str,
     pub is_own_words: bool,
@@ -33,10 +44,14 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The current work of the run.
     pub now: Option<String>,
+    /// A sentence about an attempt that failed and is tried again.
+    pub retry: Option<String>,
     pub why: Option<String>,
     pub todo: Option<String>,
     pub cost: Option<String>,
+    /// The result as HTML, and the beginning of its text.
     pub result: Option<String>,
+    pub result_text: String,
     /// True if the answer can be taken back.
     pub can_be_undone: bool,
     /// True if a run of this round is on record.
@@ -56,22 +71,28 @@ pub struct Step {
 
 impl Outcome {
     /// The state of a round that was answered or is over.
-    pub fn read(mailbox: &Mailbox, round: &Round) -> Result<Self> {
+    pub fn read(site: &Site, round: &Round) -> Result<Self> {
+        let mailbox = &site.mailbox;
         let question = &round.document.typed;
-        let (status, run) = match record::latest(mailbox, &round.id) {
+        let (mut status, run) = match record::latest(mailbox, &round.id) {
             Ok(run) => (status::of_round(mailbox, round.folder, &round.id, question)?, run),
             Err(e) => (status::without_record(mailbox, round.folder, &round.id, question, &e)?, None),
         };
+        explained::explain_in_local_time(mailbox, &site.context, iter::once(&mut status))?;
         let answer = question.answer.as_ref();
         let launched = run.as_ref().and_then(|run| run.progress.started_at);
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
+        let title = text::excerpt(&question.title(), 300);
+        let result = status.result.as_deref().map(|result| text::beginning(result, RESULT));
         Ok(Self {
             workflow: round.id.workflow.to_string(),
             question_id: round.id.question.to_string(),
-            title: text::excerpt(&question.title(), 300),
+            rest: rest(question, &title),
+            title,
+            context: question.asked.context.as_deref().map(markdown::to_html),
             state: status.state.word(),
-            answer: answer.map(|answer| in_lines(question, answer)).unwrap_or_default(),
+            answer: answer.map(|answer| given::in_words(question, answer)).unwrap_or_default(),
             word: answer.map_or("", |answer| if answer.value.is_some() { "" } else { answer.word() }),
             is_own_words: answer.is_some_and(|a| a.value.as_ref().is_some_and(|v| !match_option::in_own_words(question, v).is_empty())),
             note: answer.and_then(|a| a.note.as_deref()).map(text::printable).unwrap_or_default(),
@@ -79,10 +100,12 @@ impl Outcome {
             late: question.late_answers.iter().map(|late| (late.who(), said(late))).collect(),
             steps: steps(answer.and_then(|a| a.at), launched, &status, answer.is_some()),
             now: live.filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
+            retry: retry(&status),
             why: status.why.as_deref().map(text::printable),
             todo: status.todo.as_deref().map(text::printable),
             cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
-            result: status.result.as_deref().map(|result| text::printable(&text::beginning(result, RESULT))),
+            result_text: result.as_deref().map(|result| text::excerpt(result, 600)).unwrap_or_default(),
+            result: result.as_deref().map(markdown::to_html),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
             has_run: run.is_some(),
             goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
@@ -94,20 +117,25 @@ fn said(answer: &Answer) -> String {
     answer.value.as_ref().map_or_else(|| answer.word().into(), |value| text::printable(&value.to_text()))
 }
 
-/// An answer, line by line. In a batch, each line has the text of its part.
-fn in_lines(question: &Question, answer: &Answer) -> Vec<(String, String)> {
-    match &answer.value {
-        None => Vec::new(),
-        Some(AnswerValue::Batch(map)) => {
-            let parts = question.parts();
-            let of = |(n, part): (usize, &askbox_mailbox::documents::asked::Part)| {
-                let value = map.get(&part.key(n)).and_then(|value| AnswerValue::from_json(value.clone()).ok())?;
-                let asked = part.header.as_deref().unwrap_or(&part.question);
-                Some((text::excerpt(asked, 120), text::printable(&value.to_text())))
-            };
-            parts.iter().enumerate().filter_map(of).collect()
-        }
-        Some(value) => vec![(String::new(), text::printable(&value.to_text()))],
+/// The whole text of a question, if the title is not all of it.
+fn rest(question: &Question, title: &str) -> String {
+    let whole = question.question.trim();
+    if whole == title || whole.is_empty() {
+        return String::new();
+    }
+    if question.asked.approval.is_some() { text::still_visible(whole) } else { text::printable(whole) }
+}
+
+/// A sentence about an attempt that failed, or was throttled, and is tried again.
+pub fn retry(status: &Status) -> Option<String> {
+    let attempt = status.attempt.unwrap_or(1);
+    let is_ahead = |at: &Time| *at > time::now();
+    let when = status.retry_at.filter(is_ahead).map_or_else(|| "as soon as a watcher looks".to_owned(), |at| format!("at {}", clock(at)));
+    match status.state {
+        Standing::Retrying => Some(format!("Attempt {attempt} failed. The next one starts {when}.")),
+        Standing::Throttled => Some(format!("The API has had enough for now (attempt {attempt}). The session goes on {when}.")),
+        Standing::Queued => Some(format!("Attempt {attempt} waits to be launched.")),
+        _ => None,
     }
 }
 
@@ -136,6 +164,18 @@ fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_ans
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_attempt_that_failed_says_when_it_is_tried_again() {
+        let blank = status::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", ""));
+        let at = time::now() + chrono::TimeDelta::days(2);
+        let of = |state, retry_at| retry(&Status { state, retry_at, attempt: Some(2), ..blank.clone() });
+        let told = of(Standing::Retrying, Some(at)).unwrap();
+        assert_eq!(told, format!("Attempt 2 failed. The next one starts at {}.", time::local(at)));
+        assert!(of(Standing::Retrying, Some(time::now())).unwrap().ends_with("as soon as a watcher looks."));
+        assert!(of(Standing::Throttled, Some(at)).unwrap().contains("The session goes on at "));
+        assert_eq!(of(Standing::Running, None), None);
+    }
 
     #[test]
     fn an_answer_goes_from_accepted_to_its_end_step_by_step() {

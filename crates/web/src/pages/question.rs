@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::form::{Done, Filled};
 use crate::gate::Posted;
+use crate::pages::later::Later;
 use crate::pages::outcome::Outcome;
 use crate::pages::question_form::QuestionForm;
 use crate::pages::{Frame, question_form, remote_question};
@@ -29,6 +30,8 @@ use askbox_mailbox::{Folder, Mailbox, read_question, round};
 struct OutcomePage {
     frame: Frame,
     outcome: Outcome,
+    /// The next question of the same workflow.
+    later: Option<Later>,
     /// The next waiting question.
     next: Option<(String, String)>,
 }
@@ -118,7 +121,10 @@ fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) 
 
 fn outcome(visit: &Visit, found: &Round) -> Result<Response> {
     let next = question_form::next_question(visit, None)?;
-    let page = OutcomePage { frame: Frame::new(visit, ""), outcome: Outcome::read(&visit.site.mailbox, found)?, next };
+    // The frame reads the configuration again, which the outcome needs too.
+    let frame = Frame::new(visit, "");
+    let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
+    let page = OutcomePage { frame, outcome, later, next };
     Ok(reply::html(StatusCode::OK, &page))
 }
 
@@ -181,7 +187,7 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
         frame: Frame::new(visit, ""),
         heading,
         why: error.map_or_else(|| "The question is over".into(), program::message),
-        outcome: over.map(|found| Outcome::read(&visit.site.mailbox, &found)).transpose()?,
+        outcome: over.map(|found| Outcome::read(&visit.site, &found)).transpose()?,
         chosen,
         written: filled.written(),
         workflow: id.workflow.to_string(),

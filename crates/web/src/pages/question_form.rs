@@ -281,8 +281,8 @@ struct QuestionPage {
 pub fn form_page(visit: &Visit, asked: QuestionForm, problem: Option<String>) -> Result<Response> {
     let status = if problem.is_some() || asked.is_open() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let frame = Frame::new(visit, "");
-    // An answer on another machine is launched there, so a watcher that is missing here does not matter.
-    let frame = Frame { no_watcher: frame.no_watcher && asked.host.is_none(), ..frame };
+    // An answer on another machine is launched there, so this machine's queue does not matter.
+    let frame = if asked.host.is_some() { frame.for_another_machine() } else { frame };
     Ok(reply::html(status, &QuestionPage { frame, asked, problem }))
 }
 

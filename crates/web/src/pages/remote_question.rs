@@ -6,7 +6,9 @@ use axum::response::Response;
 
 use crate::form::{self, Done, Filled};
 use crate::gate::Posted;
+use crate::given::GivenPart;
 use crate::other_machines::Offered;
+use crate::pages::later::Later;
 use crate::pages::question_form::QuestionForm;
 use crate::pages::{Frame, question_form};
 use crate::reply;
@@ -32,14 +34,17 @@ struct SentPage {
     question: String,
     title: String,
     told: Drawn,
-    /// The answer in words.
-    answer: String,
+    /// The answer to each part, or the word for a refusal or for asking back.
+    answer: Vec<GivenPart>,
+    word: &'static str,
     note: String,
     /// The options that the person chose and the texts that they wrote, if the answer does not count.
     chosen: String,
     written: String,
     /// True if the question still waits.
     still_waits: bool,
+    /// The next question of the same workflow.
+    later: Option<Later>,
     next: Option<(String, String)>,
 }
 
@@ -189,15 +194,17 @@ fn sent(
     let address = Address { host: Some(host.clone()), workflow: id.workflow.clone() }.to_string();
     let counts = matches!(told.state, "sent" | "accepted");
     let page = SentPage {
-        frame: Frame { no_watcher: false, ..Frame::new(visit, "") },
+        frame: Frame::new(visit, "").for_another_machine(),
         host: host.to_string(),
         title: offered.map_or_else(|| "This question is over".into(), |offered| offered.title.clone()),
-        answer: offered.map(Offered::said).unwrap_or_default(),
+        word: offered.filter(|offered| offered.given.is_empty()).map_or("", |offered| offered.answer.word()),
+        answer: offered.map(|offered| offered.given.clone()).unwrap_or_default(),
         note: offered.and_then(|offered| offered.answer.note.as_deref()).map(text::printable).unwrap_or_default(),
         chosen: offered.filter(|_| !counts).map(|offered| offered.chosen.clone()).unwrap_or_default(),
         written: if counts { String::new() } else { written.to_owned() },
         next: question_form::next_question(visit, Some(&address))?,
         still_waits: still_waits && !counts,
+        later: Later::on_another_machine(&visit.site.elsewhere, host, id),
         id: address,
         question: id.question.to_string(),
         told,

@@ -1,23 +1,25 @@
 //! The page of a run: its status, and its last events.
 
 use std::collections::VecDeque;
+use std::iter;
 
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::pages::Frame;
-use crate::pages::outcome::Outcome;
+use crate::pages::outcome::{self, Outcome};
+use crate::pages::{Frame, markdown};
 use crate::reply;
 use crate::site::Visit;
 use askbox_agent::events::{Event, EventKind};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, Mailbox, round, text, time};
 use askbox_run::view::status::{self, Standing, Status};
 use askbox_run::view::tail::{Next, RoundEvents};
 use askbox_watch::relaunch::event_words::{self, Clock};
+use askbox_watch::relaunch::status as explained;
 
 /// The number of last events that are shown.
 const SHOWN: usize = 150;
@@ -36,14 +38,19 @@ struct RunPage {
     title: String,
     ago: String,
     now: Option<String>,
+    /// A sentence about an attempt that failed and is tried again.
+    retry: Option<String>,
     why: Option<String>,
     todo: Option<String>,
+    /// The result as HTML.
     result: Option<String>,
     cost: Option<String>,
     question: Option<String>,
     events: Vec<ShownEvent>,
     is_cut: bool,
     goes_on: bool,
+    /// True if the workflow has asked again since.
+    is_earlier: bool,
 }
 
 /// One event in words.
@@ -54,40 +61,67 @@ struct ShownEvent {
     is_bad: bool,
 }
 
-/// `/run/WORKFLOW`
+/// `/run/WORKFLOW`: the newest round.
 pub async fn show(visit: Visit, Path(workflow): Path<String>) -> Response {
     let make = move |visit: &Visit| {
-        let site = &visit.site;
         let workflow: WorkflowId = workflow.parse()?;
-        let status = status::of_workflow(&site.mailbox, &workflow)?;
-        let round = status.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
-        let answered = round.as_ref().and_then(|round| round::find(&site.mailbox, round));
-        let answered = answered.filter(|found| found.folder != Folder::Pending);
-        let outcome = answered.map(|found| Outcome::read(&site.mailbox, &found)).transpose()?;
-        let round = round.filter(|_| status.attempt.is_some());
-        let (events, is_cut) = round.map_or_else(|| Ok((Vec::new(), false)), |round| last_events(&site.mailbox, round))?;
-        let shown = |text: &Option<String>| text.as_deref().map(text::printable).filter(|text| !text.is_empty());
-        let page = RunPage {
-            frame: Frame::new(visit, "tree"),
-            workflow: workflow.to_string(),
-            state: status.state.word(),
-            outcome,
-            title: text::excerpt(&status.question, 300),
-            ago: time::ago(status.since),
-            now: status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
-            why: shown(&status.why),
-            todo: shown(&status.todo),
-            result: shown(&status.result),
-            cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
-            question: status.question_id.map(|id| id.to_string()),
-            goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
-            status,
-            events,
-            is_cut,
-        };
-        Ok(reply::html(StatusCode::OK, &page))
+        let status = status::of_workflow(&visit.site.mailbox, &workflow)?;
+        page(visit, &workflow, status, false)
     };
     visit.page(make).await
+}
+
+/// `/run/WORKFLOW/QUESTION`: the run of one round, also if the workflow has asked again since.
+pub async fn show_one(visit: Visit, Path((workflow, question)): Path<(String, String)>) -> Response {
+    let make = move |visit: &Visit| {
+        let (mailbox, workflow): (_, WorkflowId) = (&visit.site.mailbox, workflow.parse()?);
+        let round = RoundId { workflow: workflow.clone(), question: question.parse()? };
+        let newest = status::of_workflow(mailbox, &workflow)?;
+        if newest.question_id == Some(round.question) {
+            return page(visit, &workflow, newest, false);
+        }
+        let gone = || Error::not_found(format!("{workflow} has no question {}", round.question), "it may have been removed: askbox gc");
+        let found = round::find(mailbox, &round).ok_or_else(gone)?;
+        let typed = &found.document.typed;
+        let status = status::of_round(mailbox, found.folder, &round, typed)
+            .or_else(|e| status::without_record(mailbox, found.folder, &round, typed, &e))?;
+        page(visit, &workflow, status, true)
+    };
+    visit.page(make).await
+}
+
+fn page(visit: &Visit, workflow: &WorkflowId, mut status: Status, is_earlier: bool) -> Result<Response> {
+    let site = &visit.site;
+    let frame = Frame::new(visit, "tree");
+    explained::explain_in_local_time(&site.mailbox, &site.context, iter::once(&mut status))?;
+    let round = status.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
+    let answered = round.as_ref().and_then(|round| round::find(&site.mailbox, round));
+    let answered = answered.filter(|found| found.folder != Folder::Pending);
+    let outcome = answered.map(|found| Outcome::read(site, &found)).transpose()?;
+    let round = round.filter(|_| status.attempt.is_some());
+    let (events, is_cut) = round.map_or_else(|| Ok((Vec::new(), false)), |round| last_events(&site.mailbox, round))?;
+    let shown = |text: &Option<String>| text.as_deref().map(text::printable).filter(|text| !text.is_empty());
+    let page = RunPage {
+        frame,
+        workflow: workflow.to_string(),
+        state: status.state.word(),
+        outcome,
+        title: text::excerpt(&status.question, 300),
+        ago: time::ago(status.since),
+        now: status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
+        retry: outcome::retry(&status),
+        why: shown(&status.why),
+        todo: shown(&status.todo),
+        result: shown(&status.result).as_deref().map(markdown::to_html),
+        cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
+        question: status.question_id.map(|id| id.to_string()),
+        goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
+        is_earlier,
+        status,
+        events,
+        is_cut,
+    };
+    Ok(reply::html(StatusCode::OK, &page))
 }
 
 /// The last events of a round, from all its attempts. The flag is true if there were more.

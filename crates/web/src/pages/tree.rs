@@ -67,7 +67,7 @@ fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {
             // There are enough workflows, so the rest is not read.
             return Err(Error::failed(ENOUGH, ""));
         }
-        status::explain(&site.mailbox, &site.context, nodes.iter_mut().map(|node| &mut node.status))?;
+        status::explain_in_local_time(&site.mailbox, &site.context, nodes.iter_mut().map(|node| &mut node.status))?;
         branches.extend(nodes.iter().map(branch));
         Ok(())
     });

@@ -1,0 +1,67 @@
+//! The reason why answers launch no agent now: the queue is paused, or no watcher runs.
+
+use chrono::Local;
+
+use crate::site::Site;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::who::presence;
+use askbox_watch::report::summary::{self, Queue, QueueState};
+
+/// The reason in sentences for a person. `None` if answers launch agents. A file that cannot be read counts as no reason.
+pub fn in_words(site: &Site) -> Option<String> {
+    // The operator may have changed the configuration since the last look.
+    site.context.reload();
+    let config = match site.context.loaded() {
+        Ok(loaded) => loaded,
+        Err(e) => return Some(format!("No agent is launched, because the configuration cannot be read: {e}. Answers are kept.")),
+    };
+    let queue = summary::queue(&site.mailbox, &config.config).ok();
+    if let Some(why) = queue.as_ref().and_then(of_queue) {
+        return Some(why);
+    }
+    let has_watcher = presence::anybody(&site.mailbox).unwrap_or(true);
+    (!has_watcher).then(|| "No watcher runs: answers are kept, and launch nothing until one does (relaunch watch).".into())
+}
+
+fn of_queue(queue: &Queue) -> Option<String> {
+    let why = queue.why.as_deref().unwrap_or_default();
+    match (queue.state, queue.until) {
+        (QueueState::Open, _) => None,
+        (QueueState::Probing, _) => Some(format!("The queue tries one run before it goes on: {why}. Answers are kept.")),
+        (QueueState::Paused, Some(until)) => {
+            Some(format!("The queue is paused until {}: {why}. Answers are kept until then (at once: relaunch go).", clock(until)))
+        }
+        // The operator's own words begin with `paused by`.
+        (QueueState::Paused, None) if why.starts_with("paused") => {
+            Some(format!("The queue is {why}. Answers are kept, and launch nothing until: relaunch go."))
+        }
+        (QueueState::Paused, None) => Some(format!("The queue is paused: {why}. Answers are kept.")),
+    }
+}
+
+/// A moment ahead in local time: the clock alone if it is today.
+pub fn clock(at: Time) -> String {
+    let is_today = at.with_timezone(&Local).date_naive() == time::now().with_timezone(&Local).date_naive();
+    if is_today { time::local_clock(at) } else { time::local(at) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paused_queue_says_why_and_until_when() {
+        let queue = |state, until, why: &str| Queue { state, until, why: Some(why.into()), failures: 0 };
+        let at = time::now() + chrono::TimeDelta::days(3);
+        let said = |queue| of_queue(&queue).unwrap_or_default();
+        let until = said(queue(QueueState::Paused, Some(at), "3 runs failed"));
+        assert!(until.starts_with(&format!("The queue is paused until {}: 3 runs failed.", time::local(at))), "{until}");
+        let by_hand = said(queue(QueueState::Paused, None, "paused by ann 5m ago: the API is down"));
+        assert!(
+            by_hand.starts_with("The queue is paused by ann 5m ago: the API is down.") && by_hand.ends_with("relaunch go."),
+            "{by_hand}"
+        );
+        assert!(said(queue(QueueState::Probing, None, "3 runs failed")).contains("tries one run"));
+        assert_eq!(said(queue(QueueState::Open, None, "")), "");
+    }
+}
