@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::browsers;
-use crate::support::{Running, World, approval_question, kill, needs, program, until, working_day::working_day};
+use crate::support::{Running, World, approval_question, needs, program, until, working_day::working_day};
 
 /// A world whose agent ends with the words `did docs`, a watcher at work, and a question.
 fn world_with_question() -> World {
@@ -130,32 +130,8 @@ fn an_answer_during_which_the_server_dies_counts_once() {
     needs!("chromium", "node");
     let world = world_with_question();
     let page = world.serve_page();
-    let (port, pid) = (page.port, page.process.pid());
-    let folder = world.path("signs");
-    std::fs::create_dir_all(&folder).unwrap();
-    let given = json!({
-        "base": page.browser().origin(), "link": world.link_to_page(None), "place": place(&world), "pid": pid, "folder": folder,
-    });
-    let killed = folder.join("killed");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            until("the server is killed", || killed.exists());
-            // A process that is killed keeps its port for a moment.
-            kill(pid);
-            let again = world.serve_page_as(world.command("askbox").args(["web", "--listen", &format!("127.0.0.1:{port}")]));
-            std::fs::write(folder.join("again"), "").unwrap();
-            until("the browser is done", || folder.join("done").exists());
-            drop(again);
-        });
-        let done = scope.spawn(|| {
-            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| browsers::run(&world, "killed.js", &given)));
-            std::fs::write(folder.join("done"), "").unwrap();
-            ended
-        });
-        if let Err(panic) = done.join().unwrap() {
-            std::panic::resume_unwind(panic);
-        }
-    });
+    let given = json!({"base": page.browser().origin(), "link": world.link_to_page(None), "place": place(&world)});
+    browsers::run_while_the_server_is_replaced(&world, &page, "killed.js", given);
     drop(page);
     let answer = &world.document("answered/docs.json")["answer"];
     assert_eq!((&answer["value"], &answer["note"]), (&json!("merge"), &json!("as we said")));

@@ -6,6 +6,7 @@ extern crate askbox_testkit as support;
 mod answering;
 mod browsers;
 mod check;
+mod connection;
 mod crowded;
 mod hub;
 mod in_a_browser;

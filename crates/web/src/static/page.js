@@ -1,57 +1,48 @@
-// The page works without this script. The script requests the page again when something has changed, and keeps drafts in the browser.
+// The page works without scripts. This one requests the page again when something has changed, and says when its server is lost.
 "use strict";
-(() => {
+const askbox = (() => {
   const find = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const hidden = () => document.visibilityState === "hidden";
-  const ask = (path) => fetch(path, { headers: hidden() ? { "askbox-hidden": "1" } : {} });
-
-  // Drafts.
-  const form = find("form[data-draft]");
-  const key = (id) => "draft:" + id;
   const store = (act) => { try { return act(localStorage); } catch { return null; } };
-  const fields = () => all("textarea, input:not([type=hidden])", form).filter((field) => !field.name.startsWith("m"));
-  const keep = () => {
-    const isChoice = (field) => field.type === "radio" || field.type === "checkbox";
-    const draft = fields().filter((field) => (isChoice(field) ? field.checked : field.value))
-      .map((field) => [field.name, field.value]);
-    store((box) => (draft.length ? box.setItem(key(form.dataset.draft), JSON.stringify(draft)) : box.removeItem(key(form.dataset.draft))));
+
+  // The connection. A request that is cut off by leaving the page says nothing about the server.
+  const TIMEOUT = 10000, RETRY = 2000;
+  let lostAt = 0, retry = 0, isLeaving = false;
+  addEventListener("beforeunload", () => (isLeaving = true));
+  addEventListener("pageshow", () => (isLeaving = false));
+  const lost = () => {
+    if (isLeaving) return;
+    clearTimeout(retry);
+    retry = setTimeout(() => look().catch(() => {}), RETRY);
+    if (lostAt) return;
+    lostAt = Date.now();
+    const since = new Date(lostAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+    const said = find("#lost");
+    said.textContent = `Not connected since ${since}. What you fill in is kept, and this page goes on by itself.`;
+    said.hidden = false;
   };
-  const restore = () => {
-    const draft = store((box) => JSON.parse(box.getItem(key(form.dataset.draft)) || "[]")) || [];
-    // The draft replaces the values that the form already contains.
-    for (const field of draft.length ? fields() : []) {
-      if (/radio|checkbox/.test(field.type)) field.checked = false;
-      else field.value = "";
+  const back = () => {
+    if (!lostAt) return;
+    lostAt = 0;
+    clearTimeout(retry);
+    find("#lost").hidden = true;
+    all(".unsent").forEach((said) => (said.textContent = "Connected again. Nothing was sent: press the button once more."));
+    if (stream) listen();
+    changed("*");
+  };
+  const ask = async (path) => {
+    try {
+      const reply = await fetch(path, { headers: hidden() ? { "askbox-hidden": "1" } : {}, signal: AbortSignal.timeout(TIMEOUT) });
+      // A server in front answers for one that is gone.
+      if (reply.status === 502 || reply.status === 504) throw new Error("the server is gone");
+      back();
+      return reply;
+    } catch (error) {
+      lost();
+      throw error;
     }
-    for (const [name, value] of draft) {
-      const field = fields().find((field) => field.name === name && (field.value === value || !/radio|checkbox/.test(field.type)));
-      if (!field) continue;
-      if (/radio|checkbox/.test(field.type)) field.checked = true;
-      else field.value = value;
-      field.closest("details")?.setAttribute("open", "");
-    }
   };
-  if (form) {
-    // A form that the server sent back already contains everything that was filled in.
-    if (!find("[data-focus]")) restore();
-    form.addEventListener("input", (event) => {
-      const group = event.target.dataset.words;
-      const own = group && event.target.value && find(`input[type=radio][name=${group}][value=words]`, form);
-      if (own) own.checked = true;
-      keep();
-    });
-    // A second press must not send a second answer.
-    let sent = false;
-    form.addEventListener("submit", (event) => (sent ? event.preventDefault() : (sent = true)));
-    addEventListener("pageshow", () => (sent = false));
-  }
-  const forget = (root) => {
-    const answered = find("[data-answered]", root)?.dataset.answered;
-    if (answered) store((box) => box.removeItem(key(answered)));
-  };
-  forget(document);
-  find("[data-focus]")?.focus();
 
   // The number of waiting questions.
   const title = () => document.title.replace(/^\(\d+\) /, "");
@@ -65,14 +56,31 @@
     document.title = (number === "0" ? "" : `(${number}) `) + title();
   };
   count(find("#count")?.dataset.count);
+  const look = async () => {
+    const reply = await ask("/here");
+    if (reply.ok) count(await reply.text());
+    return reply;
+  };
+
+  // The draft of a question that was answered is not needed any more.
+  const forget = (root) => {
+    const answered = find("[data-answered]", root)?.dataset.answered;
+    if (answered) store((box) => box.removeItem("draft:" + answered));
+  };
+  forget(document);
+  find("[data-focus]")?.focus();
 
   // Requests this page again.
   const scrollDown = () => all(".events").forEach((list) => (list.scrollTop = list.scrollHeight));
   scrollDown();
   const live = find("#live");
+  // A page may put fresh content in its place by itself: it then returns true.
+  const own = { takes: () => false };
   const replace = (other) => {
+    const [held, now] = [find("#held-up"), find("#held-up", other)];
+    if (held && now && held.textContent !== now.textContent) held.replaceChildren(...now.childNodes);
     const fresh = find("#live", other);
-    if (!live || !fresh) return;
+    if (!live || !fresh || own.takes(fresh)) return;
     if ("keep" in live.dataset) {
       // The filled-in form stays, and the news is shown above it.
       if (fresh.dataset.state === live.dataset.state || "keep" in fresh.dataset) return;
@@ -98,18 +106,17 @@
     document.title = other.title;
     forget(other);
   };
-  const again = async () => {
-    const reply = await ask(location.pathname + location.search);
+  const load = async (path) => {
+    const reply = await ask(path);
     // The device was signed out. The reloaded page says that.
-    if (reply.status === 401) return location.reload();
-    if (!reply.ok) return;
-    const other = new DOMParser().parseFromString(await reply.text(), "text/html");
+    if (reply.status === 401) location.reload();
+    return reply.ok ? new DOMParser().parseFromString(await reply.text(), "text/html") : null;
+  };
+  const again = async () => {
+    const other = await load(location.pathname + location.search);
+    if (!other) return;
     replace(other);
     count(find("#count", other)?.dataset.count);
-  };
-  const look = async () => {
-    const reply = await ask("/here");
-    if (reply.ok) count(await reply.text());
   };
   let due = 0, wanted = "";
   const changed = (ids) => {
@@ -128,20 +135,24 @@
 
   // All pages of this browser share one stream, because a browser opens only few connections to one server.
   const channel = new BroadcastChannel("askbox");
-  channel.onmessage = (event) => changed(event.data);
+  const hear = (ids) => (ids === "lost" ? look().catch(() => {}) : changed(ids));
+  const tell = (ids) => {
+    channel.postMessage(ids);
+    hear(ids);
+  };
+  channel.onmessage = (event) => hear(event.data);
   let stream = null;
   const listen = () => {
     if (stream && stream.readyState !== EventSource.CLOSED) return;
     stream = new EventSource("/events");
-    const tell = (ids) => {
-      channel.postMessage(ids);
-      changed(ids);
-    };
     // Changes during a lost connection are not reported later, so after a reconnect everything counts as changed.
     let first = true;
     stream.onopen = () => (first ? (first = false) : tell("*"));
     stream.onmessage = (event) => tell(event.data);
-    stream.onerror = () => stream.readyState === EventSource.CLOSED && setTimeout(listen, 5000);
+    stream.onerror = () => {
+      if (!isLeaving) tell("lost");
+      if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+    };
   };
   if (navigator.locks) navigator.locks.request("askbox-events", () => new Promise(listen)).catch(() => {});
   else listen();
@@ -153,4 +164,6 @@
     changed("*");
   });
   setInterval(() => hidden() || look().catch(() => {}), 20000);
+
+  return { find, all, hidden, store, look, load, own };
 })();
