@@ -125,7 +125,6 @@ pub async fn static_file(Path(file): Path<String>) -> Response {
         "style.css" => ("text/css; charset=utf-8", STYLE.as_bytes()),
         "page.js" => ("text/javascript; charset=utf-8", SCRIPT.as_bytes()),
         "form.js" => ("text/javascript; charset=utf-8", FORM_SCRIPT.as_bytes()),
-        "list.js" => ("text/javascript; charset=utf-8".as_bytes()),
         "icon.svg" => ("image/svg+xml", ICON.as_bytes()),
         "icon-180.png" => ("image/png", ICON_180),
         "icon-512.png" => ("image/png", ICON_512),
