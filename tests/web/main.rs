@@ -11,6 +11,7 @@ mod crowded;
 mod hub;
 mod in_a_browser;
 mod killed;
+mod list;
 mod many;
 mod no_mailbox;
 mod pictures;

@@ -104,13 +104,14 @@ pub fn error_page(error: &Error) -> Response {
 const STYLE: &str = include_str!("static/style.css");
 const SCRIPT: &str = include_str!("static/page.js");
 const FORM_SCRIPT: &str = include_str!("static/form.js");
+const LIST_SCRIPT: &str = include_str!("static/list.js");
 const ICON: &str = include_str!("static/icon.svg");
 const MANIFEST: &str = include_str!("static/manifest.json");
 const ICON_180: &[u8] = include_bytes!("static/icon-180.png");
 const ICON_512: &[u8] = include_bytes!("static/icon-512.png");
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let all = [STYLE, SCRIPT, FORM_SCRIPT, ICON, MANIFEST].concat();
+    let all = [STYLE, SCRIPT, FORM_SCRIPT, LIST_SCRIPT, ICON, MANIFEST].concat();
     Uuid::new_v5(&Uuid::NAMESPACE_OID, all.as_bytes()).simple().to_string().split_off(24)
 });
 
@@ -125,6 +126,7 @@ pub async fn static_file(Path(file): Path<String>) -> Response {
         "style.css" => ("text/css; charset=utf-8", STYLE.as_bytes()),
         "page.js" => ("text/javascript; charset=utf-8", SCRIPT.as_bytes()),
         "form.js" => ("text/javascript; charset=utf-8", FORM_SCRIPT.as_bytes()),
+        "list.js" => ("text/javascript; charset=utf-8", LIST_SCRIPT.as_bytes()),
         "icon.svg" => ("image/svg+xml", ICON.as_bytes()),
         "icon-180.png" => ("image/png", ICON_180),
         "icon-512.png" => ("image/png", ICON_512),
@@ -141,9 +143,9 @@ mod tests {
 
     #[test]
     fn the_scripts_of_the_page_are_small_and_fetch_nothing() {
-        let scripts = [SCRIPT, FORM_SCRIPT];
+        let scripts = [SCRIPT, FORM_SCRIPT, LIST_SCRIPT];
         assert!(scripts.iter().map(|script| script.len()).sum::<usize>() <= 16 << 10, "{:?}", scripts.map(str::len));
-        for text in [SCRIPT, FORM_SCRIPT, STYLE, MANIFEST] {
+        for text in [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, STYLE, MANIFEST] {
             assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("eval"), "{text}");
         }
     }

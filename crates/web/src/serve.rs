@@ -14,7 +14,7 @@ use crate::index::Index;
 use crate::listen::{Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
-use crate::pages::{done, events, inbox, question, run, sign_in, tree};
+use crate::pages::{decline, done, events, inbox, question, run, sign_in, tree};
 use crate::site::Site;
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
@@ -119,6 +119,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/q/{workflow}", get(question::newest))
         .route("/q/{workflow}/{question}", get(question::show).post(question::decide))
         .route("/q/{workflow}/{question}/undo", post(question::undo))
+        .route("/decline", post(decline::decline))
         .route("/done", get(done::show))
         .route("/tree", get(tree::show))
         .route("/tree/{workflow}", get(tree::show_one))

@@ -12,10 +12,12 @@ run(async ({ base, link, program }) => {
   const second = await page.context().newPage();
   await second.goto(base + "/");
   assert.strictEqual(await page.title(), "Inbox · askbox");
+  // An empty list shows what comes. Later rows wait behind a button.
   execFileSync(program, ["-w", "one", "The first?"]);
+  for (const each of [page, second]) await each.getByRole("link", { name: "The first?" }).waitFor();
   execFileSync(program, ["-w", "two", "The second?"]);
   for (const each of [page, second]) {
-    await each.getByRole("link", { name: "The first?" }).waitFor();
+    await each.getByRole("button", { name: "1 new" }).click();
     await each.getByRole("link", { name: "The second?" }).waitFor();
     await each.waitForFunction(() => document.title === "(2) Inbox · askbox");
   }

@@ -25,6 +25,8 @@ pub struct Part {
     find: String,
     #[serde(default)]
     page: usize,
+    /// Set if the person chooses several questions.
+    choose: Option<String>,
 }
 
 #[derive(Template)]
@@ -42,6 +44,8 @@ struct Inbox {
     to: usize,
     earlier: Option<usize>,
     later: Option<usize>,
+    /// True if the person chooses several questions to decline.
+    choose: bool,
 }
 
 struct Card {
@@ -73,6 +77,7 @@ pub async fn show(visit: Visit, Query(part): Query<Part>) -> Response {
                 earlier: page.checked_sub(1),
                 later: (page < last).then_some(page + 1),
                 find: part.find,
+                choose: part.choose.is_some(),
                 cards,
                 notes: site.elsewhere.notes(),
             },

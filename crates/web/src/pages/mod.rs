@@ -6,6 +6,7 @@
 //! | `question` | one question: takes the filled-in form, and shows the answer that counts |
 //! | `remote_question` | a question of another machine: the answer is sent there, and accepted there or not |
 //! | `question_form` | the page for answering a question of this or another machine, with the question in its form |
+//! | `decline` | several questions, shown whole and declined together |
 //! | `outcome` | the state of an answered question: accepted, launched, delivered, result |
 //! | `done` | the last questions that were answered or are over |
 //! | `tree`, `run` | workflows below those that started them, and the work of a run |
@@ -15,6 +16,7 @@
 //! | `later` | the next question of a workflow whose answered question is shown |
 //! | `markdown` | the context of a question as HTML |
 
+pub mod decline;
 pub mod done;
 pub mod events;
 mod held_up;

@@ -104,7 +104,7 @@ pub struct Wanted {
 }
 
 /// The round, in whatever folder it is.
-fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
+pub fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
     if let Ok(document) = read_question::pending(mailbox, &id.workflow)
         && round::of_pending(mailbox, &document.typed)? == *id
     {
@@ -196,7 +196,7 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
 }
 
 /// True if the answer that counts is this decision of this device.
-fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
+pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
     let Some(answer) = found.document.typed.answer.as_ref().filter(|a| a.by == visit.signed_in.device && a.channel == CHANNEL) else {
         return false;
     };

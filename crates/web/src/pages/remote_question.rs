@@ -128,7 +128,7 @@ fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<R
 }
 
 /// The question of this round, if it waits on that machine as far as is known here.
-fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Arc<RemoteQuestion>> {
+pub fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Arc<RemoteQuestion>> {
     visit.site.elsewhere.question(host, id).filter(|question| question.round().as_ref() == Some(id))
 }
 
@@ -177,7 +177,8 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     }
 }
 
-fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
+/// Offers the decision to the question's machine. `draft` has the chosen options and the written texts.
+pub fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
     let person = visit.site.caller(&visit.signed_in, &answer::channel(CHANNEL))?;
     visit.site.elsewhere.offer(question, decision, &person, draft)
 }

@@ -113,8 +113,11 @@ const askbox = (() => {
     return reply.ok ? new DOMParser().parseFromString(await reply.text(), "text/html") : null;
   };
   const again = async () => {
-    const other = await load(location.pathname + location.search);
-    if (!other) return;
+    const place = () => location.pathname + location.search;
+    const asked = place();
+    const other = await load(asked);
+    // The list may have been filtered in the meantime.
+    if (!other || place() !== asked) return;
     replace(other);
     count(find("#count", other)?.dataset.count);
   };
