@@ -12,7 +12,7 @@ macro_rules! served {
 }
 
 #[test]
-fn every_page_says_why_the_queue_is_paused_and_open_ones_hear_it() {
+fn every_page_says_why_the_queue_is_paused_and_hears_it() {
     served!(world, browser);
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one"]);
     let (question, mut stream) = (format!("/q/w/{}", world.round("w")), browser.follow());
@@ -76,7 +76,7 @@ fn an_attempt_that_failed_is_told_with_the_time_of_the_next() {
 }
 
 #[test]
-fn an_outcome_shows_what_was_chosen_asked_and_written_as_a_result() {
+fn an_outcome_shows_what_was_chosen_and_asked_and_its_result() {
     served!(world, browser);
     world.agent_does("w", "printf '**Merged** it:\\n\\n- one\\n- two'");
     let question = "Merge the two sections?\nThey overlap.";
