@@ -16,5 +16,6 @@ mod many;
 mod no_mailbox;
 mod pictures;
 mod presence;
+mod reading;
 mod signing_in;
 mod told;

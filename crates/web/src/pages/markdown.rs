@@ -1,7 +1,7 @@
-//! The context of a question as HTML. Raw HTML stays text, and an image becomes a link to it. A link can only lead to a web page or a mail
-//! address.
+//! Markdown of a question or a result as HTML. Raw HTML stays text, and an image becomes a link to it. A link can only lead to a web page
+//! or a mail address. Each block finds its own direction, and a wide table scrolls by itself.
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 use askbox_mailbox::text;
 
@@ -9,22 +9,45 @@ use askbox_mailbox::text;
 pub fn to_html(markdown: &str) -> String {
     let clean = text::printable(markdown);
     let mut page = Page::default();
-    let events = Parser::new_ext(&clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS);
-    let events = events.map(|event| page.harmless(event));
+    let events = parser(&clean).flat_map(|event| page.harmless(event));
     let mut out = String::with_capacity(clean.len() + clean.len() / 4);
     html::push_html(&mut out, events);
     out
+}
+
+/// Markdown as HTML if it clearly is Markdown. `None` for other text, such as a drawing or code, whose lines and spaces must stay.
+pub fn to_html_if_marked_up(text: &str) -> Option<String> {
+    let is_markup = |event: Event<'_>| match event {
+        Event::Code(_) => true,
+        Event::Start(tag) => {
+            matches!(tag, Tag::Table(_) | Tag::Link { .. } | Tag::Strong | Tag::CodeBlock(CodeBlockKind::Fenced(_)))
+        }
+        _ => false,
+    };
+    parser(&text::printable(text)).any(is_markup).then(|| to_html(text))
+}
+
+fn parser(clean: &str) -> Parser<'_> {
+    Parser::new_ext(clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS)
 }
 
 #[derive(Default)]
 struct Page {
     /// For each enclosing link, true if it is really made a link.
     links: Vec<bool>,
+    /// The number of enclosing lists. A list has one direction, with all of its items.
+    lists: usize,
 }
 
 impl Page {
-    fn harmless<'a>(&mut self, event: Event<'a>) -> Event<'a> {
-        match event {
+    /// The same event or events, harmless.
+    fn harmless<'a>(&mut self, event: Event<'a>) -> impl Iterator<Item = Event<'a>> + use<'a> {
+        let html = |html: String| Event::Html(html.into());
+        // A table scrolls inside a box of its own, which the keyboard reaches as well.
+        let before = matches!(event, Event::Start(Tag::Table(_)))
+            .then(|| html("<div class=\"wide\" dir=\"auto\" role=\"region\" aria-label=\"Table\" tabindex=\"0\">".into()));
+        let after = matches!(event, Event::End(TagEnd::Table)).then(|| html("</div>\n".into()));
+        let event = match event {
             Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
             // An image would tell its server when and where it was looked at, so it becomes a link with the image's text.
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -42,16 +65,24 @@ impl Page {
                 Some(true) => Event::InlineHtml("</a>".into()),
                 _ => Event::Text("".into()),
             },
+            Event::Start(Tag::List(first)) => {
+                self.lists += 1;
+                html(match first {
+                    None => "\n<ul dir=\"auto\">\n".into(),
+                    Some(first) => format!("\n<ol dir=\"auto\" start=\"{first}\">\n"),
+                })
+            }
+            Event::End(TagEnd::List(is_numbered)) => {
+                self.lists = self.lists.saturating_sub(1);
+                Event::End(TagEnd::List(is_numbered))
+            }
+            Event::Start(Tag::Paragraph) if self.lists == 0 => html("\n<p dir=\"auto\">".into()),
             // The page already has headings of the first and the second level.
-            Event::Start(Tag::Heading { level, id, classes, attrs }) => Event::Start(Tag::Heading {
-                level: lower(level),
-                id: id.filter(|_| false),
-                classes: classes[..0].to_vec(),
-                attrs: attrs[..0].to_vec(),
-            }),
+            Event::Start(Tag::Heading { level, .. }) => html(format!("\n<{} dir=\"auto\">", lower(level))),
             Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
             other => other,
-        }
+        };
+        before.into_iter().chain([event]).chain(after)
     }
 }
 
@@ -92,10 +123,39 @@ mod tests {
         let html = to_html(
             "# Plan\n\nThey *overlap*; see [docs](https://x.y/?a=1&b=2).\n\n- one\n- two\n\n```sh\nrm -rf <x>\n```\n\n| a |\n|---|\n| 1 |\n",
         );
+        for wanted in [
+            "<h3 dir=\"auto\">Plan</h3>",
+            "<em>overlap</em>",
+            "href=\"https://x.y/?a=1&amp;b=2\"",
+            "<li>one</li>",
+            "rm -rf &lt;x&gt;",
+            "<td>1</td>",
+        ] {
+            assert!(html.contains(wanted), "no {wanted} in {html}");
+        }
+    }
+
+    #[test]
+    fn each_block_has_its_direction_and_a_table_its_box() {
+        let html = to_html("One.\n\n- \u{5d0}\n- two\n\n   more\n\n3. three\n\n| a |\n|---|\n| 1 |\n\nEnd.");
         for wanted in
-            ["<h3>Plan</h3>", "<em>overlap</em>", "href=\"https://x.y/?a=1&amp;b=2\"", "<li>one</li>", "rm -rf &lt;x&gt;", "<td>1</td>"]
+            ["<p dir=\"auto\">One.</p>", "<ul dir=\"auto\">", "<p>two</p>", "<ol dir=\"auto\" start=\"3\">", "<p dir=\"auto\">End.</p>"]
         {
             assert!(html.contains(wanted), "no {wanted} in {html}");
+        }
+        let (before, table) = html.split_once("<div class=\"wide\"").expect("a box");
+        assert!(!before.contains("<table>") && table.contains("<table>") && table.contains("</table>\n</div>"), "{html}");
+    }
+
+    #[test]
+    fn only_marked_up_previews_are_drawn_as_markdown() {
+        for plain in
+            ["CREATE TABLE a (b int);", "+---+\n| a |\n+---+", "  two\n    four", "services:\n  - web", "# a comment\nx=1", "a * b * c"]
+        {
+            assert_eq!(to_html_if_marked_up(plain), None, "{plain}");
+        }
+        for marked in ["```sql\nSELECT 1\n```", "| a |\n|---|\n| 1 |", "**bold**", "see `x`"] {
+            assert!(to_html_if_marked_up(marked).is_some(), "{marked}");
         }
     }
 
@@ -122,7 +182,7 @@ mod tests {
         assert!(html.contains("&lt;script&gt;") && html.contains(">eye</a>"), "nothing is hidden: {html}");
         // Every remaining tag is one of ours.
         let tags = html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap_or_default().trim_start_matches('/'));
-        let known = ["p", "a", "h3", "h4", "h5", "em", "strong", "ul", "ol", "li", "code", "pre", "table", "br"];
+        let known = ["p", "a", "div", "h3", "h4", "h5", "em", "strong", "ul", "ol", "li", "code", "pre", "table", "br"];
         tags.for_each(|tag| assert!(known.contains(&tag), "{tag} in {html}"));
     }
 }

@@ -61,6 +61,8 @@ pub struct QuestionForm {
     pub note: String,
     pub why: String,
     pub back: String,
+    /// True if the answer stands so far below that the page leads to it. Everything of a tool call is read first.
+    pub is_long: bool,
     /// The texts that the pressed button would leave out, and a sentence on what pressing it again does.
     pub left_out: Vec<LeftOut>,
     pub goes_on: String,
@@ -109,6 +111,8 @@ pub struct OptionForm {
     pub key: String,
     pub description: String,
     pub preview: String,
+    /// The preview as HTML, if it is Markdown.
+    pub drawn_preview: Option<String>,
     pub is_chosen: bool,
 }
 
@@ -167,6 +171,7 @@ impl QuestionForm {
                 .enumerate()
                 .map(|(n, part)| PartForm::new(n, part, question, filled.parts.get(n).unwrap_or(&blank)))
                 .collect(),
+            is_long: question.asked.approval.is_none() && is_long(question),
             note: filled.note.clone(),
             why: filled.why.clone(),
             back: filled.back.clone(),
@@ -208,6 +213,13 @@ fn head(question: &Question) -> (String, String) {
     (title.to_owned(), rest.trim_end().to_owned())
 }
 
+/// True if the question and its context fill more than about a phone's screen.
+fn is_long(question: &Question) -> bool {
+    let texts = [Some(question.question.as_str()), question.asked.context.as_deref()];
+    let rows = |text: &str| text.lines().map(|line| 1 + line.chars().count() / 48).sum::<usize>();
+    texts.into_iter().flatten().map(rows).sum::<usize>() > 24
+}
+
 fn printable(earlier: Earlier) -> Earlier {
     let back = |(by, words): (String, String)| (by, text::printable(&words));
     Earlier { asked: text::printable(&earlier.asked), asked_back: earlier.asked_back.map(back) }
@@ -221,6 +233,7 @@ impl PartForm {
             key: text::visible(&choice.key),
             description: text::printable(&choice.description),
             preview: choice.preview.as_deref().map(text::printable).unwrap_or_default(),
+            drawn_preview: choice.preview.as_deref().and_then(markdown::to_html_if_marked_up),
             is_chosen: filled.has(&place.to_string()),
         };
         let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();

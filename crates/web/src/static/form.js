@@ -37,7 +37,8 @@
     // Ctrl+Enter in a text presses the button that sends this text. A button out of sight is only shown, because everything above a
     // button is to be seen before it is pressed. It never allows a tool call.
     form.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat || !event.target.matches("textarea, input[type=text]")) return;
+      const isMeant = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat;
+      if (!isMeant || !event.target.matches("textarea, input[type=text]")) return;
       const button = find("button", event.target.closest("details.other") ?? find(".actions", form));
       if (!button || button.dataset.approves !== undefined) return;
       event.preventDefault();
