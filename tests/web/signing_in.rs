@@ -167,3 +167,36 @@ fn a_device_that_was_written_into_the_file_answers_nothing() {
     ann.answer(&world, "w", &[("a0", "0")]);
     assert!(world.document("answered/w.json")["answer"]["signature"].is_string());
 }
+
+#[test]
+fn a_device_stays_signed_in_while_it_is_used_and_no_longer() {
+    let world = World::new();
+    world.make_mailbox();
+    let page = world.serve_page();
+    let desk = page.signed_in(&world, "desk");
+    let file = world.config().with_file_name("web-devices.json");
+    let book = || world.json(&file);
+    let set_back = |hours: i64| {
+        let mut book = book();
+        let at = chrono::Utc::now() - chrono::TimeDelta::hours(hours);
+        book["devices"][0]["seen_at"] = at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true).into();
+        std::fs::write(&file, book.to_string()).unwrap();
+    };
+    set_back(29 * 24);
+    let before = book();
+    // Neither a hidden page nor a stream is a use.
+    let cookie = desk.cookie.clone().expect("a cookie");
+    let hidden =
+        format!("GET / HTTP/1.1\r\nHost: localhost:{}\r\nCookie: {cookie}\r\nAskbox-Hidden: 1\r\nConnection: close\r\n\r\n", desk.port);
+    assert_eq!(desk.send(&hidden).header("set-cookie"), None);
+    desk.follow().hears("text/event-stream");
+    assert_eq!(book(), before);
+    // A page that is looked at is, and the browser keeps its cookie as long.
+    let seen = desk.see("/");
+    let given = seen.header("set-cookie").expect("the cookie again");
+    assert!(given.starts_with(&format!("{cookie}; ")) && given.contains("; Max-Age=2592000; HttpOnly; SameSite=Strict"), "{given}");
+    assert_ne!(book(), before);
+    assert_eq!(desk.see("/").header("set-cookie"), None, "once an hour is enough");
+    set_back(31 * 24);
+    assert_eq!(desk.get("/").status, 401);
+}

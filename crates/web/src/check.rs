@@ -7,13 +7,13 @@ use std::time::Duration;
 use axum::Form;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, FromRequest, Request, State};
-use axum::http::header::{self, HeaderMap};
+use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::gate::{Host, Posted, SignedIn, cookie};
+use crate::gate::{Host, Posted, SignedIn, cookie, set_cookie};
 use crate::listen::Caller;
 use crate::reply::{self, plain};
 use crate::site::Site;
@@ -24,12 +24,24 @@ const FORM_WITHIN: Duration = Duration::from_secs(30);
 /// Lets a request pass, or refuses it. Every reply gets the headers that protect it.
 pub async fn check(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let mut response = match admit(&site, request).await {
-        Ok(request) => next.run(request).await,
+        Ok(request) => {
+            let renewed = request.extensions().get::<Renewed>().cloned();
+            let mut response = next.run(request).await;
+            // A reply that signs the device in or out has the last word.
+            if let Some(Renewed(cookie)) = renewed {
+                response.headers_mut().entry(header::SET_COOKIE).or_insert(cookie);
+            }
+            response
+        }
         Err(refused) => *refused,
     };
     reply::protect(response.headers_mut());
     response
 }
+
+/// The cookie of a device that is in use, given again so that it lasts from now on.
+#[derive(Debug, Clone)]
+struct Renewed(HeaderValue);
 
 async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Response>> {
     let refuse = |status, title: &str, words: &str| Err(Box::new(reply::problem_page(status, title, words)));
@@ -46,10 +58,17 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
         Method::POST => true,
         _ => return refuse(StatusCode::METHOD_NOT_ALLOWED, "Not allowed", "The page is read, or a form is sent; nothing else."),
     };
+    // A hidden page and a stream follow the mailbox by themselves. Only a page that somebody may see is in use.
+    let is_used = parts.uri.path() != "/events" && !parts.headers.contains_key("askbox-hidden");
     let signed_in = match is_open_to_all(parts.uri.path()) {
         true => None,
-        false => match signed_in(site, &host, &parts.headers).await {
-            Some(signed_in) => Some(signed_in),
+        false => match signed_in(site, &host, &parts.headers, is_used).await {
+            Some((signed_in, renewed)) => {
+                if let Some(renewed) = renewed {
+                    parts.extensions.insert(renewed);
+                }
+                Some(signed_in)
+            }
             None => return Err(Box::new(reply::not_signed_in(&parts))),
         },
     };
@@ -75,7 +94,7 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
         parts.extensions.insert(fields);
     }
     if let Some(signed_in) = signed_in {
-        if parts.uri.path() != "/events" && !parts.headers.contains_key("askbox-hidden") {
+        if is_used {
             site.onlooker.is_there();
         }
         parts.extensions.insert(signed_in);
@@ -96,12 +115,21 @@ fn is_open_to_all(path: &str) -> bool {
     path.starts_with("/in/") || path.starts_with("/static/")
 }
 
-async fn signed_in(site: &Arc<Site>, host: &Host, headers: &HeaderMap) -> Option<SignedIn> {
+/// The device that sent the request, and its cookie if that is given again.
+async fn signed_in(site: &Arc<Site>, host: &Host, headers: &HeaderMap, is_used: bool) -> Option<(SignedIn, Option<Renewed>)> {
     let cookie = cookie(host, headers)?;
     let looked = cookie.clone();
-    let device = site.off_thread(move |site| site.devices.of_cookie(&looked)).await;
-    match device {
-        Ok(device) => device.map(|device| SignedIn { device: device.name, form_token: cookie.form_token(), cookie }),
+    let look = move |site: &Site| {
+        let device = site.devices.of_cookie(&looked)?;
+        let is_renewed = is_used && device.as_ref().is_some_and(|device| site.devices.is_used(device));
+        Ok(device.map(|device| (device, is_renewed)))
+    };
+    match site.off_thread(look).await {
+        Ok(found) => {
+            let (device, is_renewed) = found?;
+            let again = is_renewed.then(|| set_cookie(host, Some(&cookie), site.session_lasts).parse().ok().map(Renewed)).flatten();
+            Some((SignedIn { device: device.name, form_token: cookie.form_token(), cookie }, again))
+        }
         Err(e) => {
             tracing::warn!("nobody can be signed in: {e}");
             None

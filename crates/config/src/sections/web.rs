@@ -20,7 +20,8 @@ section! {
         /// Whether a server of yours, which speaks TLS, stands between the names of `web.hosts` and the page. Links then begin with
         /// https, and cookies are sent over TLS only.
         tls_in_front: bool = false,
-        /// How long a device stays signed in without being used.
+        /// How long a device stays signed in after its last use. A page that is visible is in use, and a hidden one is not. A device in
+        /// use is never signed out by itself.
         session: Span = Span(Duration::from_secs(30 * 86_400)),
     }
 }

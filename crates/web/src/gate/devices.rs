@@ -28,8 +28,8 @@ const MAX_LINKS: usize = 32;
 const MAX_DEVICES: usize = 64;
 /// The maximum length of a device's name, in characters.
 const LONGEST_NAME: usize = 40;
-/// The precision of the time when a device was last there.
-const SEEN_EVERY: Duration = Duration::from_secs(3600);
+/// The coarsest precision of the time when a device was last used. It is a tenth of the time after which an unused device is signed out.
+const USED_EVERY: Duration = Duration::from_secs(3600);
 
 /// The file of devices and links.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub struct Device {
     pub name: String,
     /// The time of its sign-in.
     pub since: Time,
-    /// The time when it was last there, to the hour.
+    /// The time when it was last used, to the hour or finer.
     pub seen_at: Time,
     /// The signature by the key of `answers.sign_key`, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,17 +210,22 @@ impl Devices {
     /// The signed-in device with this cookie.
     pub fn of_cookie(&self, cookie: &Secret) -> Result<Option<Device>> {
         let hash = cookie.hash();
-        let found = self.read()?.devices.into_iter().find(|device| session::is_same(&device.sha256, &hash));
-        if let Some(device) = &found
-            && time::since(device.seen_at) > SEEN_EVERY
-        {
-            // The time of the last visit is only a convenience, so a failure to write it, as on a full disk, does not sign the device out.
-            let _ = self.change(|book| {
-                book.devices.iter_mut().filter(|d| d.sha256 == hash).for_each(|d| d.seen_at = time::now());
-                Ok(())
-            });
+        Ok(self.read()?.devices.into_iter().find(|device| session::is_same(&device.sha256, &hash)))
+    }
+
+    /// Notes that a person uses this device now. Returns true if this was written: its cookie is then given again, so that both last
+    /// from now on.
+    #[must_use]
+    pub fn is_used(&self, device: &Device) -> bool {
+        if time::since(device.seen_at) <= USED_EVERY.min(self.idle / 10) {
+            return false;
         }
-        Ok(found)
+        // If it cannot be written, as on a full disk, the device stays signed in as long as before.
+        let noted = self.change(|book| {
+            book.devices.iter_mut().filter(|known| known.sha256 == device.sha256).for_each(|known| known.seen_at = time::now());
+            Ok(())
+        });
+        noted.is_ok()
     }
 
     /// The signed-in devices.
@@ -355,6 +360,24 @@ mod tests {
             std::fs::write(&devices.path, serde_json::to_vec(&book).unwrap()).unwrap();
             assert_eq!((devices.link(&unused).unwrap(), devices.of_cookie(&cookie).unwrap()), (None, None));
         }
+    }
+
+    #[test]
+    fn a_device_lasts_from_its_last_use_and_a_look_is_no_use() {
+        let (_folder, devices) = devices();
+        let cookie = devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", None).unwrap().unwrap();
+        let known = || devices.of_cookie(&cookie).unwrap().unwrap();
+        assert!(!devices.is_used(&known()), "it was used a moment ago");
+        // Ten minutes of the hour after which it would be signed out.
+        let before = time::to_the_millisecond(time::now() - chrono::TimeDelta::minutes(10));
+        let set_back = |book: &mut Book| {
+            book.devices[0].seen_at = before;
+            Ok(())
+        };
+        devices.change(set_back).unwrap();
+        assert_eq!((known().seen_at, known().seen_at), (before, before));
+        assert!(devices.is_used(&known()) && !devices.is_used(&known()));
+        assert!(time::since(known().seen_at) < Duration::from_secs(60));
     }
 
     #[test]
