@@ -136,12 +136,13 @@ impl OtherMachines {
 
     /// Notes about machines that are not reached, or that have more questions than are kept here.
     pub fn notes(&self) -> Vec<String> {
-        let ways = self.peers.ways().into_iter().filter_map(|view| machines::silence(&view.name, &view.way.reach));
-        let hosts = self.peers.view().into_iter().flat_map(|view| {
+        let (ways, views) = (self.peers.ways(), self.peers.view());
+        let lost = machines::not_reached(&ways, &views).into_iter().map(|lost| lost.why);
+        let hosts = views.iter().flat_map(|view| {
             let more = (view.left_out > 0).then(|| format!("{} has {} more questions than are shown here", view.host, view.left_out));
-            [machines::staleness(&view), machines::no_mailbox(&view), more].into_iter().flatten()
+            [machines::no_mailbox(view), more].into_iter().flatten()
         });
-        ways.chain(hosts).collect()
+        lost.chain(hosts).collect()
     }
 
     /// The machine with this name.

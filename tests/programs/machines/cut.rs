@@ -25,8 +25,12 @@ fn after_a_break_the_same_command_answers_or_tells_who_did() {
         let (here, build) = two();
         breaking(&here, &build, arrives);
         let cut = here.run("ask-answer", &["build:docs-42", "merge"]);
-        assert!(cut.code() == 1 && cut.stderr.contains("build did not confirm the answer, and may have it or not"), "{cut:?}");
+        assert!(
+            cut.code() == 6 && cut.stderr.starts_with("build:docs-42: build did not confirm the answer, and may have it or not"),
+            "{cut:?}"
+        );
         assert!(cut.stderr.contains("give the same command again") && cut.stderr.contains("ask-answer show build:docs-42"), "{cut:?}");
+        assert!(!cut.stderr.contains("not: build: "), "its name stands there once: {cut:?}");
         // It is whole again.
         configure(&here, &[&build]);
         let shown = here.ok("ask-answer", &["show", "build:docs-42"]);

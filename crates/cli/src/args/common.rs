@@ -37,10 +37,19 @@ impl Common {
     ///
     /// An agent's run has a mailbox from the start, so a missing mailbox is an error there.
     pub fn open_if_there(&self) -> Result<Option<Mailbox>> {
+        self.open_or(|message, hint| program::say(&format!("{message}: {hint}\n")))
+    }
+
+    /// [`Self::open_if_there`], and nothing is said if the folder does not exist yet.
+    pub fn open_if_made(&self) -> Result<Option<Mailbox>> {
+        self.open_or(|_, _| {})
+    }
+
+    fn open_or(&self, missing: impl FnOnce(&str, &str)) -> Result<Option<Mailbox>> {
         let path = Mailbox::locate(self.mailbox.as_deref())?;
         match self.open() {
             Err(Error::NotFound { message, hint }) if program::env("ASKBOX_RUN").is_none() && path.symlink_metadata().is_err() => {
-                program::say(&format!("{message}: {hint}\n"));
+                missing(&message, &hint);
                 Ok(None)
             }
             other => other.map(Some),

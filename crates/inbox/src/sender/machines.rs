@@ -120,16 +120,12 @@ impl Machines {
         if let Some(problem) = &self.problem {
             return Some(format!("other machines are not shown: {problem}"));
         }
-        let is_lost = |reach: &Reach| matches!(reach, Reach::Unreachable { .. });
-        let ways = self.ways.iter().filter(|view| is_lost(&view.way.reach));
-        let ways = ways.filter_map(|view| Some((view.name.as_str(), machines::silence(&view.name, &view.way.reach)?)));
-        let lost = self.machines.iter().filter(|machine| is_lost(&machine.reach));
-        // Each reason is named only once: if a database is not reached, its machines add no reason of their own.
-        let lost: Vec<_> = ways.chain(lost.filter_map(|machine| Some((machine.host.as_str(), machines::staleness(machine)?)))).collect();
+        let lost = machines::not_reached(&self.ways, &self.machines).into_iter();
+        let lost: Vec<_> = lost.filter(|lost| matches!(lost.reach, Reach::Unreachable { .. })).collect();
         let lost = match lost.as_slice() {
             [] => None,
-            [(_, why)] => Some(why.clone()),
-            many => Some(format!("not reached: {}", many.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))),
+            [one] => Some(one.why.clone()),
+            many => Some(format!("not reached: {}", many.iter().map(|lost| lost.name).collect::<Vec<_>>().join(", "))),
         };
         let more = self.machines.iter().filter(|machine| machine.left_out > 0);
         let more = more.map(|machine| format!("{} has {} more questions than are shown here", machine.host, machine.left_out));

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::collection::no_peer;
-use crate::machines::{OpenInbox, age, connect, offer_state, staleness, takes_offers, unreachable, views};
+use crate::machines::{OpenInbox, age, connect, offer_state, staleness, takes_offers, unreachable, views, without_name};
 use crate::remote_question::{Asked, RemoteQuestion};
 use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
@@ -27,8 +28,13 @@ use askbox_mailbox::{Answer, AnswerValue, Folder, text, time};
 
 /// The maximum wait for a machine that a person names.
 const NAMED_WAITS: Duration = Duration::from_secs(15);
-/// The maximum wait for a verdict. The offer itself gives up earlier.
-const DECIDES_WITHIN: Duration = Duration::from_secs(60);
+/// The maximum wait until the offer was sent. The offer itself gives up earlier.
+const SENT_WITHIN: Duration = Duration::from_secs(60);
+/// The maximum wait for the verdict about an offer that lies in a database. A machine that is there decides within a moment. One that was
+/// lost a moment ago is not known to be away yet.
+const DECIDES_WITHIN: Duration = Duration::from_secs(15);
+/// The exit status if it is not known yet whether the answer counts: the same as of other waits.
+const NOT_DECIDED: u8 = 6;
 
 /// Shows a question, answers it, declines it or asks back.
 pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Result<u8> {
@@ -283,26 +289,42 @@ fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<Qu
     let id = offer.offer_id;
     peers.offer(host, offer)?;
     // A machine that is away will decide later, so it is enough that the offer was sent.
-    let verdict = match if view.is_stale() { peers.sent(id, DECIDES_WITHIN) } else { peers.outcome(id, DECIDES_WITHIN) } {
+    let progress = match peers.sent(id, SENT_WITHIN) {
+        Progress::Sent if !view.is_stale() => peers.outcome(id, DECIDES_WITHIN),
+        other => other,
+    };
+    let verdict = match progress {
         Progress::Decided(verdict) => verdict,
         Progress::NotSent(problem) => {
             return Err(Error::failed(format!("nothing was sent: {}", text::one_line(&problem.said)), text::one_line(&problem.hint)));
         }
         Progress::Unconfirmed(problem) => {
-            return Err(Error::failed(
-                format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said)),
-                format!(
-                    "once it is reached, give the same command again: it answers, or tells who did; or look: ask-answer show {address}"
-                ),
-            ));
+            let why = without_name(host.as_str(), &problem.said);
+            let message = format!("{address}: {host} did not confirm the answer, and may have it or not: {why}");
+            let hint = "once it is reached, give the same command again: it answers, or tells who did; or look: ";
+            return not_decided(args, &address, "unconfirmed", id, &message, &format!("{hint}ask-answer show {address}"));
         }
         Progress::UnderWay | Progress::Sent => {
-            let away = if view.is_stale() { format!("; last seen {}, it decides when it is back", age(&view)) } else { String::new() };
-            let message = format!("{address}: the answer was sent; {host} has not decided yet{away}");
-            return Err(Error::Waiting { message, hint: format!("see later how it ended: ask-answer show {address}") });
+            let now = peers.view().into_iter().find(|view| view.host == *host).unwrap_or(view);
+            let then = if now.is_stale() { "last seen" } else { "last heard" };
+            let message =
+                format!("{address}: the answer was sent; {host} has not decided yet; {then} {}, it decides when it is back", age(&now));
+            return not_decided(args, &address, "sent", id, &message, &format!("see later how it ended: ask-answer show {address}"));
         }
     };
     acknowledge(args, &address, &asked.document.typed, &answer, &verdict)
+}
+
+/// Tells the person that it is not known yet whether the answer counts. That is not an error: the answer may count.
+fn not_decided(args: &AskAnswer, address: &Address, state: &str, offer: Uuid, message: &str, hint: &str) -> Result<u8> {
+    program::say(&format!("{}\nhint: {hint}\n", text::one_line(message)));
+    if args.common.json {
+        let host = address.host.as_ref().map(HostName::as_str);
+        program::print_json(&json!({
+            "state": state, "host": host, "workflow_id": address.workflow, "offer_id": offer, "exit_code": NOT_DECIDED, "hint": hint,
+        }))?;
+    }
+    Ok(NOT_DECIDED)
 }
 
 fn acknowledge(args: &AskAnswer, address: &Address, question: &askbox_mailbox::Question, answer: &Answer, verdict: &Verdict) -> Result<u8> {

@@ -156,7 +156,7 @@ fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
 
 /// The path of a mailbox that somebody has named and that does not exist: it may be misspelt or not mounted. The default mailbox is created
 /// by the first post.
-fn named_in_vain(common: &Common) -> Result<Option<String>> {
+pub(super) fn named_in_vain(common: &Common) -> Result<Option<String>> {
     if common.mailbox.is_none() && program::env("ASKBOX_DIR").is_none() {
         return Ok(None);
     }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::Peers;
 use crate::known::HostView;
-use crate::machines::{LIST_WAITS, age, connect, no_mailbox, offer_state, silence, staleness, views};
+use crate::machines::for_machines::named_in_vain;
+use crate::machines::{LIST_WAITS, age, connect, no_mailbox, not_reached, offer_state, views};
 use crate::remote_question::RemoteQuestion;
 use crate::waiting::{self, Waiting};
 use askbox_cli::args::ask_answer_args::Hosts;
@@ -33,7 +34,12 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
         }
         connected => connected?,
     };
-    let mailbox = if only.is_some() { None } else { common.open_if_there()? };
+    let mailbox = match only {
+        Some(_) => None,
+        // A machine that only answers others has no mailbox of its own.
+        None if !peers.is_empty() && named_in_vain(common)?.is_none() => common.open_if_made()?,
+        None => common.open_if_there()?,
+    };
     peers.settle(LIST_WAITS);
     let views = views(&peers, only)?;
     if common.json {
@@ -52,13 +58,10 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
             program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
         }
     }
-    for why in peers.ways().iter().filter_map(|view| silence(&view.name, &view.way.reach)) {
-        program::say(&format!("note: {why}\n"));
+    for lost in not_reached(&peers.ways(), &views) {
+        program::say(&format!("note: {}\n", lost.why));
     }
     for view in &views {
-        if let Some(why) = staleness(view) {
-            program::say(&format!("note: {why}\n"));
-        }
         if let Some(why) = no_mailbox(view) {
             program::warn(&why);
         }

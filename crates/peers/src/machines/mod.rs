@@ -18,6 +18,7 @@ use clap::Parser;
 use crate::Peers;
 use crate::collection::no_peer;
 use crate::known::{HostView, Reach};
+use crate::state::WayView;
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command};
 use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::program::{self, Context};
@@ -97,8 +98,36 @@ pub fn silence(name: &str, reach: &Reach) -> Option<String> {
     match reach {
         Reach::Reachable => None,
         Reach::Connecting => Some(format!("{name} has not answered yet")),
-        Reach::Unreachable { problem, .. } => Some(format!("{name} is not reached: {}", text::one_line(&problem.said))),
+        Reach::Unreachable { problem, .. } => Some(format!("{name} is not reached: {}", without_name(name, &problem.said))),
     }
+}
+
+/// A machine's or a way's problem in one line, without its name in front: the sentence around it names it already.
+pub fn without_name(name: &str, said: &str) -> String {
+    let said = text::one_line(said);
+    let rest = said.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" was ")));
+    rest.map_or_else(|| said.clone(), str::to_owned)
+}
+
+/// A machine or a database that is not reached.
+#[derive(Debug)]
+pub struct NotReached<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The state of the connection.
+    pub reach: &'a Reach,
+    /// The reason in one line.
+    pub why: String,
+}
+
+/// The machines and databases that are not reached, each reason once: if a database is not reached, its machines are not named as well.
+pub fn not_reached<'a>(ways: &'a [WayView], views: &'a [HostView]) -> Vec<NotReached<'a>> {
+    let databases =
+        ways.iter().filter_map(|way| Some(NotReached { name: &way.name, reach: &way.way.reach, why: silence(&way.name, &way.way.reach)? }));
+    let is_behind = |view: &&HostView| ways.iter().any(|way| way.name == view.peer && way.way.reach != Reach::Reachable);
+    let machines = views.iter().filter(|view| !is_behind(view));
+    let machines = machines.filter_map(|view| Some(NotReached { name: view.host.as_str(), reach: &view.reach, why: staleness(view)? }));
+    databases.chain(machines).collect()
 }
 
 /// The age of the data about a machine: `2h ago`, or that it was never seen.
@@ -149,4 +178,22 @@ pub fn takes_offers(view: &HostView) -> Result<()> {
 /// The errors of [`takes_offers`].
 pub fn may_take_offers(view: &HostView) -> Result<()> {
     if view.reach == Reach::Connecting { Ok(()) } else { takes_offers(view) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_does_not_name_its_machine_a_second_time() {
+        for (said, told) in [
+            ("build: Connection refused", "Connection refused"),
+            ("laptop was heard last 2h ago", "laptop was heard last 2h ago"),
+            ("build was heard last 2h ago", "heard last 2h ago"),
+            ("builder: gone", "builder: gone"),
+            ("the database ann@db cannot be reached", "the database ann@db cannot be reached"),
+        ] {
+            assert_eq!(without_name("build", said), told);
+        }
+    }
 }

@@ -87,7 +87,8 @@ impl OfferState {
                 told(Stands::NotSent, format!("not reached: {host}"), why, text::one_line(&problem.hint))
             }
             Progress::Unconfirmed(problem) => {
-                let why = format!("{host} did not confirm the answer, and may have it or not: {}", text::one_line(&problem.said));
+                let why = machines::without_name(host.as_str(), &problem.said);
+                let why = format!("{host} did not confirm the answer, and may have it or not: {why}");
                 told(Stands::Unconfirmed, format!("not confirmed by {host}"), why, AGAIN.into())
             }
         }

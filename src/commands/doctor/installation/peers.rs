@@ -181,7 +181,12 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, known: &[KnownPee
     for peer in known {
         if let Some(problem) = &peer.problem {
             let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
-            checkup.report("unreachable", format!("peer {}", peer.peer), format!("{}{hint}", problem.said), peer.look.clone());
+            checkup.report(
+                "unreachable",
+                format!("peer {}", peer.peer),
+                format!("{}{hint}", machines::without_name(&peer.peer, &problem.said)),
+                peer.look.clone(),
+            );
         }
         if let Some(role) = &peer.only_looks {
             let key = format!("peers.{}.postgres", peer.peer);
