@@ -133,6 +133,10 @@ fn late_double_and_forged_replies_change_nothing() {
         })
     });
     assert_eq!(late["title"], "docs: your button changed nothing");
+    // A second person presses the other button of the same card.
+    phone.press(&card["actions"][0]);
+    let told = || phone.shows().iter().filter(|m| m["title"] == "docs: your button changed nothing").count();
+    until("both are told", || told() == 2);
     let closed = phone.world.closed("docs", "delivered", 1).remove(0);
     assert_eq!(closed["answer"]["value"], "merge");
     // The same button twice.

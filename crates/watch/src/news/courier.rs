@@ -374,7 +374,9 @@ impl Office {
         let (Some(desk), Some(key)) = (self.desks.get_mut(name), &self.key) else { return };
         let round = &reply.round;
         desk.told_late.retain(|_, at| at.elapsed() < TOLD_LATE_EVERY);
-        if desk.programs >= AT_ONCE || desk.told_late.contains_key(round) {
+        // Two people may press two buttons of one card. Only a true button is told, so a round has no more keys than options.
+        let pressed = (round.clone(), reply.key.clone());
+        if desk.programs >= AT_ONCE || desk.told_late.contains_key(&pressed) {
             return;
         }
         let found = wanted::facts_of_workflow(&self.mailbox, &round.workflow, std::slice::from_ref(round));
@@ -394,7 +396,7 @@ impl Office {
         match started {
             Ok(()) => {
                 desk.programs += 1;
-                desk.told_late.insert(round.clone(), Instant::now());
+                desk.told_late.insert(pressed, Instant::now());
             }
             Err(e) => log::error(&e),
         }

@@ -30,8 +30,8 @@ pub(super) struct Desk {
     pub listener: Listener,
     /// True if it would have buttons that answer, but replies to messages do not count.
     pub has_no_buttons: bool,
-    /// The last message about a question's button that changed nothing, by round.
-    pub told_late: HashMap<RoundId, Instant>,
+    /// The last message about a button that changed nothing, by round and option.
+    pub told_late: HashMap<(RoundId, String), Instant>,
     /// The end of the time for which its topic for replies is followed.
     pub follow_until: Option<Instant>,
 }

@@ -128,7 +128,7 @@ impl Message {
         let wait = if waiting == 1 { "1 question waits".to_owned() } else { format!("{waiting} questions wait") };
         let title = format!("{wait} for an answer");
         let text = if ends.is_empty() { "ask-answer list".to_owned() } else { format!("{}; ask-answer list", ends.join(", ")) };
-        let open = (!open.is_empty()).then(|| open.split('{').next().unwrap_or_default().to_owned());
+        let open = (!open.is_empty()).then(|| list_of(open));
         Self {
             schema_version: askbox_mailbox::document::SCHEMA_VERSION,
             id,
@@ -165,6 +165,14 @@ impl Message {
             buttons: Vec::new(),
         }
     }
+}
+
+/// The address of the list of questions, made from the address of one question. It is the part before the first placeholder, without the
+/// name of the page that a question, a run or a tree has below the list.
+fn list_of(open: &str) -> String {
+    let before = open.split('{').next().unwrap_or_default();
+    let list = ["/q/", "/run/", "/tree/"].iter().find_map(|page| before.strip_suffix(page));
+    list.map_or_else(|| before.to_owned(), |list| format!("{list}/"))
 }
 
 impl About {
@@ -207,4 +215,23 @@ fn buttons(facts: &Facts) -> Vec<String> {
         _ => Vec::new(),
     };
     if keys.len() <= MOST_BUTTONS { keys } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_of_several_questions_opens_the_list() {
+        for (open, list) in [
+            ("https://box.example/q/{workflow}/{question_id}", "https://box.example/"),
+            ("https://box.example/run/{workflow}", "https://box.example/"),
+            ("https://box.example/", "https://box.example/"),
+            ("https://other.example/asks?id={workflow}", "https://other.example/asks?id="),
+        ] {
+            let message = Message::of_several("phone", Uuid::nil(), &[Event::Asked, Event::Asked], 2, open);
+            assert_eq!(message.open.as_deref(), Some(list), "{open}");
+        }
+        assert_eq!(Message::of_several("phone", Uuid::nil(), &[Event::Asked], 1, "").open, None);
+    }
 }
