@@ -186,6 +186,18 @@ fn what_a_button_cannot_answer_has_none() {
 }
 
 #[test]
+fn no_request_is_left_when_the_watcher_is_killed() {
+    needs!("python3", "curl");
+    let phone = Phone::new("work");
+    let watcher = phone.world.watch();
+    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
+    phone.shows_title("docs asks");
+    until("the replies are followed", || !phone.world.processes("curl").is_empty());
+    watcher.kill();
+    until("nothing is left", || phone.world.processes("curl").is_empty());
+}
+
+#[test]
 fn the_topic_is_followed_only_while_a_card_waits() {
     needs!("python3", "curl");
     let phone = Phone::new("work");

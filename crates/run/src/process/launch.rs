@@ -4,7 +4,7 @@
 //! - The arguments and the environment come from the operator's configuration, the attempt, and the question.
 //! - The process is started so that the kernel ends the agent if its supervisor dies.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -192,6 +192,17 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) 
         short if short.is_shortage() => short,
         e => Error::failed(e.to_string(), "check [runner] in the configuration: askbox doctor"),
     })
+}
+
+/// A command that runs `program`, and that gets SIGTERM when the calling *thread* ends. Without `relaunch`, or where the program cannot
+/// start, the command runs it as usual.
+#[must_use]
+pub fn command_tied_to_this_thread(program: &OsStr) -> Command {
+    let found = programs::relaunch().and_then(|ours| Ok((ours, programs::startable(Path::new(program), None)?)));
+    let Ok((ours, program)) = found else { return Command::new(program) };
+    let mut command = Command::new(ours);
+    command.arg(SHIM).arg(std::process::id().to_string()).arg(program);
+    command
 }
 
 /// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, asks the kernel for SIGTERM when the supervisor (the process

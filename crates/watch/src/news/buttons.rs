@@ -8,7 +8,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant, SystemTime};
@@ -80,8 +80,8 @@ impl Listener {
         self.put_off();
         let call = means::follow_topic(target, since)?;
         let thread = Waiting::start()?;
-        let mut child = Command::new(&call.program)
-            .args(&call.args)
+        let mut child = call
+            .command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

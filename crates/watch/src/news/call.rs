@@ -17,6 +17,7 @@ use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::text;
 use askbox_mailbox::thread::Waiting;
 use askbox_mailbox::time;
+use askbox_run::process::launch;
 
 /// How often to look at a program that this process cannot wait for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -32,6 +33,17 @@ pub(super) struct ProgramCall {
     /// The standard input of the program.
     pub input: Vec<u8>,
     pub errors: Errors,
+    /// True for a program of ours, which dies with the thread that starts it. The operator's own program does not.
+    pub is_tied: bool,
+}
+
+impl ProgramCall {
+    /// The command, with its arguments.
+    pub(super) fn command(&self) -> Command {
+        let mut command = if self.is_tied { launch::command_tied_to_this_thread(&self.program) } else { Command::new(&self.program) };
+        command.args(&self.args);
+        command
+    }
 }
 
 /// The part of a program's standard error that is read.
@@ -59,8 +71,8 @@ pub(super) fn start(call: ProgramCall, limit: Duration, ended: impl FnOnce(Resul
     let errors = if call.errors == Errors::OneLine { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
     let follows = call.errors == Errors::LastLine && FOLLOWED.load(Ordering::Relaxed) < MOST_FOLLOWED;
     let follower = if follows { Some(Waiting::start()?) } else { None };
-    let mut child = Command::new(&call.program)
-        .args(&call.args)
+    let mut child = call
+        .command()
         .envs(call.env)
         // With a pipe, the caller would wait for a program that never reads it.
         .stdin(in_memory(&call.input).io("hold the input of", &shown)?)

@@ -53,6 +53,8 @@ fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
         ],
         input: document::to_json(message)?,
         errors: Errors::LastLine,
+        // The operator's own program ends by itself.
+        is_tied: false,
     })
 }
 
@@ -71,6 +73,7 @@ fn desktop_call(message: &Message) -> ProgramCall {
         program: NOTIFIER.into(),
         args: args.into_iter().map(Into::into).collect(),
         errors: Errors::OneLine,
+        is_tied: true,
         ..ProgramCall::default()
     }
 }
@@ -200,6 +203,7 @@ fn curl(input: String) -> ProgramCall {
         args: ["--disable", "--config", "-"].map(Into::into).into(),
         input: input.into_bytes(),
         errors: Errors::OneLine,
+        is_tied: true,
         ..ProgramCall::default()
     }
 }
