@@ -22,6 +22,7 @@ mod killed_calls;
 mod killed_mcp;
 #[cfg(feature = "askbox")]
 mod killed_setup;
+mod lists_killed;
 mod power_cut;
 mod refusal_killed;
 mod shortages;

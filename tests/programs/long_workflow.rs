@@ -119,3 +119,24 @@ fn of_many_questions_each_is_read_a_few_times() {
         assert!((COUNT..=most * COUNT).contains(&found), "{script}: {found}");
     }
 }
+
+#[test]
+fn an_old_round_that_ended_last_does_not_tell_the_end() {
+    let world = World::new();
+    world.make_mailbox();
+    world.past_rounds("w", 0..60);
+    world.sh("mkdir -p m/workflows; echo '{\"workflow_id\":\"w\"}' >m/workflows/w.json; chmod 600 m/workflows/w.json");
+    // A long run: it began first and ended last.
+    world.sh("f=m/closed/w.01900000-0000-7000-8000-000000000000.json; jq '.closed.at = \"2030-01-01T00:00:00.000Z\"' $f >x && mv x $f");
+    world.sh("ask-post -w w 'Publish?' && ask-answer cancel w");
+    // Then so many questions were answered in their askers' own turns that the cancelled one left the list of the newest rounds.
+    for _ in 0..20 {
+        world.sh("{ until [ -e m/pending/w.json ]; do sleep 0.02; done; ask-answer w yes; } & ask-post -w w --wait 60s 'More?'; wait");
+    }
+    let kept: serde_json::Value = serde_json::from_str(&world.sh("cat m/recent/w.json")).unwrap();
+    assert!(kept["rounds"].as_array().is_some_and(|rounds| rounds.len() < 40), "{kept}");
+    let outcome = || world.sh("askbox tree w --json | jq -r .outcome");
+    let by_list = outcome();
+    world.sh("rm m/recent/w.json");
+    assert_eq!((by_list.as_str(), outcome().as_str()), ("cancelled", "cancelled"));
+}

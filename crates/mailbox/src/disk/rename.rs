@@ -21,12 +21,7 @@ pub enum Placed {
 /// # Errors
 /// [`Error::Io`](crate::error::Error::Io) if the system refuses. The file has its old name then.
 pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
-    let (old, new) = places(from, to)?;
-    let placed = move_ahead(&old, &new, from)?;
-    if placed == Placed::Done && old.folder.path() != new.folder.path() {
-        old.folder.sync().inspect_err(|_| drop(new.rename_noreplace(&old)))?;
-    }
-    Ok(placed)
+    begin_rename(from, to)?.map_or(Ok(Placed::NameExists), |renamed| renamed.finish().map(|()| Placed::Done))
 }
 
 /// Renames a file and makes only its new name durable. A power cut may bring the old name back beside the new one, so a reader must
@@ -35,18 +30,55 @@ pub fn rename(from: &Path, to: &Path) -> Result<Placed> {
 /// # Errors
 /// [`Error::Io`](crate::error::Error::Io) if the system refuses. The file has its old name then.
 pub fn rename_ahead(from: &Path, to: &Path) -> Result<Placed> {
-    let (old, new) = places(from, to)?;
-    move_ahead(&old, &new, from)
+    begin_rename(from, to)?.map_or(Ok(Placed::NameExists), |renamed| renamed.finish_ahead().map(|()| Placed::Done))
 }
 
-fn move_ahead(old: &Place, new: &Place, from: &Path) -> Result<Placed> {
-    match old.rename_noreplace(new) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Placed::NameExists),
-        Err(e) => return Err(e).io("move", from),
+/// A file that has its new name. Neither of the two names is durable yet.
+#[derive(Debug)]
+#[must_use = "a power cut may bring the old name back, or lose both"]
+pub struct Renamed {
+    old: Place,
+    new: Place,
+}
+
+/// The first step of [`rename`] and [`rename_ahead`], for a caller that holds a lock for this step only. Returns `None` if another file has
+/// the name.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses. The file has its old name then.
+pub fn begin_rename(from: &Path, to: &Path) -> Result<Option<Renamed>> {
+    let (old, new) = places(from, to)?;
+    match old.rename_noreplace(&new) {
+        Ok(()) => Ok(Some(Renamed { old, new })),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(e) => Err(e).io("move", from),
     }
-    new.folder.sync().inspect_err(|_| drop(new.rename_noreplace(old)))?;
-    Ok(Placed::Done)
+}
+
+impl Renamed {
+    /// Makes the new name durable, then the end of the old one.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::error::Error::Io) if the system refuses. The file has its old name then.
+    pub fn finish(self) -> Result<()> {
+        self.sync_new()?;
+        if self.old.folder.path() != self.new.folder.path() {
+            self.old.folder.sync().inspect_err(|_| drop(self.new.rename_noreplace(&self.old)))?;
+        }
+        Ok(())
+    }
+
+    /// Makes only the new name durable, as [`rename_ahead`] does.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::error::Error::Io) if the system refuses. The file has its old name then.
+    pub fn finish_ahead(self) -> Result<()> {
+        self.sync_new()
+    }
+
+    fn sync_new(&self) -> Result<()> {
+        self.new.folder.sync().inspect_err(|_| drop(self.new.rename_noreplace(&self.old)))
+    }
 }
 
 /// Renames a file without a sync. Returns `false` if `from` does not exist.

@@ -2,7 +2,9 @@
 //!
 //! `recent/closed` is a log of the names that come into `closed/`, the newest at its end. A program that moves a document there, or
 //! changes one there, does so by [`changing`]. Under the lock `locks/closed` it writes the name, makes its change, and writes the time
-//! of the last change of `closed/`.
+//! of the last change of `closed/`. A program that does not get the lock removes the log and makes its change without it. So the holder
+//! may find its log gone, or another change than its own in `closed/`. It writes a new log only with a time that it took before it saw
+//! that its log is still there.
 //!
 //! The log is a hint, and it is checked before it is used: its last line must be the present change time of `closed/`. If a program
 //! died between two of these steps, or if another program has changed the folder, as an earlier version of askbox or a pruner does, it
@@ -17,7 +19,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -33,7 +35,7 @@ pub const MANY: usize = 2_000;
 pub const KEPT: usize = 1_500;
 /// The log is shortened when it has this length, in bytes.
 const LONG: u64 = 512 << 10;
-/// How long to wait for the lock, which is held for microseconds.
+/// How long to wait for the lock. It is held for microseconds, because a file that comes is synced after that.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// The longest line of a change time.
 const LONGEST_TIME: u64 = 64;
@@ -82,12 +84,22 @@ fn lock(mailbox: &Mailbox) -> Option<Lock> {
 struct Log {
     file: File,
     begins: Begins,
+    /// Its last line.
+    time: String,
 }
 
 impl Log {
     /// The log, if there is one and it is up to date. The caller holds the lock.
     fn open(mailbox: &Mailbox) -> Option<Self> {
-        let mut file = disk::open_to_read(&path(mailbox)).ok()?;
+        Self::check(mailbox, disk::open_to_read(&path(mailbox)).ok()?)
+    }
+
+    /// [`open`](Self::open) to append to it.
+    fn open_to_append(mailbox: &Mailbox) -> Option<Self> {
+        Self::check(mailbox, disk::open_append(&path(mailbox)).ok()?)
+    }
+
+    fn check(mailbox: &Mailbox, mut file: File) -> Option<Self> {
         let mut first = String::new();
         BufReader::new((&mut file).take(LONGEST_TIME)).read_line(&mut first).ok()?;
         let begins = [Begins::Newest, Begins::Begun].into_iter().find(|begins| begins.line() == first)?;
@@ -97,7 +109,19 @@ impl Log {
         (&mut file).take(LONGEST_TIME).read_to_end(&mut end).ok()?;
         let now = present_time(mailbox)?;
         let is_up_to_date = end.strip_suffix(now.as_bytes()).is_some_and(|before| before.last() == Some(&b'\n'));
-        is_up_to_date.then_some(Self { file, begins })
+        is_up_to_date.then_some(Self { file, begins, time: now })
+    }
+
+    /// Appends a line. Returns the length of the log.
+    fn append(&self, line: &str) -> Option<u64> {
+        (&self.file).write_all(line.as_bytes()).ok()?;
+        Some(self.file.metadata().ok()?.len())
+    }
+
+    /// True if another program has not removed it.
+    fn is_in_place(&self, mailbox: &Mailbox) -> bool {
+        let ours = self.file.metadata().map(|meta| meta.ino()).ok();
+        ours.is_some() && ours == disk::metadata(path(mailbox)).map(|meta| meta.ino()).ok()
     }
 
     /// The last names that lie in `closed/`, the newest first, each once.
@@ -133,36 +157,35 @@ pub fn changing<T>(mailbox: &Mailbox, round: &RoundId, change: impl FnOnce() -> 
         let _ = disk::untouch(&path);
         return change();
     };
-    let Some(log) = Log::open(mailbox) else {
+    let Some(log) = Log::open_to_append(mailbox) else {
         let _ = disk::untouch(&path);
         return change();
     };
-    let named = disk::append(&path, format!("+{}\n", round.file_name()).as_bytes());
+    let named = log.append(&format!("+{}\n", round.file_name()));
     let done = change();
-    match (named, present_time(mailbox)) {
-        (Ok(length), Some(now)) if disk::append(&path, now.as_bytes()).is_ok() => {
-            if length > LONG {
-                shorten(mailbox, log);
-            }
-        }
-        _ => drop(disk::untouch(&path)),
+    let Some((length, now)) = named.zip(present_time(mailbox)).filter(|(_, now)| log.append(now).is_some()) else {
+        let _ = disk::untouch(&path);
+        return done;
+    };
+    if length > LONG && log.is_in_place(mailbox) {
+        shorten(mailbox, log, &now);
     }
     done
 }
 
-fn shorten(mailbox: &Mailbox, log: Log) {
+/// Shortens a log that is up to date at the time `now`.
+fn shorten(mailbox: &Mailbox, log: Log, now: &str) {
     match log.begins {
         // Nobody has completed it in all that time.
         Begins::Begun => drop(disk::untouch(&path(mailbox))),
-        Begins::Newest => log.last(mailbox, KEPT).into_iter().for_each(|newest| write(mailbox, Begins::Newest, &newest)),
+        Begins::Newest => log.last(mailbox, KEPT).into_iter().for_each(|newest| write(mailbox, Begins::Newest, &newest, now)),
     }
 }
 
-/// Writes a log. `newest` has the names, the newest first. The caller holds the lock.
-fn write(mailbox: &Mailbox, begins: Begins, newest: &[RoundId]) {
-    let Some(now) = present_time(mailbox) else { return };
+/// Writes a log that is up to date at the time `now`. `newest` has the names, the newest first. The caller holds the lock.
+fn write(mailbox: &Mailbox, begins: Begins, newest: &[RoundId], now: &str) {
     let names = newest.iter().rev().map(|round| format!("+{}\n", round.file_name()));
-    let text: String = std::iter::once(begins.line().to_owned()).chain(names).chain([now]).collect();
+    let text: String = std::iter::once(begins.line().to_owned()).chain(names).chain([now.to_owned()]).collect();
     let path = path(mailbox);
     let _ = disk::touch_folder(&mailbox.root().join("recent"));
     let _ = disk::replace_unsynced(&path, text.as_bytes(), SystemTime::now());
@@ -212,13 +235,17 @@ impl Listing {
             // Another reader has made it.
             (Some(log), _) if log.begins != Begins::Begun => {}
             (Some(log), Some(begun)) if log.file.metadata().is_ok_and(|meta| meta.ino() == begun) => {
+                let time = log.time.clone();
                 let Some(since) = log.last(mailbox, KEPT) else { return };
                 let known: HashSet<&RoundId> = since.iter().collect();
                 let all: Vec<RoundId> = since.iter().chain(newest.iter().filter(|round| !known.contains(round))).cloned().collect();
-                write(mailbox, Begins::Newest, &all);
+                write(mailbox, Begins::Newest, &all, &time);
             }
-            _ if self.time.is_some() && self.time == present_time(mailbox) => write(mailbox, Begins::Newest, newest),
-            _ => write(mailbox, Begins::Begun, &[]),
+            _ => match (self.time, present_time(mailbox)) {
+                (Some(before), Some(now)) if before == now => write(mailbox, Begins::Newest, newest, &now),
+                (_, Some(now)) => write(mailbox, Begins::Begun, &[], &now),
+                (_, None) => {}
+            },
         }
     }
 }
@@ -249,7 +276,7 @@ mod tests {
         rounds.iter().for_each(|round| put(&mailbox, round));
         let newest: Vec<RoundId> = rounds.into_iter().rev().collect();
         let _lock = lock(&mailbox).unwrap();
-        write(&mailbox, Begins::Newest, &newest);
+        write(&mailbox, Begins::Newest, &newest, &present_time(&mailbox).unwrap());
         (folder, mailbox, newest)
     }
 
@@ -290,7 +317,7 @@ mod tests {
         // A program died between its steps.
         for last in ["+w1.json\n", "=1.0", ""] {
             let _lock = lock(&mailbox).unwrap();
-            write(&mailbox, Begins::Newest, &newest);
+            write(&mailbox, Begins::Newest, &newest, &present_time(&mailbox).unwrap());
             drop(_lock);
             assert!(newest_of(&mailbox, 3).is_some());
             let text = std::fs::read_to_string(path(&mailbox)).unwrap();
@@ -326,6 +353,34 @@ mod tests {
         let (_folder, mailbox, _) = with_log(10);
         let _held = lock(&mailbox).unwrap();
         close(&mailbox, 100);
+        assert!(!path(&mailbox).exists());
+    }
+
+    /// What a program does that did not get the lock.
+    fn close_without_the_lock(mailbox: &Mailbox, closed: &RoundId) {
+        disk::untouch(&path(mailbox)).unwrap();
+        put(mailbox, closed);
+    }
+
+    #[test]
+    fn a_slow_holder_makes_no_log_that_lacks_a_round() {
+        let (_folder, mailbox, newest) = with_log(100);
+        let length = || std::fs::metadata(path(&mailbox)).unwrap().len();
+        while length() + 200 < LONG {
+            changing(&mailbox, &newest[0], || Ok(())).unwrap();
+        }
+        let (slow, other) = (round(900), round(901));
+        // It is stopped while it holds the lock of a log that is to be shortened.
+        let file = disk::open_append(&path(&mailbox)).unwrap();
+        (&file).write_all(&vec![b'\n'; 400]).unwrap();
+        (&file).write_all(present_time(&mailbox).unwrap().as_bytes()).unwrap();
+        changing(&mailbox, &slow, || {
+            close_without_the_lock(&mailbox, &other);
+            put(&mailbox, &slow);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(newest_of(&mailbox, 3), None);
         assert!(!path(&mailbox).exists());
     }
 }

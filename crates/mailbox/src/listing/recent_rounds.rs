@@ -3,9 +3,10 @@
 //! `recent/W.json` lists some rounds of a workflow with many rounds: all that are not closed, and at least those that began last or
 //! were closed last. Every program that makes a round's folder in `runs/W` does so by [`make_folder`], which adds the round to the list.
 //!
-//! The list is a hint, and it is checked before it is used. It names the change time of `runs/W`. If another program has made or
-//! removed a round's folder since, as an earlier version of askbox does, the time differs. Then the names in `runs/W` and the times of
-//! the files in `closed/` are read instead. A file of the list may be removed at any time.
+//! The list is a hint, and it is checked before it is used. It names the change time of `runs/W` and the number of its folders. If another
+//! program has made or removed a round's folder since, as an earlier version of askbox does, they differ. Then the names in `runs/W` and
+//! the times of the files in `closed/` are read instead. A file of the list may be removed at any time. A round whose
+//! document cannot be read stays in the list, because an operator may mend it.
 //!
 //! Readers never write the list, and it is not synced: after a power cut the times differ, or the file is torn.
 
@@ -26,7 +27,7 @@ use crate::time::Time;
 use crate::{disk, document, read_question};
 
 /// How many rounds the list keeps in each order: by their beginning, and by their end.
-const KEPT: usize = 8;
+pub const KEPT: usize = 8;
 /// The most rounds of a list. A workflow with as few rounds has no list.
 const MOST: usize = 4 * KEPT;
 /// The longest list that is read, in bytes.
@@ -58,8 +59,8 @@ struct Stamp {
     inode: u64,
     seconds: i64,
     nanoseconds: i64,
-    /// The number of names of folders in it, plus two. Some filesystems say 1 for every folder.
-    #[serde(skip)]
+    /// The number of names of folders in it, plus two. Some filesystems say 1 for every folder. A list of an earlier version says 0.
+    #[serde(default)]
     links: u64,
 }
 
@@ -67,10 +68,6 @@ impl Stamp {
     fn of(folder: &Path) -> Option<Self> {
         let meta = disk::metadata(folder).ok()?;
         Some(Self { inode: meta.ino(), seconds: meta.ctime(), nanoseconds: meta.ctime_nsec(), links: meta.nlink() })
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        Self { links: 0, ..*self } == Self { links: 0, ..*other }
     }
 
     /// True if the folder may hold more rounds than a list.
@@ -104,8 +101,9 @@ pub fn make_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
 /// Writes the list after the folder of `round` was made. `before` and `now` are the state of `runs/W` before and after that.
 fn keep(mailbox: &Mailbox, round: &RoundId, before: Stamp, now: Stamp) -> Result<()> {
     let workflow = &round.workflow;
-    let rounds = match read(mailbox, workflow).filter(|kept| kept.runs.is_same(&before)) {
-        Some(_) if now.is_same(&before) => return Ok(()),
+    let rounds = match read(mailbox, workflow).filter(|kept| kept.runs == before) {
+        // A coarse clock may give two changes the same time.
+        Some(kept) if now == before && kept.rounds.contains(&round.question) => return Ok(()),
         Some(kept) => {
             let mut rounds = of(workflow, kept.rounds);
             rounds.extend((!rounds.contains(round)).then(|| round.clone()));
@@ -145,7 +143,7 @@ fn of(workflow: &WorkflowId, questions: Vec<QuestionId>) -> Vec<RoundId> {
 pub fn recent(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
     let runs = Stamp::of(&mailbox.runs_of_workflow(workflow));
     if let Some(now) = runs.filter(Stamp::may_be_many)
-        && let Some(kept) = read(mailbox, workflow).filter(|kept| kept.runs.is_same(&now))
+        && let Some(kept) = read(mailbox, workflow).filter(|kept| kept.runs == now)
     {
         return Recent { rounds: of(workflow, kept.rounds), are_all: false };
     }
@@ -156,13 +154,17 @@ pub fn recent(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
     Recent { rounds: newest_of(mailbox, all), are_all: false }
 }
 
-/// Those of the rounds that are not closed, that began last, or that were closed last.
+/// Those of the rounds that are not closed, that began last, or that were closed last. A closed round whose document cannot be read may be
+/// one of these.
 fn newest_of(mailbox: &Mailbox, rounds: Vec<RoundId>) -> Vec<RoundId> {
-    let (closed, others) = by_file_time(mailbox, rounds);
-    let by_end = newest_closed(mailbox, &closed, KEPT, |_, end| end);
-    let by_beginning = newest_closed(mailbox, &closed, KEPT, |document, end| document.typed.asked_at().unwrap_or(end));
-    let newest: HashSet<RoundId> = by_end.into_iter().chain(by_beginning).map(|(_, round, _)| round).collect();
-    others.into_iter().chain(newest).collect()
+    let (closed, mut others) = by_file_time(mailbox, rounds);
+    let mut unreadable = |round: &RoundId| others.push(round.clone());
+    let by_end = newest_closed(mailbox, &closed, KEPT, &mut unreadable, |_, end| end);
+    let begun = |document: &QuestionDocument, end| document.typed.asked_at().unwrap_or(end);
+    let by_beginning = newest_closed(mailbox, &closed, KEPT, &mut unreadable, begun);
+    let newest = by_end.into_iter().chain(by_beginning).map(|(_, round, _)| round);
+    let newest: HashSet<RoundId> = newest.chain(others).collect();
+    newest.into_iter().collect()
 }
 
 /// The rounds whose file lies in `closed/`, with its time, the newest first; and the other ones.
@@ -189,6 +191,7 @@ fn newest_closed(
     mailbox: &Mailbox,
     closed: &[(Time, RoundId)],
     wanted: usize,
+    unreadable: &mut dyn FnMut(&RoundId),
     date: impl Fn(&QuestionDocument, Time) -> Time,
 ) -> Vec<Dated> {
     let mut found: Vec<Dated> = Vec::new();
@@ -196,7 +199,10 @@ fn newest_closed(
         if found.get(wanted - 1).is_some_and(|(last, ..)| *last > *changed + CLOCKS_DIFFER) {
             break;
         }
-        let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) else { continue };
+        let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) else {
+            unreadable(round);
+            continue;
+        };
         let end = document.typed.closed.as_ref().map_or(Time::MAX_UTC, |closed| closed.at);
         let key = (date(&document, end), round);
         let place = found.partition_point(|(at, id, _)| (*at, id) > key);
@@ -211,7 +217,8 @@ fn newest_closed(
 #[must_use]
 pub fn closed_last(mailbox: &Mailbox, workflow: &WorkflowId, wanted: usize) -> Vec<(RoundId, QuestionDocument)> {
     let (closed, _) = by_file_time(mailbox, recent(mailbox, workflow).rounds);
-    newest_closed(mailbox, &closed, wanted.clamp(1, KEPT), |_, end| end).into_iter().map(|(_, round, document)| (round, document)).collect()
+    let newest = newest_closed(mailbox, &closed, wanted.clamp(1, KEPT), &mut |_| {}, |_, end| end);
+    newest.into_iter().map(|(_, round, document)| (round, document)).collect()
 }
 
 #[cfg(test)]
@@ -318,5 +325,51 @@ mod tests {
 
     fn make_folder_elsewhere_at_once(mailbox: &Mailbox, round: &RoundId) {
         std::fs::create_dir_all(mailbox.runs_of(round)).unwrap();
+    }
+
+    #[test]
+    fn a_round_made_within_one_tick_of_the_clock_is_listed() {
+        let (_folder, mailbox, workflow) = mailbox();
+        for n in 0..100 {
+            let round = round(&workflow);
+            make_folder(&mailbox, &round).unwrap();
+            close(&mailbox, &round, n);
+        }
+        // A kernel with a coarse clock gave the next folder the time that the list has already.
+        let next = round(&workflow);
+        std::fs::create_dir(mailbox.runs_of(&next)).unwrap();
+        let now = Stamp::of(&mailbox.runs_of_workflow(&workflow)).unwrap();
+        let kept = Kept { runs: now, ..read(&mailbox, &workflow).unwrap() };
+        std::fs::write(path(&mailbox, &workflow), document::to_json(&kept).unwrap()).unwrap();
+        keep(&mailbox, &next, now, now).unwrap();
+        assert!(recent(&mailbox, &workflow).rounds.contains(&next));
+        // One that another program made has no entry, but the number of folders tells.
+        std::fs::create_dir(mailbox.runs_of(&round(&workflow))).unwrap();
+        let later = Stamp::of(&mailbox.runs_of_workflow(&workflow)).unwrap();
+        let kept = Kept { runs: Stamp { links: now.links, ..later }, ..read(&mailbox, &workflow).unwrap() };
+        std::fs::write(path(&mailbox, &workflow), document::to_json(&kept).unwrap()).unwrap();
+        assert_eq!(recent(&mailbox, &workflow).rounds.len(), 2 + KEPT, "the names are read, not the list");
+    }
+
+    #[test]
+    fn a_round_whose_document_is_mended_is_found_again() {
+        let (_folder, mailbox, workflow) = mailbox();
+        let rounds: Vec<RoundId> = (0..40).map(|_| round(&workflow)).collect();
+        for (n, round) in rounds.iter().enumerate() {
+            make_folder_elsewhere_at_once(&mailbox, round);
+            close(&mailbox, round, n as i64);
+        }
+        let newest = mailbox.round(Folder::Closed, &rounds[39]);
+        let whole = std::fs::read(&newest).unwrap();
+        std::fs::write(&newest, "{").unwrap();
+        // The list is made without that document, and then shortened.
+        for n in 0..2 * MOST {
+            let next = round(&workflow);
+            make_folder(&mailbox, &next).unwrap();
+            close(&mailbox, &next, n as i64 - 1_000);
+        }
+        assert_eq!(last(&mailbox, &workflow), rounds[38]);
+        std::fs::write(&newest, whole).unwrap();
+        assert_eq!(last(&mailbox, &workflow), rounds[39]);
     }
 }

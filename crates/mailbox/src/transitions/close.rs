@@ -14,7 +14,7 @@
 //! After a crash between two steps, [`crate::transitions::settle`] or the recovery of runs does the rest.
 
 use crate::audit::{self, Entry};
-use crate::disk::{self, Placed};
+use crate::disk;
 use crate::documents::fields::closing::Closing;
 use crate::documents::question::{MAX_PENDING, QuestionDocument};
 use crate::due::timers;
@@ -96,10 +96,13 @@ impl PreparedClose {
         let Self { from, round, document, closing, staged } = self;
         let path = mailbox.round(from, &round);
         staged.replace_ahead()?;
-        match closings::changing(mailbox, &round, || disk::rename_ahead(&path, &mailbox.round(Folder::Closed, &round)))? {
-            Placed::Done => record(mailbox, &round, closing),
-            Placed::NameExists if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
-            Placed::NameExists => {
+        match closings::changing(mailbox, &round, || disk::begin_rename(&path, &mailbox.round(Folder::Closed, &round)))? {
+            Some(renamed) => {
+                renamed.finish_ahead()?;
+                record(mailbox, &round, closing);
+            }
+            None if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
+            None => {
                 quarantine(mailbox, &path, round.file_name(), "its round is closed already, with another answer")?;
             }
         }
@@ -129,7 +132,7 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
     let path = round::path(mailbox, from, round);
     let document = read_question::document(&path)?.typed;
     let closed = mailbox.round(Folder::Closed, round);
-    if closings::changing(mailbox, round, || disk::rename(&path, &closed))? == Placed::NameExists {
+    let Some(renamed) = closings::changing(mailbox, round, || disk::begin_rename(&path, &closed))? else {
         // A power cut can bring the old name back beside the new one.
         if read_question::document(&closed).is_ok_and(|there| there.typed == document) {
             return disk::untouch(&path);
@@ -137,7 +140,8 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
         // Another program put this copy here.
         quarantine(mailbox, &path, round.workflow.file_name(), "its round is closed already")?;
         return Ok(());
-    }
+    };
+    renamed.finish()?;
     if let Some(closing) = document.closed {
         record(mailbox, round, closing);
     }

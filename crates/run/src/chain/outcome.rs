@@ -15,7 +15,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, workflows};
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;
@@ -179,11 +179,20 @@ struct Newest {
 /// The round that began last. It need not be the round that closed last: a question that was asked during a run may close before the run.
 fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
     let Recent { rounds, are_all } = recent_rounds::recent(mailbox, workflow);
-    let (mut newest, mut waited) = newest_among(mailbox, rounds.into_iter())?;
-    if newest.is_none() && !are_all {
+    let (mut newest, mut waited) = newest_among(mailbox, rounds.iter().cloned())?;
+    // The list has the rounds that began last. It says nothing of what began before all of these.
+    let is_certain = are_all || newest.as_ref().is_some_and(|newest| began_after(mailbox, &rounds, newest.begun) < recent_rounds::KEPT);
+    if !is_certain {
         (newest, waited) = newest_among(mailbox, list::rounds_of(mailbox, workflow))?;
     }
     Ok(newest.or(waited))
+}
+
+/// How many of these rounds are closed and began after this time.
+fn began_after(mailbox: &Mailbox, rounds: &[RoundId], at: Time) -> usize {
+    let read = |round: &RoundId| read_question::document(&mailbox.round(Folder::Closed, round)).ok();
+    let begun = |document: QuestionDocument| document.typed.asked_at().or(document.typed.closed.map(|closed| closed.at));
+    rounds.iter().filter_map(read).filter_map(begun).filter(|begun| *begun > at).count()
 }
 
 /// The closed round that began last, and the one whose answer was taken within a run or a session.
