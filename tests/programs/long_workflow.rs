@@ -140,3 +140,15 @@ fn an_old_round_that_ended_last_does_not_tell_the_end() {
     world.sh("rm m/recent/w.json");
     assert_eq!((by_list.as_str(), outcome().as_str()), ("cancelled", "cancelled"));
 }
+
+#[test]
+fn a_tree_reads_no_past_rounds_for_their_cost() {
+    needs!("strace");
+    let world = World::new().with_scripted_agent();
+    world.make_mailbox();
+    world.past_rounds("w", 0..500);
+    world.ask_and_answer("w");
+    world.sh("relaunch w && askbox tree w");
+    let looked_into = read(&world, "askbox tree w").iter().filter(|path| path.starts_with("runs/w/")).count();
+    assert!((1..200).contains(&looked_into), "{looked_into}");
+}

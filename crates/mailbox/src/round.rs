@@ -222,3 +222,14 @@ pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
         Some(Round { folder: Folder::Closed, id, document })
     })
 }
+
+/// Returns the first prompt of a workflow that began as a task. The rounds are read in the order of their ids, which is the order of their
+/// beginning. So usually one document is read.
+#[must_use]
+pub fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
+    let mut ids: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
+    ids.sort_unstable();
+    let closed = ids.iter().filter_map(|id| in_closed(mailbox, id));
+    let open = std::iter::once_with(|| open_of_workflow(mailbox, workflow)).flatten();
+    closed.chain(open).find_map(|found| found.document.typed.first_prompt().map(str::to_owned))
+}

@@ -76,6 +76,22 @@ impl Stamp {
     }
 }
 
+/// The number of folders in `runs/W`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folders {
+    /// Identifies the folder `runs/W`.
+    pub inode: u64,
+    /// One for each round, and one if the workflow has children.
+    pub count: u64,
+}
+
+/// Returns how many folders lie in `runs/W`. `None` if it does not exist, or if its filesystem does not count them.
+#[must_use]
+pub fn folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Folders> {
+    let stamp = Stamp::of(&mailbox.runs_of_workflow(workflow))?;
+    Some(Folders { inode: stamp.inode, count: stamp.links.checked_sub(2)? })
+}
+
 /// The path of the list of a workflow.
 #[must_use]
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {

@@ -146,7 +146,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         question_id: Some(question),
         timestamp: Some(time::rfc3339(time::now())),
         parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
-        unanswered: Content::Results { results, prompt: first_prompt(mailbox, &parent) },
+        unanswered: Content::Results { results, prompt: round::first_prompt(mailbox, &parent) },
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
     let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;
@@ -168,9 +168,4 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         awaits::remove(mailbox, lock, &wait.typed.child)?;
     }
     Ok(run)
-}
-
-/// The first prompt of the workflow. A session that cannot be continued starts from it again.
-fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
-    round::of_workflow(mailbox, workflow).into_iter().find_map(|r| r.document.typed.first_prompt().map(str::to_owned))
 }

@@ -1,0 +1,205 @@
+//! The cost of a workflow's rounds, without reading the records of thousands of past ones.
+//!
+//! `costs/workflows/W.json` keeps the sum of the rounds that are not among the newest ones of W ([`recent_rounds`]). All of these are closed,
+//! so their cost does not change. The others are read each time.
+//!
+//! The file is a hint, is not synced, and may be removed. It is used only if the folders that came into `runs/W` since are exactly the
+//! newest rounds that it does not know, and if no round was pruned with its cost. Otherwise the records of all rounds are read. A filesystem
+//! that does not count the folders of a folder, as btrfs, has no such file.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::money::costs;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::recent_rounds::{self, Folders};
+use askbox_mailbox::{Mailbox, disk, document};
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// The sum as its file holds it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    schema_version: u32,
+    /// The folder `runs/W`, and how many folders it had.
+    folders: Folders,
+    /// The cost of pruned rounds in the workflow's record.
+    pruned_usd: f64,
+    /// US dollars of all rounds but the `others`.
+    usd: f64,
+    /// The newest rounds at that time.
+    others: Vec<QuestionId>,
+}
+
+/// The path of the file of a workflow.
+#[must_use]
+pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
+    costs::folder(mailbox).join("workflows").join(workflow.file_name())
+}
+
+/// US dollars of all rounds that have a folder in `runs/W`. `pruned_usd` is the cost of those that have none any more.
+pub(super) fn of_rounds(mailbox: &Mailbox, workflow: &WorkflowId, pruned_usd: f64) -> Result<f64> {
+    let folders = recent_rounds::folders(mailbox, workflow);
+    let recent = recent_rounds::recent(mailbox, workflow);
+    let newest: HashSet<QuestionId> = recent.rounds.into_iter().map(|round| round.question).collect();
+    let sum = |rounds: &mut dyn Iterator<Item = QuestionId>| -> Result<f64> {
+        let mut sum = 0.0;
+        for question in rounds {
+            sum += costs::of_round(mailbox, &RoundId { workflow: workflow.clone(), question })?.unwrap_or(0.0);
+        }
+        Ok(sum)
+    };
+    if recent.are_all {
+        return sum(&mut newest.iter().copied());
+    }
+    let kept = folders.and_then(|folders| Some((folders, read(mailbox, workflow)?)));
+    let kept = kept.filter(|(folders, kept)| {
+        kept.pruned_usd.to_bits() == pruned_usd.to_bits() && kept.usd.is_finite() && kept.follows(*folders, &newest)
+    });
+    let (past, is_changed) = match &kept {
+        Some((_, kept)) => {
+            let gone: Vec<QuestionId> = kept.others.iter().filter(|other| !newest.contains(other)).copied().collect();
+            (kept.usd + sum(&mut gone.iter().copied())?, kept.others.len() != newest.len() || !gone.is_empty())
+        }
+        None => {
+            let mut past = list::rounds_of(mailbox, workflow).map(|round| round.question).filter(|question| !newest.contains(question));
+            (sum(&mut past)?, true)
+        }
+    };
+    // A folder that came during the look may be in both sums, or in none.
+    let is_same = folders.is_some() && folders == recent_rounds::folders(mailbox, workflow);
+    if let Some(folders) = folders.filter(|_| is_changed && is_same) {
+        let others = newest.iter().copied().collect();
+        keep(mailbox, workflow, &Kept { schema_version: document::SCHEMA_VERSION, folders, pruned_usd, usd: past, others });
+    }
+    Ok(past + sum(&mut newest.iter().copied())?)
+}
+
+impl Kept {
+    /// True if the rounds that came since are exactly those of `newest` that are not among the others.
+    fn follows(&self, folders: Folders, newest: &HashSet<QuestionId>) -> bool {
+        let known: HashSet<QuestionId> = self.others.iter().copied().collect();
+        let came = newest.iter().filter(|question| !known.contains(question)).count() as u64;
+        folders.inode == self.folders.inode && folders.count.checked_sub(self.folders.count) == Some(came)
+    }
+}
+
+fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Kept> {
+    document::json(&disk::read(&path(mailbox, workflow), LONGEST).ok()?)
+}
+
+/// Writes the file. If that fails, the next reader reads more.
+fn keep(mailbox: &Mailbox, workflow: &WorkflowId, kept: &Kept) {
+    let path = path(mailbox, workflow);
+    let Ok(bytes) = document::to_json(kept) else { return };
+    if disk::replace_unsynced(&path, &bytes, SystemTime::now()).is_err_and(|e| e.is_missing_file()) {
+        let _ = disk::touch_folder(&costs::folder(mailbox)).and_then(|()| disk::touch_folder(&costs::folder(mailbox).join("workflows")));
+        let _ = disk::replace_unsynced(&path, &bytes, SystemTime::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::record::{self, Plan, Run};
+
+    use crate::delivery::Delivery;
+    use askbox_mailbox::Folder;
+
+    struct World {
+        _folder: tempfile::TempDir,
+        mailbox: Mailbox,
+        workflow: WorkflowId,
+        rounds: Vec<RoundId>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+            let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+            Self { _folder: folder, mailbox, workflow: "w".parse().unwrap(), rounds: Vec::new() }
+        }
+
+        /// A round that cost a dollar, in `running/`.
+        fn begin(&mut self) -> RoundId {
+            let round = RoundId { workflow: self.workflow.clone(), question: QuestionId::generate() };
+            recent_rounds::make_folder(&self.mailbox, &round).unwrap();
+            let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+            run.progress.cost_usd = Some(1.0);
+            record::create(&self.mailbox, &run).unwrap();
+            self.rounds.push(round.clone());
+            round
+        }
+
+        fn close(&self, round: &RoundId) {
+            let now = askbox_mailbox::time::rfc3339(askbox_mailbox::time::now());
+            let question = round.question;
+            let document = serde_json::json!({ "workflow_id": "w", "question_id": question, "question": "?", "timestamp": now,
+                "closed": { "state": "delivered", "at": now, "by": "test" } });
+            std::fs::write(self.mailbox.round(Folder::Closed, round), document.to_string()).unwrap();
+        }
+
+        fn cost(&self) -> f64 {
+            costs::of_workflow(&self.mailbox, &self.workflow).unwrap()
+        }
+
+        /// Makes the records of the first rounds unreadable, so that a look fails that needs them.
+        fn hide_past(&self, count: usize) {
+            for round in &self.rounds[..count] {
+                std::fs::write(record::folder(&self.mailbox, round, 1).join("run.json"), "{").unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn past_rounds_are_read_once_and_each_new_one_counts() {
+        let mut world = World::new();
+        for n in 0..50 {
+            let round = world.begin();
+            world.close(&round);
+            assert_eq!(world.cost(), f64::from(n + 1));
+        }
+        assert!(path(&world.mailbox, &world.workflow).exists());
+        world.hide_past(10);
+        // Some are looked at one by one, and some only after several have come.
+        for n in 0..200_usize {
+            let round = world.begin();
+            if n % 7 != 0 {
+                world.close(&round);
+            }
+            if n % 5 == 0 {
+                assert_eq!(world.cost(), 51.0 + n as f64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_that_does_not_follow_is_not_used() {
+        let mut world = World::new();
+        for _ in 0..50 {
+            let round = world.begin();
+            world.close(&round);
+        }
+        assert_eq!(world.cost(), 50.0);
+        // So many came that the newest rounds are not all that came.
+        for _ in 0..60 {
+            let round = world.begin();
+            world.close(&round);
+        }
+        assert_eq!(world.cost(), 110.0);
+        // A pruner took one, and a round came.
+        std::fs::remove_dir_all(world.mailbox.runs_of(&world.rounds[0])).unwrap();
+        world.begin();
+        assert_eq!(world.cost(), 110.0);
+        for damage in ["", "{", "{\"schema_version\":1}"] {
+            std::fs::write(path(&world.mailbox, &world.workflow), damage).unwrap();
+            assert_eq!(world.cost(), 110.0, "{damage}");
+        }
+    }
+}
