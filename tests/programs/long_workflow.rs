@@ -114,7 +114,7 @@ fn of_many_questions_each_is_read_a_few_times() {
     world.make_mailbox();
     waiting(&world, COUNT);
     let reads = |script: &str| read(&world, script).iter().filter(|path| path.starts_with("pending/q")).count();
-    for (script, most) in [("ask-answer list", 1), ("ask-answer list --json", 1), ("relaunch status", 1), ("askbox tree", 4)] {
+    for (script, most) in [("ask-answer list", 1), ("ask-answer list --json", 1), ("relaunch status", 1), ("askbox tree", 2)] {
         let found = reads(script);
         assert!((COUNT..=most * COUNT).contains(&found), "{script}: {found}");
     }

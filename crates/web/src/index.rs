@@ -9,6 +9,7 @@ use askbox_cli::ask_answer::filter::{self, Looked};
 use askbox_cli::program;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::error::Result;
+use askbox_mailbox::family::lineage::{self, Kin};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Rank};
 use askbox_mailbox::time::Time;
@@ -142,6 +143,9 @@ struct KnownFiles {
 struct KnownFile {
     stamp: Stamp,
     rank: Rank,
+    /// The parent and the age of the workflow, from when the question was read. A later run's record may name another parent, but then
+    /// the question is no longer there.
+    kin: Kin,
 }
 
 /// The maximum number of files that are checked one by one. If more have changed, the whole folder is compared.
@@ -190,6 +194,11 @@ impl Index {
         Ok(Arc::clone(&known.rows))
     }
 
+    /// The parent and the age of a workflow with a waiting question, as of the last look.
+    pub fn kin(&self, workflow: &WorkflowId) -> Option<Kin> {
+        locked(&self.known).files.get(workflow).map(|known| known.kin.clone())
+    }
+
     /// The workflows whose file has changed since the last look. Holds no lock while it checks the files, so that nobody has to wait.
     fn changed(&self, mailbox: &Mailbox) -> Result<Vec<WorkflowId>> {
         mailbox.check_in_place()?;
@@ -215,11 +224,11 @@ impl KnownFiles {
             self.ranked.remove(&(gone.rank, workflow.clone()));
         }
         if let Some(stamp) = now
-            && let Some(row) = read(mailbox, workflow)
+            && let Some((row, kin)) = read(mailbox, workflow)
         {
             let rank = row.rank;
             self.ranked.insert((rank, workflow.clone()), Arc::new(row));
-            self.files.insert(workflow.clone(), KnownFile { stamp, rank });
+            self.files.insert(workflow.clone(), KnownFile { stamp, rank, kin });
         }
     }
 }
@@ -240,16 +249,16 @@ fn stamp(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Stamp> {
 }
 
 /// Reads one question. `None` if it is gone.
-fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Row> {
+fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Row, Kin)> {
     let document = match read_question::pending(mailbox, workflow) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return None,
         Err(e) => {
             let title = text::excerpt(&format!("unreadable: {}", program::message(&e)), 200);
-            return Some(Row::unreadable(workflow.to_string(), title));
+            return Some((Row::unreadable(workflow.to_string(), title), lineage::kin(mailbox, workflow)));
         }
     };
     let question = &document.typed;
     let round = round::of_pending(mailbox, question).ok().map(|round| round.question);
-    Some(Row::from_question(workflow.to_string(), question, round))
+    Some((Row::from_question(workflow.to_string(), question, round), lineage::kin_of_asking(mailbox, question)))
 }

@@ -5,6 +5,7 @@
 //! the cost of a tree grows with its members, not with the mailbox.
 
 use crate::disk;
+use crate::documents::question::Question;
 use crate::error::Result;
 use crate::family::{awaits, children};
 use crate::id::WorkflowId;
@@ -74,15 +75,26 @@ pub struct Kin {
     pub is_known: bool,
 }
 
+/// Reads a workflow's record. Skips one that cannot be read.
+fn on_record(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
+    match workflows::read(mailbox, workflow) {
+        Ok(None) => Kin::default(),
+        Ok(Some(record)) => Kin { parent: record.typed.parent, born: record.typed.created, is_known: true },
+        Err(_) => Kin { is_known: true, ..Kin::default() },
+    }
+}
+
+/// [`kin`] of a workflow whose pending question was read already.
+#[must_use]
+pub fn kin_of_asking(mailbox: &Mailbox, question: &Question) -> Kin {
+    let kin = on_record(mailbox, &question.workflow_id);
+    Kin { parent: kin.parent.or_else(|| question.parent.clone()), born: kin.born.or(question.asked_at()), is_known: true }
+}
+
 /// Reads a workflow's record and, if the record leaves something open, its open question. Skips a document that cannot be read.
 #[must_use]
 pub fn kin(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
-    let mut kin = Kin::default();
-    match workflows::read(mailbox, workflow) {
-        Ok(None) => {}
-        Ok(Some(record)) => kin = Kin { parent: record.typed.parent, born: record.typed.created, is_known: true },
-        Err(_) => kin.is_known = true,
-    }
+    let mut kin = on_record(mailbox, workflow);
     for folder in [Folder::Pending, Folder::Answered] {
         if kin.parent.is_some() && kin.born.is_some() {
             break;
@@ -100,7 +112,7 @@ pub fn kin(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
 }
 
 /// Children by their parents, as documents name them.
-type Links = BTreeMap<WorkflowId, BTreeSet<WorkflowId>>;
+pub type Links = BTreeMap<WorkflowId, BTreeSet<WorkflowId>>;
 
 /// Finds the children of workflows.
 #[derive(Debug)]
@@ -119,16 +131,25 @@ impl<'a> Family<'a> {
         Ok(Self { mailbox, unnoted: make_names(mailbox)? })
     }
 
-    /// [`by_names`](Self::by_names) that also reads every open question: a question that was written by hand may not be among the names yet.
+    /// [`by_names`](Self::by_names) that also knows children that may not be among the names yet, as those of a question that was written by
+    /// hand.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+    pub fn with_links(mailbox: &'a Mailbox, links: Links) -> Result<Self> {
+        let mut family = Self::by_names(mailbox)?;
+        for (parent, children) in links {
+            family.unnoted.entry(parent).or_default().extend(children);
+        }
+        Ok(family)
+    }
+
+    /// [`by_names`](Self::by_names) that also reads every open question.
     ///
     /// # Errors
     /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
     pub fn with_open_questions(mailbox: &'a Mailbox) -> Result<Self> {
-        let mut family = Self::by_names(mailbox)?;
-        for (parent, children) in of_open_questions(mailbox)? {
-            family.unnoted.entry(parent).or_default().extend(children);
-        }
-        Ok(family)
+        Self::with_links(mailbox, of_open_questions(mailbox)?)
     }
 
     /// Returns the children of a workflow, the oldest first.
@@ -136,6 +157,14 @@ impl<'a> Family<'a> {
     /// # Errors
     /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
     pub fn children(&self, parent: &WorkflowId) -> Result<Vec<WorkflowId>> {
+        self.children_by(parent, |child| kin(self.mailbox, child))
+    }
+
+    /// [`children`](Self::children) for a caller that knows what the children's documents say.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+    pub fn children_by(&self, parent: &WorkflowId, kin: impl Fn(&WorkflowId) -> Kin) -> Result<Vec<WorkflowId>> {
         let mailbox = self.mailbox;
         let awaited: BTreeSet<WorkflowId> = awaits::children(mailbox, parent)?.into_iter().collect();
         let mut names = awaited.clone();
@@ -143,7 +172,7 @@ impl<'a> Family<'a> {
         names.extend(self.unnoted.get(parent).into_iter().flatten().cloned());
         let mut children = Vec::new();
         for child in names {
-            let kin = kin(mailbox, &child);
+            let kin = kin(&child);
             if kin.parent.as_ref().map_or_else(|| awaited.contains(&child), |is| is == parent) {
                 children.push((kin.born, child));
             }

@@ -13,11 +13,12 @@ use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::family::lineage::{self, Family, Kin};
+use askbox_mailbox::family::lineage::{self, Family, Kin, Links};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::{list, near_id};
 use askbox_mailbox::quarantine::quarantined_round;
-use askbox_mailbox::{Folder, Mailbox, round};
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{Folder, Mailbox, read_question, round};
 
 /// One workflow in its tree. In a list of nodes, parents come before their children, and siblings in the order of their creation.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
@@ -53,8 +54,19 @@ pub enum Which<'a> {
 }
 
 /// Reads trees and gives them to `show`, one by one: the oldest first, or with [`Which::All`] in the order of their roots' ids.
-pub fn look(mailbox: &Mailbox, which: Which<'_>, mut show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
-    let forest = Forest::read(mailbox, matches!(which, Which::Below(_)))?;
+pub fn look(mailbox: &Mailbox, which: Which<'_>, show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
+    look_knowing(mailbox, which, &|_| None, show)
+}
+
+/// [`look`] for a caller that may know what [`lineage::kin`] says of a workflow with a pending question. Such a question is read only if it
+/// is shown.
+pub fn look_knowing(
+    mailbox: &Mailbox,
+    which: Which<'_>,
+    asking: &dyn Fn(&WorkflowId) -> Option<Kin>,
+    mut show: impl FnMut(Vec<Node>) -> Result<()>,
+) -> Result<()> {
+    let forest = Forest::read(mailbox, which, asking)?;
     match which {
         Which::Below(root) => {
             let line = forest.line(root);
@@ -110,43 +122,93 @@ struct Forest<'a> {
     claimed: HashSet<WorkflowId>,
     /// The workflows that are not over. `None` for a single tree: its cost must not grow with the mailbox.
     open: Option<OpenWorkflows>,
-    /// What was read of workflows so far. A tree asks for the same one several times.
+    /// What was read of workflows so far, as their own documents say it. A tree asks for the same one several times. Open workflows that
+    /// nothing ties to another one are not among them, because there may be a hundred thousand.
     known: RefCell<HashMap<WorkflowId, Kin>>,
+    /// The open workflows without a parent.
+    roots: Vec<(Option<Time>, WorkflowId)>,
+    /// The open workflows with a parent.
+    below: Vec<WorkflowId>,
     /// The parent that waits, by the workflow that it waits for. Empty for a single tree.
     awaited: BTreeMap<WorkflowId, WorkflowId>,
 }
 
 impl<'a> Forest<'a> {
-    fn read(mailbox: &'a Mailbox, is_single: bool) -> Result<Self> {
-        let family = if is_single { Family::by_names(mailbox)? } else { Family::with_open_questions(mailbox)? };
+    fn read(mailbox: &'a Mailbox, which: Which<'_>, asking: &dyn Fn(&WorkflowId) -> Option<Kin>) -> Result<Self> {
         let mut claimed: HashSet<WorkflowId> =
             [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(mailbox, f)).map(|r| r.workflow).collect();
         claimed.extend(quarantined_round::all(mailbox)?.into_iter().map(|held| held.workflow));
-        let mut awaited = BTreeMap::new();
-        if !is_single {
+        let mut forest = Self {
+            mailbox,
+            family: Family::by_names(mailbox)?,
+            claimed,
+            open: None,
+            known: RefCell::default(),
+            roots: Vec::new(),
+            below: Vec::new(),
+            awaited: BTreeMap::new(),
+        };
+        if !matches!(which, Which::Below(_)) {
             for parent in awaits::parents(mailbox)? {
-                awaited.extend(awaits::children(mailbox, &parent)?.into_iter().map(|child| (child, parent.clone())));
+                forest.awaited.extend(awaits::children(mailbox, &parent)?.into_iter().map(|child| (child, parent.clone())));
+            }
+            forest.read_open(asking)?;
+        }
+        Ok(forest)
+    }
+
+    /// Reads the questions of the open workflows once, for the ties between them.
+    fn read_open(&mut self, asking: &dyn Fn(&WorkflowId) -> Option<Kin>) -> Result<()> {
+        let open = OpenWorkflows::find(self.mailbox)?;
+        let mut links = Links::new();
+        for round in list::round_names(self.mailbox, Folder::Running) {
+            if let Ok(document) = read_question::document(&self.mailbox.round(Folder::Running, &round))
+                && let Some(parent) = document.typed.parent
+            {
+                links.entry(parent).or_default().insert(round.workflow);
             }
         }
-        let open = if is_single { None } else { Some(OpenWorkflows::find(mailbox)?) };
-        Ok(Self { mailbox, family, claimed, open, known: RefCell::default(), awaited })
+        let awaited = self.awaited.keys().filter(|id| !open.has(id));
+        for workflow in open.ids().chain(awaited) {
+            let kin = asking(workflow).unwrap_or_else(|| lineage::kin(self.mailbox, workflow));
+            if let Some(parent) = &kin.parent {
+                links.entry(parent.clone()).or_default().insert(workflow.clone());
+            } else if !self.awaited.contains_key(workflow) {
+                self.roots.push((kin.born, workflow.clone()));
+                continue;
+            }
+            self.below.push(workflow.clone());
+            self.known.borrow_mut().insert(workflow.clone(), kin);
+        }
+        self.open = Some(open);
+        self.family = Family::with_links(self.mailbox, links)?;
+        Ok(())
     }
 
     /// The trees with an open workflow.
-    fn open(&self, mut show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
-        let mut tops: BTreeSet<(Option<askbox_mailbox::time::Time>, WorkflowId, bool)> = BTreeSet::new();
+    fn open(mut self, mut show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
+        let mut tops: Vec<(Option<Time>, WorkflowId, bool)> =
+            std::mem::take(&mut self.roots).into_iter().map(|(born, workflow)| (born, workflow, false)).collect();
         let mut seen = HashSet::new();
-        for workflow in self.hot()? {
+        for workflow in std::mem::take(&mut self.below) {
             let line = self.line_until(&workflow, &seen);
             // If a line ends at a workflow that was seen before, its tree is known already.
             if line.ids.last().is_some_and(|last| !seen.contains(last)) {
                 let (top, in_ring) = self.top(&line, &workflow);
-                tops.insert((self.kin(&top).born, top, in_ring));
+                tops.push((self.kin(&top).born, top, in_ring));
             }
             seen.extend(line.ids);
         }
-        for (_, top, in_ring) in tops {
+        drop(seen);
+        tops.sort_unstable();
+        tops.dedup();
+        for (born, top, in_ring) in tops {
+            if !in_ring {
+                // It is shown now, and never again.
+                self.known.borrow_mut().entry(top.clone()).or_insert(Kin { parent: None, born, is_known: true });
+            }
             show(self.nodes(self.plant(&top, in_ring)?))?;
+            self.known.borrow_mut().remove(&top);
         }
         Ok(())
     }
@@ -154,7 +216,7 @@ impl<'a> Forest<'a> {
     /// Every tree. Only the trees that are being shown are in memory; all other workflows are there by name only.
     fn all(&self, show: &mut dyn FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
         let mut names: BTreeSet<WorkflowId> = list::workflows(self.mailbox, Folder::Workflows)?.into_iter().collect();
-        names.extend(self.hot()?);
+        names.extend(self.hot().cloned());
         // A workflow whose only question was dropped before any run has no record, but a closed round.
         for round in list::each_round(self.mailbox, Folder::Closed)? {
             names.insert(round?.workflow);
@@ -192,18 +254,20 @@ impl<'a> Forest<'a> {
     }
 
     /// The workflows with an open round, those that wait, and the ones that are awaited.
-    fn hot(&self) -> Result<BTreeSet<WorkflowId>> {
-        let mut hot: BTreeSet<WorkflowId> = self.claimed.iter().cloned().collect();
-        for folder in [Folder::Pending, Folder::Answered] {
-            hot.extend(list::workflows(self.mailbox, folder)?);
-        }
-        hot.extend(self.awaited.iter().flat_map(|(child, parent)| [child.clone(), parent.clone()]));
-        Ok(hot)
+    fn hot(&self) -> impl Iterator<Item = &WorkflowId> {
+        self.roots.iter().map(|(_, workflow)| workflow).chain(&self.below)
     }
 
     fn kin(&self, workflow: &WorkflowId) -> Kin {
+        let kin = self.own_kin(workflow);
+        let parent = kin.parent.or_else(|| self.awaited.get(workflow).cloned());
+        Kin { parent, ..kin }
+    }
+
+    /// What its own documents say.
+    fn own_kin(&self, workflow: &WorkflowId) -> Kin {
         let kin = self.known.borrow().get(workflow).cloned();
-        let kin = kin.unwrap_or_else(|| {
+        kin.unwrap_or_else(|| {
             let kin = lineage::kin(self.mailbox, workflow);
             let mut known = self.known.borrow_mut();
             if known.len() >= MOST_KNOWN {
@@ -211,9 +275,7 @@ impl<'a> Forest<'a> {
             }
             known.insert(workflow.clone(), kin.clone());
             kin
-        });
-        let parent = kin.parent.clone().or_else(|| self.awaited.get(workflow).cloned());
-        Kin { parent, ..kin }
+        })
     }
 
     /// A workflow and all its ancestors.
@@ -249,7 +311,7 @@ impl<'a> Forest<'a> {
         let mut next = vec![TreePosition { workflow: root.clone(), depth: 0, in_ring }];
         while let Some(place) = next.pop() {
             if seen.insert(place.workflow.clone()) {
-                let below = self.family.children(&place.workflow)?.into_iter().rev();
+                let below = self.family.children_by(&place.workflow, |child| self.own_kin(child))?.into_iter().rev();
                 next.extend(below.map(|workflow| TreePosition { workflow, depth: place.depth + 1, in_ring: false }));
                 places.push(place);
             }

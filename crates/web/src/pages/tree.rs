@@ -62,7 +62,9 @@ fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {
     // The operator may have changed the configuration since the last look.
     site.context.reload();
     let mut branches = Vec::new();
-    let looked = forest::look(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), |mut nodes| {
+    site.index.rows(&site.mailbox)?;
+    let asking = |workflow: &WorkflowId| site.index.kin(workflow);
+    let looked = forest::look_knowing(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), &asking, |mut nodes| {
         if branches.len() > SHOWN {
             // There are enough workflows, so the rest is not read.
             return Err(Error::failed(ENOUGH, ""));

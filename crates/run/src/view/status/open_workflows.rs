@@ -63,6 +63,12 @@ impl OpenWorkflows {
         self.places.keys()
     }
 
+    /// True if the workflow is among them.
+    #[must_use]
+    pub fn has(&self, workflow: &WorkflowId) -> bool {
+        self.places.contains_key(workflow)
+    }
+
     /// The status of each, in the order of the ids. Each is read when its turn comes.
     pub fn statuses(self, mailbox: &Mailbox) -> impl Iterator<Item = Status> {
         let Self { places, held } = self;
@@ -72,8 +78,8 @@ impl OpenWorkflows {
         })
     }
 
-    /// The status of one of them, without what its run did. `None` if it has no open round, or if it awaits others: then more than its
-    /// round decides.
+    /// The status of one of them, without what its run did. `None` if it has no open round, or if it waits for others, because their
+    /// files count too.
     #[must_use]
     pub fn status(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Status> {
         let places = self.places.get(workflow).filter(|places| !places.awaits_others)?;
