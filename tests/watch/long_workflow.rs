@@ -60,7 +60,7 @@ fn an_answer_does_not_wait_for_thousands_of_due_dates() {
     watcher.says_times("overdue ", DATES);
     let log = watcher.log();
     let behind = log.lines().skip_while(|line| !line.contains("launched ")).filter(|line| line.contains("overdue ")).count();
-    assert!(behind > 0, "every date came before the answer's agent");
+    assert!(behind > DATES / 2, "only {behind} of {DATES} dates came behind the answer's agent");
 }
 
 /// How often a watcher and its supervisor read the state of a process, while one answer is delivered.
