@@ -42,8 +42,12 @@ def c(name):
     return ROOM / name
 
 
+# Set by --debug: the programs of a plain `cargo build --all-features`.
+DEBUG = False
+
+
 def musl(name):
-    return TARGET / TRIPLE / "release" / name
+    return TARGET / "debug" / name if DEBUG else TARGET / TRIPLE / "release" / name
 
 
 def gnu(name):
@@ -53,8 +57,8 @@ def gnu(name):
 class Mailbox:
     """A new mailbox on the disk of the target folder; removed when the benchmarks end."""
 
-    def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(dir=ROOM))
+    def __init__(self, room=ROOM):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=room))
         self.root = self.folder / "q"
         self.env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "USER")} | {
             "ASKBOX_DIR": str(self.root),
@@ -114,18 +118,18 @@ class Ratio:
         return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
-def alternate(mailbox, rounds, *programs, offset=0, fails=False):
-    """Runs the programs by turns; `{}` in their arguments is the round."""
+def alternate(mailbox, rounds, *programs, offset=0, fails=False, processor=False):
+    """Runs the programs by turns; `{}` in their arguments is the round. The times are those of the clock, or of the processor."""
     line = [c("alternate"), str(rounds), f"+{offset}"]
     for program in programs:
         line += ["//", *program]
     text = out("taskset", "-c", str(CPU), *line, env=mailbox.env, cwd=mailbox.folder)
     times, memory = [[] for _ in programs], [0] * len(programs)
     for row in text.splitlines():
-        which, time, kib, status = map(int, row.split())
+        which, time, kib, status, spent = map(int, row.split())
         if status and not fails:
             raise SystemExit(f"{programs[which]} failed with {status}")
-        times[which].append(time / 1000)
+        times[which].append(spent if processor else time / 1000)
         memory[which] = max(memory[which], kib)
     return [Times(t, m) for t, m in zip(times, memory)]
 
@@ -146,6 +150,17 @@ def memory_of(pid):
     """Resident KiB: all, and the anonymous part."""
     fields = dict(row.split(":", 1) for row in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in row)
     return int(fields["VmRSS"].split()[0]), int(fields["RssAnon"].split()[0])
+
+
+def processor_of(pid):
+    """Microseconds that the threads of a process have used which have not ended."""
+    return sum(int(task.read_text().split()[0]) for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1000
+
+
+def processor_in_all(pid):
+    """Microseconds that a process has used without its children, in steps of 10 ms."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 
 def wake_ups(pid):

@@ -66,28 +66,45 @@ class Table:
         return "\n".join([*parts, "</svg>"]) + "\n"
 
     def write(self):
-        """Writes the page and the picture. The page keeps its section of a million rounds."""
+        """Writes the page and the picture. The page keeps its sections from the one of a million rounds on."""
         million = PAGE.read_text().partition(MILLION)[1:] if PAGE.exists() else ()
         PAGE.write_text("\n".join([HEAD, f"Measured on {machine()}.\n", self.markdown()]) + "".join(["\n", *million] if any(million) else []))
         PAGE.with_suffix(".svg").write_text(self.svg())
 
     def write_million(self, measured_on):
         """Writes the section of a million rounds, and keeps the other sections."""
-        before, _, rest = PAGE.read_text().partition(MILLION)
-        building = "".join(rest.partition(BUILDING)[1:])
-        million = f"{MILLION}\nMeasured on {measured_on}. {HISTORY}\n\n{COLUMNS}\n{self.markdown()}"
-        PAGE.write_text("\n\n".join(part.rstrip("\n") for part in [before, million, building] if part) + "\n")
+        self.write_section(MILLION, measured_on, HISTORY)
+
+    def write_growth(self, measured_on):
+        """Writes the section of growth, and keeps the other sections."""
+        self.write_section(GROWTH, measured_on, GROWN)
+
+    def write_section(self, title, measured_on, words):
+        before, _, rest = PAGE.read_text().partition(title)
+        after = re.search(r"^## ", rest, re.M)
+        if not _:
+            # A new section stands before the one about building.
+            before, building, rest = before.partition(BUILDING)
+            after, rest = None, building + rest
+        rest = rest[after.start() :] if after else rest if not _ else ""
+        section = f"{title}\nMeasured on {measured_on}. {words}\n\n{COLUMNS}\n{self.markdown()}"
+        PAGE.write_text("\n\n".join(part.rstrip("\n") for part in [before, section, rest] if part) + "\n")
 
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
 MILLION = "## A million rounds\n"
+GROWTH = "## After a year\n"
 # Written by hand: the times of builds.
 BUILDING = "## Building\n"
 HISTORY = """`benches/run history --million` writes this section. The script writes the history itself: ten rounds for each
 workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
 attempts are left out, because no measured step reads them. (`askbox doctor` and `askbox gc` without an id do read them, and take
 minutes beside a million rounds.)"""
+GROWN = """`benches/run growth` writes this section. Each program does the same beside little and beside much, and a row compares the time of the
+processor: the median beside much divided by the median beside little. The script writes the rounds of the past itself, in the shape of a round
+that the programs made, and compares that shape with a second round of theirs. A program that prints everything may take as many times longer as
+there is more to print."""
 HEAD = """# Benchmarks
 
 `benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count, because the absolute times of one

@@ -1,10 +1,11 @@
 /* alternate ROUNDS [+OFFSET] // PROGRAM ARG... // PROGRAM ARG... : runs the programs by turns and prints one line a process:
-   its place, nanoseconds from the spawn to the end, its largest memory in KiB, its status. `{}` in an argument is the round. */
+   its place, nanoseconds from the spawn to the end, its largest memory in KiB, its status, microseconds of the processor. `{}` in an
+   argument is the round. */
 #include "common.h"
 
 static int null;
 
-static int64_t run(char **argv, const char *round, long *memory, int *status) {
+static int64_t run(char **argv, const char *round, long *memory, int *status, long *spent) {
     char *args[64], room[8192], *free_room = room;
     int n = 0;
     for (; argv[n] && strcmp(argv[n], "//"); n++) {
@@ -27,6 +28,7 @@ static int64_t run(char **argv, const char *round, long *memory, int *status) {
     wait4(pid, status, 0, &used);
     int64_t time = now_ns() - start;
     *memory = used.ru_maxrss;
+    *spent = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
     posix_spawn_file_actions_destroy(&files);
     return time;
 }
@@ -46,10 +48,10 @@ int main(int argc, char **argv) {
         for (int turn = 0; turn < count; turn++) {
             /* Every other round runs backwards, so that no program always comes behind the same neighbour. */
             int which = round % 2 ? count - 1 - turn : turn;
-            long memory;
+            long memory, spent;
             int status;
-            int64_t time = run(programs[which], text, &memory, &status);
-            printf("%d %lld %ld %d\n", which, (long long)time, memory, status);
+            int64_t time = run(programs[which], text, &memory, &status, &spent);
+            printf("%d %lld %ld %d %ld\n", which, (long long)time, memory, status, spent);
         }
     }
     return 0;

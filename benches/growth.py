@@ -1,0 +1,343 @@
+"""What lasts and grows must not cost more: each program beside few and many rounds of one workflow, of all workflows, waiting questions, and
+booked turns of a day. The processor's time and the memory, as ratios to those beside few."""
+
+import http.client
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import time
+
+from inbox import Screen
+from measure import Mailbox, alternate, c, memory_of, musl, processor_in_all, processor_of
+from running import supervisors
+from watching import Watcher
+
+# A year of one workflow, a team's history, a crowded inbox, a busy day.
+FEW, SOME, MANY = 20, 2_000, 10_000
+MOST_MEMORY = 32 << 10  # KiB
+AT_MOST = 1.2
+QUESTION = "Shall the branch be merged before the release?"
+
+
+def measure_all(table, args):
+    times = 5 if args.quick else 11
+    large = 100_000 if args.large else MANY
+    axes = [
+        ("rounds of its workflow", of_one_workflow, FEW, [SOME] if args.quick else [SOME, MANY]),
+        ("rounds of other workflows", of_all, FEW, [SOME] if args.quick else [large, *([1_000_000] if args.million else [])]),
+        ("waiting questions", waiting, FEW, [SOME] if args.quick else [large]),
+        ("booked turns of the day", of_a_day, FEW, [20_000 if args.quick else 200_000]),
+    ]
+    shape_of_a_round()
+    for what, fill, few, sizes in axes:
+        little = look(fill, few, times)
+        for many in sizes:
+            compare(table, what, few, little, many, look(fill, many, times))
+    answers_beside_dates(table, 2_000 if args.quick else MANY)
+
+
+def look(fill, count, times):
+    """Everything that is measured, in a mailbox with so much."""
+    with Grown() as m:
+        fill(m, count)
+        m.settle()
+        return m.measured(times)
+
+
+def compare(table, what, few, little, many, much):
+    for name, (time_before, memory_before) in little.items():
+        time_now, memory_now = much[name]
+        ratio, linear = time_now / time_before, many / few
+        prints_all = name in PRINT_EVERYTHING
+        limit = AT_MOST * linear if prints_all else AT_MOST
+        ok = ratio <= limit and memory_now <= max(MOST_MEMORY if prints_all else AT_MOST * memory_before, memory_before + 512)
+        value = f"{ratio:.2f} ({time_before / 1000:.2f} → {time_now / 1000:.2f} ms; {memory_before / 1024:.1f} → {memory_now / 1024:.1f} MiB)"
+        target = f"≤ {linear:.0f} × {AT_MOST}, ≤ 32 MiB" if prints_all else f"≤ {AT_MOST}"
+        table.row("G", f"{name} with {many} {what} / with {few}", value, target, ok)
+
+
+# They print a line for each question, list what they would remove, or look at every file.
+PRINT_EVERYTHING = {"relaunch status", "ask-answer list", "askbox tree", "askbox gc --dry-run", "askbox doctor"}
+LOOKS = [
+    ("relaunch status ID", "relaunch", ["status", "w"]),
+    ("ask-answer show ID", "ask-answer", ["show", "w"]),
+    ("relaunch logs ID", "relaunch", ["logs", "w"]),
+    ("askbox tree ID", "askbox", ["tree", "w"]),
+    ("askbox history --limit 10", "askbox", ["history", "--limit", "10"]),
+    ("askbox count", "askbox", ["count"]),
+    ("relaunch status", "relaunch", ["status"]),
+    ("ask-answer list", "ask-answer", ["list"]),
+    ("askbox tree", "askbox", ["tree"]),
+    ("askbox gc --dry-run", "askbox", ["gc", "--keep", "30d", "--dry-run"]),
+    ("askbox doctor", "askbox", ["doctor"]),
+]
+
+
+class Grown(Mailbox):
+    """A mailbox in which a workflow `w` has run once. It lies in memory, because only the processor's time is compared. It is removed at its
+    end: there is room for one large mailbox at a time."""
+
+    def __init__(self):
+        super().__init__("/dev/shm")
+        self.configure()
+        self.round("w")
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def configure(self, more=""):
+        (self.folder / "config.toml").write_text(f'[runner.claude]\nprogram = "{c("agent")}"\n[limits]\nworkflow_cost = 1000.0\n{more}')
+
+    def round(self, workflow):
+        """One whole round without a watcher."""
+        self.run(musl("ask-post"), QUESTION, "-o", "merge=Merge", "-o", "keep=Keep", "-w", workflow)
+        self.run(musl("ask-answer"), workflow, "merge")
+        self.run(musl("relaunch"), workflow)
+
+    def settle(self):
+        """As it is after some use: the lists of what is newest are made by the first programs that need them."""
+        self.round("w")
+        time.sleep(2.1)
+        for _, program, arguments in LOOKS[:5] * 2:
+            self.run(musl(program), *arguments)
+
+    def measured(self, times):
+        found = {name: self.spent(times, program, *arguments) for name, program, arguments in LOOKS}
+        found["ask-post"] = self.spent(times, "ask-post", QUESTION, "-w", "p{}")
+        found["ask-answer"] = self.spent(times, "ask-answer", "p{}", "yes")
+        found["relaunch ID, a whole run"] = self.spent(times, "relaunch", "p{}")
+        found |= self.watched(times, "a round, in its watcher", "")
+        command = '[notify]\ngrace = "0s"\ncommand = ["/bin/true"]\n'
+        found |= self.watched(times, "a round, in its watcher with a target", command)
+        found["the inbox's first picture"] = self.first_picture(times)
+        return found | self.page(times)
+
+    def spent(self, times, program, *arguments):
+        """Microseconds of the processor, the median, and the most memory in KiB."""
+        [taken] = alternate(self, times, [musl(program), *arguments], processor=True, fails=program == "askbox")
+        return taken.median, taken.memory
+
+    def watched(self, times, name, more):
+        """What a watcher spends on one round of `w`."""
+        self.configure(more)
+        with Watcher(self, musl("relaunch"), "watch") as watcher:
+            self.watched_round()
+            # So many that a step of the measured time is little.
+            before, rounds = processor_in_all(watcher.pid), 8 * times
+            for _ in range(rounds):
+                self.watched_round()
+            spent = (processor_in_all(watcher.pid) - before) / rounds
+            memory = memory_of(watcher.pid)[1]
+        self.configure()
+        return {name: (spent, memory)}
+
+    def watched_round(self):
+        self.run(musl("ask-post"), QUESTION, "-o", "merge=Merge", "-w", "w")
+        self.run(musl("ask-answer"), "w", "merge")
+        while (self.root / "answered" / "w.json").exists() or any(name.startswith("w.") for name in os.listdir(self.root / "running")):
+            time.sleep(0.005)
+        # Its news are told afterwards.
+        time.sleep(0.05)
+
+    def first_picture(self, times):
+        spent, most = [], 0
+        for _ in range(times):
+            screen = Screen(self)
+            screen.until(b"waiting")
+            spent.append(processor_of(screen.pid))
+            most = max(most, memory_of(screen.pid)[1])
+            screen.leave()
+        return statistics.median(spent), most
+
+    def page(self, times):
+        log = self.folder / "page.log"
+        page = subprocess.Popen([musl("askbox"), "web", "--listen", "127.0.0.1:0"], env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log.open("wb"))
+        try:
+            while not (port := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())):
+                time.sleep(0.01)
+            port = int(port[1])
+            browser = Browser(port, re.search(r"/in/\S+", self.run(musl("askbox"), "web", "link", "desk"))[0])
+            found = {}
+            for name, path in [("the page", "/"), ("the page's /tree", "/tree"), ("the page's /done", "/done")]:
+                # The first look reads what is new.
+                browser.get(path)
+                before = processor_of(page.pid)
+                for _ in range(times):
+                    browser.get(path)
+                found[name] = (processor_of(page.pid) - before) / times, memory_of(page.pid)[1]
+            return found
+        finally:
+            page.terminate()
+            page.wait()
+
+
+class Browser:
+    """A browser without scripting that has signed in."""
+
+    def __init__(self, port, link):
+        self.port, self.cookie = port, ""
+        reply = self.send("POST", link, {"Origin": f"http://127.0.0.1:{port}", "Content-Type": "application/x-www-form-urlencoded"})
+        self.cookie = reply.getheader("set-cookie").split(";")[0]
+
+    def send(self, method, path, headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, headers=headers | ({"Cookie": self.cookie} if self.cookie else {}))
+        reply = connection.getresponse()
+        reply.read()
+        return reply
+
+    def get(self, path):
+        reply = self.send("GET", path, {})
+        if reply.status != 200:
+            raise SystemExit(f"{path}: {reply.status}")
+
+
+# What differs between two rounds: ids, times, hashes, a process, an inode.
+SLOTS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{64}\b|(?<=^process )\d+|(?<=\")\d+:\d+(?=\")")
+
+
+class Shape:
+    """The files of one round, as the programs made them. Their slots are numbered by the values in them."""
+
+    def __init__(self, m, workflow):
+        [closed] = m.root.glob(f"closed/{workflow}.*.json")
+        self.workflow, self.question = workflow, closed.name[len(workflow) + 1 : -5]
+        runs = m.root / "runs" / workflow / self.question
+        files = [closed, m.root / "workflows" / f"{workflow}.json", *sorted(path for path in runs.rglob("*") if path.is_file())]
+        self.values, self.files = [], []
+        for path in files:
+            self.files.append((self.without_ids(str(path.relative_to(m.root))), path.stat().st_mode & 0o777, self.cut(path.read_text())))
+
+    def without_ids(self, path):
+        return path.replace(self.question, "{question}").replace(f"/{self.workflow}/", "/{workflow}/").replace(f"/{self.workflow}.", "/{workflow}.")
+
+    def cut(self, text):
+        """The text as pieces: texts, and the numbers of values."""
+        pieces, at = [], 0
+        text = text.replace(f'"{self.workflow}"', '"{workflow}"')
+        for slot in SLOTS.finditer(text):
+            if slot[0] not in self.values:
+                self.values.append(slot[0])
+            pieces += [text[at : slot.start()], self.values.index(slot[0])]
+            at = slot.end()
+        return [*pieces, text[at:]]
+
+    def write(self, m, workflow, question, at, with_record):
+        """Writes a round with new ids, which ended at `at` (seconds)."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(at))
+        values = [self.changed(value, question, moment) for value in self.values]
+        runs = m.root / "runs" / workflow / question
+        os.makedirs(runs / "1", 0o700)
+        for path, mode, pieces in self.files:
+            if path.startswith("workflows/") and not with_record:
+                continue
+            name = f"{m.root}/{path}".replace("{question}", question).replace("{workflow}", workflow)
+            text = "".join(piece if isinstance(piece, str) else values[piece] for piece in pieces).replace('"{workflow}"', f'"{workflow}"')
+            with open(os.open(name, os.O_WRONLY | os.O_CREAT, mode), "w") as file:
+                file.write(text)
+            os.utime(name, (at, at))
+
+    def changed(self, value, question, moment):
+        if value == self.question:
+            return question
+        if len(value) < 36 and value.endswith("Z"):
+            return moment
+        # Another session, message and hash for each round.
+        return value[:24] + question[24:] if len(value) == 36 else value
+
+
+def shape_of_a_round():
+    """Checks that two rounds of the programs have the same shape, and that a written one has it too."""
+    with Grown() as m:
+        m.round("other")
+        one, other = Shape(m, "w"), Shape(m, "other")
+        Shape(m, "w").write(m, "written", "01900000-0000-7000-8000-000000000001", 1_700_000_000, True)
+        written = Shape(m, "written")
+        for made in (other, written):
+            for (path, mode, pieces), (its_path, its_mode, its_pieces) in zip(one.files, made.files, strict=True):
+                texts, its_texts = (["" if isinstance(piece, int) else piece for piece in all_of] for all_of in (pieces, its_pieces))
+                if (path, mode, texts) != (its_path, its_mode, its_texts):
+                    raise SystemExit(f"a written round is not like a real one: {path}\n{texts}\n{its_texts}")
+
+
+def past(m, count, name, each):
+    """Writes so many past rounds, one a minute up to now, `each` of one workflow."""
+    shape, now = Shape(m, "w"), int(time.time()) - 60
+    for n in range(count):
+        shape.write(m, name(n // each), f"01900000-0000-7000-8000-{n:012x}", now - 60 * (count - n), n % each == 0 and name(0) != "w")
+
+
+def of_one_workflow(m, count):
+    past(m, count, lambda _: "w", count)
+
+
+def of_all(m, count):
+    past(m, count, lambda n: f"done{n}", 10)
+
+
+def waiting(m, count):
+    m.run(musl("ask-post"), QUESTION, "-w", "q0")
+    text = (m.root / "pending" / "q0.json").read_text()
+    first = re.search(r'"question_id": "([^"]+)"', text)[1]
+    for n in range(1, count):
+        written = text.replace(first, f"01900000-0000-7000-8000-{n:012x}").replace('"q0"', f'"q{n}"')
+        with open(os.open(m.root / "pending" / f"q{n}.json", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write(written)
+
+
+def of_a_day(m, count):
+    """Turns that were booked today, and a limit on the day's costs."""
+    m.configure = lambda more="": (m.folder / "config.toml").write_text(
+        f'[runner.claude]\nprogram = "{c("agent")}"\n[limits]\nday_cost = 100000.0\n[metrics]\nfile = "{m.folder}/metrics.prom"\n{more}'
+    )
+    m.configure()
+    [day] = (m.root / "costs").glob("*.jsonl")
+    line = day.read_text().splitlines()[0]
+    question = re.search(r'"question_id":"([^"]+)"', line)[1]
+    with day.open("a") as file:
+        for n in range(count):
+            file.write(line.replace(question, f"01900000-0000-7000-8000-{n:012x}").replace('"cost_usd":0.0', '"cost_usd":0.01') + "\n")
+
+
+def answers_beside_dates(table, dates):
+    """The time from an answer to its agent while so many questions expire, beside the same without any."""
+    alone, _ = answered(0)
+    beside, left = answered(dates)
+    p = lambda values, percent: sorted(values)[min(len(values) - 1, len(values) * percent // 100)] / 1000
+    words = f"{p(beside, 50):.1f} ms, p99 {p(beside, 99):.1f} ms; without dates {p(alone, 50):.1f} ms, p99 {p(alone, 99):.1f} ms"
+    ratio = p(beside, 99) / p(beside, 50)
+    table.row("G", f"answer → agent while {dates} dates are due: p99 / p50", f"{ratio:.2f} (p50 {words})", "≤ 5", ratio <= 5)
+    table.note(f"{len(beside)} answers; {left} of the dates were still due after the last of them")
+
+
+def answered(dates, answers=100):
+    """Microseconds from the rename of each answered document to the beginning of its agent's main(), and how many dates were left."""
+    with Grown() as m:
+        fifo = m.folder / "fifo"
+        os.mkfifo(fifo)
+        m.configure(f'[runner.claude.env]\nBENCH_FIFO = "{fifo}"\n[relaunch]\nmax_concurrent = 64\n')
+        reader = os.open(fifo, os.O_RDWR)
+        staged = m.folder / "staged"
+        staged.mkdir()
+        for n in range(answers):
+            m.run(musl("ask-post"), QUESTION, "-o", "merge=Merge", "-w", f"a{n}")
+            m.run(musl("ask-answer"), f"a{n}", "merge")
+            (m.root / "answered" / f"a{n}.json").rename(staged / f"a{n}.json")
+        waiting(m, max(dates, 1))
+        for n in range(1, dates):
+            path = m.root / "pending" / f"q{n}.json"
+            path.write_text(path.read_text().replace('"timestamp":', '"expires_at": "2026-01-02T00:00:00.000Z",\n  "timestamp":'))
+            (m.root / "timers" / f"20260102T000000.000Z~expire~q{n}~01900000-0000-7000-8000-{n:012x}").touch(0o600)
+        late = []
+        with Watcher(m, musl("relaunch"), "watch"):
+            for n in range(answers):
+                begun = time.monotonic_ns()
+                (staged / f"a{n}.json").rename(m.root / "answered" / f"a{n}.json")
+                late.append((int.from_bytes(os.read(reader, 8), "little") - begun) / 1000)
+            left = len(os.listdir(m.root / "timers"))
+            while supervisors(musl("relaunch")):
+                time.sleep(0.05)
+        os.close(reader)
+        return late, left
