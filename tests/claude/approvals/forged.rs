@@ -103,7 +103,7 @@ fn a_grant_that_an_agent_has_written_itself_allows_nothing() {
         world.answer("w", word);
     };
     again("more");
-    world.wait_status("w", "more", |s| s["result"] == "more is done");
+    world.wait_status("w", "more", |s| s["result"] == "more is done" && world.names("running").is_empty());
     assert_eq!(made(&world).len(), 2);
     // Without that answer, the record alone says nothing.
     let closed =

@@ -139,28 +139,21 @@ fn a_wrong_key_parks_the_run_at_once_until_a_retry() {
 }
 
 #[test]
-fn a_missing_claude_parks_with_a_reason_until_a_retry() {
+fn a_missing_claude_pauses_the_queue_until_it_is_there() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
     world.remove_claude();
     world.ask("w", &["Begin?"]);
     world.answer("w", "yes");
-    let status = world.wait_state("w", "parked");
-    let why = status["why"].as_str().expect("a reason");
-    assert!(why.contains("there is no program `claude`"), "{why}");
-    let words = world.run("relaunch", &["status"]).ok().stdout;
-    assert!(words.contains("parked"), "{words}");
-    // Once more, unmended: refused with the same reason, and parked again.
-    let again = world.run("relaunch", &["retry", "w"]);
-    assert_eq!(again.status.code(), Some(1), "{again:?}");
-    assert!(again.stderr.contains("there is no program `claude`") && again.stderr.contains("relaunch retry w"), "{again:?}");
-    world.install_claude();
+    let status = world.wait_status("w", "waiting", |s| s["why"].as_str().is_some_and(|why| why.contains("the queue is paused")));
+    assert_eq!(status["state"], "answered");
+    assert!(status["why"].as_str().is_some_and(|why| why.contains("there is no program `claude`")), "{status}");
+    assert!(world.names("parked").is_empty());
     world.api.on("User chose: yes", json!([{"text": "here"}]));
-    world.run("relaunch", &["retry", "w"]).ok();
+    world.install_claude();
     let status = world.wait_state("w", "delivered");
     assert_eq!(status["result"], "here");
     assert_eq!(world.launches().len(), 1);
-    assert!(world.names("parked").is_empty());
 }
 
 #[test]

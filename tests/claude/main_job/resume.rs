@@ -162,11 +162,12 @@ fn a_session_whose_transcript_is_gone_is_not_resumed() {
 #[test]
 fn a_transcript_that_vanishes_after_the_claim_means_fresh() {
     let Asked { world, session, transcript } = asked_in_a_run_of_ours("[relaunch]\nmode = 'resume'\n");
-    world.remove_claude();
+    // The agent dies at its start, so that the claimed round is parked.
+    world.configure("[relaunch]\nmode = 'resume'\nattempts = 1\n[runner.claude]\nargs = ['--no-such-option']\n");
     world.answer("w", "beta");
     world.wait_state("w", "parked");
     std::fs::remove_file(transcript).expect("it was there");
-    world.install_claude();
+    world.configure("[relaunch]\nmode = 'resume'\n");
     world.api.on("User chose: beta", json!([{"text": "went on"}]));
     world.run("relaunch", &["retry", "w"]).ok();
     let told = world.api.requests_with_text("User chose: beta")[0].model_text();
