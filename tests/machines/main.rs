@@ -7,4 +7,6 @@ extern crate askbox_testkit as support;
 mod inbox;
 #[cfg(feature = "sync")]
 mod postgres;
+#[cfg(feature = "sync")]
+mod soak;
 mod ssh;
