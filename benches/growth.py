@@ -1,5 +1,5 @@
-"""What lasts and grows must not cost more: each program beside few and many rounds of one workflow, of all workflows, waiting questions, and
-booked turns of a day. The processor's time and the memory, as ratios to those beside few."""
+"""What lasts and grows must not cost more: each program beside few and many rounds of one workflow, rounds of all workflows, waiting
+questions, and booked turns of a day. The processor's time and the memory, as ratios to those beside few."""
 
 import http.client
 import os
@@ -32,34 +32,26 @@ def measure_all(table, args):
     ]
     shape_of_a_round()
     for what, fill, few, sizes in axes:
-        little = look(fill, few, times)
         for many in sizes:
-            compare(table, what, few, little, many, look(fill, many, times))
-    answers_beside_dates(table, 2_000 if args.quick else MANY)
+            with Grown() as little, Grown() as much:
+                for m, count in ((little, few), (much, many)):
+                    fill(m, count)
+                    m.settle()
+                for name, before, now in Pair(little, much, times).measured():
+                    compare(table, f"{name} with {many} {what} / with {few}", name in PRINT_EVERYTHING, many / few, before, now)
+    answers_beside_dates(table, SOME if args.quick else MANY)
 
 
-def look(fill, count, times):
-    """Everything that is measured, in a mailbox with so much."""
-    with Grown() as m:
-        fill(m, count)
-        m.settle()
-        return m.measured(times)
+def compare(table, what, prints_all, linear, before, now):
+    """A row: the processor's time in microseconds and the memory in KiB, beside few and beside many."""
+    ratio, memory, limit = now[0] / before[0], now[1], AT_MOST * linear if prints_all else AT_MOST
+    ok = ratio <= limit and memory <= max(MOST_MEMORY if prints_all else 0, AT_MOST * before[1], before[1] + 512)
+    value = f"{ratio:.2f} ({before[0] / 1000:.2f} → {now[0] / 1000:.2f} ms; {before[1] / 1024:.1f} → {memory / 1024:.1f} MiB)"
+    table.row("G", what, value, f"≤ {linear:.0f} × {AT_MOST}, ≤ 32 MiB" if prints_all else f"≤ {AT_MOST}", ok)
 
 
-def compare(table, what, few, little, many, much):
-    for name, (time_before, memory_before) in little.items():
-        time_now, memory_now = much[name]
-        ratio, linear = time_now / time_before, many / few
-        prints_all = name in PRINT_EVERYTHING
-        limit = AT_MOST * linear if prints_all else AT_MOST
-        ok = ratio <= limit and memory_now <= max(MOST_MEMORY if prints_all else AT_MOST * memory_before, memory_before + 512)
-        value = f"{ratio:.2f} ({time_before / 1000:.2f} → {time_now / 1000:.2f} ms; {memory_before / 1024:.1f} → {memory_now / 1024:.1f} MiB)"
-        target = f"≤ {linear:.0f} × {AT_MOST}, ≤ 32 MiB" if prints_all else f"≤ {AT_MOST}"
-        table.row("G", f"{name} with {many} {what} / with {few}", value, target, ok)
-
-
-# They print a line for each question, list what they would remove, or look at every file.
-PRINT_EVERYTHING = {"relaunch status", "ask-answer list", "askbox tree", "askbox gc --dry-run", "askbox doctor"}
+# They print a line for each question, count them, list what they would remove, or look at every file.
+PRINT_EVERYTHING = {"askbox count", "relaunch status", "ask-answer list", "askbox tree", "askbox gc --dry-run", "askbox doctor"}
 LOOKS = [
     ("relaunch status ID", "relaunch", ["status", "w"]),
     ("ask-answer show ID", "ask-answer", ["show", "w"]),
@@ -103,36 +95,6 @@ class Grown(Mailbox):
         for _, program, arguments in LOOKS[:5] * 2:
             self.run(musl(program), *arguments)
 
-    def measured(self, times):
-        found = {name: self.spent(times, program, *arguments) for name, program, arguments in LOOKS}
-        found["ask-post"] = self.spent(times, "ask-post", QUESTION, "-w", "p{}")
-        found["ask-answer"] = self.spent(times, "ask-answer", "p{}", "yes")
-        found["relaunch ID, a whole run"] = self.spent(times, "relaunch", "p{}")
-        found |= self.watched(times, "a round, in its watcher", "")
-        command = '[notify]\ngrace = "0s"\ncommand = ["/bin/true"]\n'
-        found |= self.watched(times, "a round, in its watcher with a target", command)
-        found["the inbox's first picture"] = self.first_picture(times)
-        return found | self.page(times)
-
-    def spent(self, times, program, *arguments):
-        """Microseconds of the processor, the median, and the most memory in KiB."""
-        [taken] = alternate(self, times, [musl(program), *arguments], processor=True, fails=program == "askbox")
-        return taken.median, taken.memory
-
-    def watched(self, times, name, more):
-        """What a watcher spends on one round of `w`."""
-        self.configure(more)
-        with Watcher(self, musl("relaunch"), "watch") as watcher:
-            self.watched_round()
-            # So many that a step of the measured time is little.
-            before, rounds = processor_in_all(watcher.pid), 8 * times
-            for _ in range(rounds):
-                self.watched_round()
-            spent = (processor_in_all(watcher.pid) - before) / rounds
-            memory = memory_of(watcher.pid)[1]
-        self.configure()
-        return {name: (spent, memory)}
-
     def watched_round(self):
         self.run(musl("ask-post"), QUESTION, "-o", "merge=Merge", "-w", "w")
         self.run(musl("ask-answer"), "w", "merge")
@@ -141,36 +103,85 @@ class Grown(Mailbox):
         # Its news are told afterwards.
         time.sleep(0.05)
 
-    def first_picture(self, times):
-        spent, most = [], 0
-        for _ in range(times):
-            screen = Screen(self)
-            screen.until(b"waiting")
-            spent.append(processor_of(screen.pid))
-            most = max(most, memory_of(screen.pid)[1])
-            screen.leave()
-        return statistics.median(spent), most
-
-    def page(self, times):
+    def serve(self):
+        """The page, and a browser that has signed in."""
         log = self.folder / "page.log"
-        page = subprocess.Popen([musl("askbox"), "web", "--listen", "127.0.0.1:0"], env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log.open("wb"))
+        page = subprocess.Popen(
+            [musl("askbox"), "web", "--listen", "127.0.0.1:0"], env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log.open("wb")
+        )
+        while not (port := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())):
+            time.sleep(0.01)
+        return page, Browser(int(port[1]), re.search(r"/in/\S+", self.run(musl("askbox"), "web", "link", "desk"))[0])
+
+
+class Pair:
+    """A mailbox with little and one with much. Everything is measured in both by turns."""
+
+    def __init__(self, little, much, times):
+        self.both, self.times = (little, much), times
+
+    def measured(self):
+        """Names, with the time and the memory in either."""
+        for name, program, arguments in LOOKS:
+            yield name, *self.spent(program, *arguments)
+        yield "ask-post", *self.spent("ask-post", QUESTION, "-w", "p{}")
+        yield "ask-answer", *self.spent("ask-answer", "p{}", "yes")
+        yield "relaunch ID, a whole run", *self.spent("relaunch", "p{}")
+        yield "a round, in its watcher", *self.watched("")
+        yield "a round, in its watcher with a target", *self.watched('[notify]\ngrace = "0s"\ncommand = ["/bin/true"]\n')
+        yield "the inbox's first picture", *self.first_picture()
+        yield from self.page()
+
+    def spent(self, program, *arguments):
+        both = [[musl(program), *arguments, "--mailbox", m.root] for m in self.both]
+        taken = alternate(self.both[0], self.times, *both, processor=True, fails=program == "askbox")
+        return [(times.median, times.memory) for times in taken]
+
+    def watched(self, more):
+        """What a watcher spends on one round of `w`."""
+        for m in self.both:
+            m.configure(more)
+        with Watcher(self.both[0], musl("relaunch"), "watch") as one, Watcher(self.both[1], musl("relaunch"), "watch") as other:
+            watchers = (one, other)
+            for m in self.both:
+                m.watched_round()
+            # So many that a step of the measured time is little.
+            before, rounds = [processor_in_all(watcher.pid) for watcher in watchers], 8 * self.times
+            for _ in range(rounds):
+                for m in self.both:
+                    m.watched_round()
+            found = [((processor_in_all(w.pid) - was) / rounds, memory_of(w.pid)[1]) for w, was in zip(watchers, before)]
+        for m in self.both:
+            m.configure()
+        return found
+
+    def first_picture(self):
+        spent, most = ([], []), [0, 0]
+        for _ in range(self.times):
+            for n, m in enumerate(self.both):
+                screen = Screen(m)
+                screen.until(b"waiting")
+                spent[n].append(processor_of(screen.pid))
+                most[n] = max(most[n], memory_of(screen.pid)[1])
+                screen.leave()
+        return [(statistics.median(times), memory) for times, memory in zip(spent, most)]
+
+    def page(self):
+        served = [m.serve() for m in self.both]
         try:
-            while not (port := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())):
-                time.sleep(0.01)
-            port = int(port[1])
-            browser = Browser(port, re.search(r"/in/\S+", self.run(musl("askbox"), "web", "link", "desk"))[0])
-            found = {}
             for name, path in [("the page", "/"), ("the page's /tree", "/tree"), ("the page's /done", "/done")]:
-                # The first look reads what is new.
-                browser.get(path)
-                before = processor_of(page.pid)
-                for _ in range(times):
-                    browser.get(path)
-                found[name] = (processor_of(page.pid) - before) / times, memory_of(page.pid)[1]
-            return found
+                spent = ([], [])
+                for turn in range(1 + 4 * self.times):
+                    for n, (page, browser) in enumerate(served):
+                        before = processor_of(page.pid)
+                        browser.get(path)
+                        # The first look reads what is new.
+                        spent[n].extend([processor_of(page.pid) - before] if turn else [])
+                yield name, *[(statistics.median(times), memory_of(page.pid)[1]) for times, (page, _) in zip(spent, served)]
         finally:
-            page.terminate()
-            page.wait()
+            for page, _ in served:
+                page.terminate()
+                page.wait()
 
 
 class Browser:

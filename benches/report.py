@@ -101,10 +101,10 @@ HISTORY = """`benches/run history --million` writes this section. The script wri
 workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
 attempts are left out, because no measured step reads them. (`askbox doctor` and `askbox gc` without an id do read them, and take
 minutes beside a million rounds.)"""
-GROWN = """`benches/run growth` writes this section. Each program does the same beside little and beside much, and a row compares the time of the
-processor: the median beside much divided by the median beside little. The script writes the rounds of the past itself, in the shape of a round
-that the programs made, and compares that shape with a second round of theirs. A program that prints everything may take as many times longer as
-there is more to print."""
+GROWN = """`benches/run growth` writes this section. Each program does the same beside little and beside much, by turns. A row
+compares the time of the processor: the median beside much divided by the median beside little. The script writes the rounds of
+the past itself, in the shape of a round that the programs made, and compares that shape with a second round of theirs. A program
+that prints everything may take as many times longer as there is more to print."""
 HEAD = """# Benchmarks
 
 `benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count, because the absolute times of one
