@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde::Serialize;
 
 use crate::chain::outcome;
-use crate::money::costs;
+use crate::money::workflow_cost;
 use crate::view::status::{self, OpenWorkflows, Status};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::End;
@@ -341,7 +341,7 @@ impl<'a> Forest<'a> {
             Some(status) => (status, None),
             None => (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten()),
         };
-        let cost = costs::of_workflow(self.mailbox, &workflow).unwrap_or_default();
+        let cost = workflow_cost::of_workflow(self.mailbox, &workflow).unwrap_or_default();
         let parent = self.kin(&workflow).parent;
         Node { status, parent, depth, in_ring, outcome, workflow_cost_usd: cost, tree_cost_usd: cost }
     }

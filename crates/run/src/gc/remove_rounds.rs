@@ -8,7 +8,7 @@ use crate::attempt::used_answer::MARKS;
 use crate::delivery;
 use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
-use crate::money::{costs, past_cost};
+use crate::money::workflow_cost;
 use crate::process::agent_lock;
 use crate::view::activity_so_far;
 use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
@@ -53,7 +53,7 @@ impl Gc<'_> {
         let still = |r: &RoundId| self.is_old(&self.mailbox.round(Folder::Closed, r)) && !named.contains(&r.question);
         let rounds: Vec<RoundId> = questions.iter().map(round).filter(still).collect();
         if goes_on {
-            costs::carry(self.mailbox, lock, &rounds)?;
+            workflow_cost::carry(self.mailbox, lock, &rounds)?;
         }
         for round in rounds {
             if let Err(e) = self.remove_round(lock, &round) {
@@ -105,7 +105,7 @@ impl Gc<'_> {
             _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
         };
         disk::untouch(&recent_rounds::path(self.mailbox, workflow))?;
-        disk::untouch(&past_cost::path(self.mailbox, workflow))?;
+        disk::untouch(&workflow_cost::path(self.mailbox, workflow))?;
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
 

@@ -16,8 +16,8 @@ use std::time::Duration;
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run, RunState};
-use crate::money::costs;
 use crate::money::day::Day;
+use crate::money::{costs, workflow_cost};
 use askbox_agent::claude::Invocation;
 use askbox_config::{Config, Limits};
 use askbox_mailbox::Mailbox;
@@ -78,7 +78,7 @@ impl Allowance {
         }
         let left_of_round = limits.first().map(|limit| limit.left);
         if workflow_cost > 0.0 {
-            let left = workflow_cost - costs::of_workflow(mailbox, &run.workflow_id)?;
+            let left = workflow_cost - workflow_cost::of_workflow(mailbox, &run.workflow_id)?;
             limits.push(Limit { key: "limits.workflow_cost", limit: workflow_cost, left });
         }
         let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
@@ -177,7 +177,7 @@ impl Tree {
 
     /// US dollars of all its runs that have ended.
     pub fn cost(&self, mailbox: &Mailbox) -> Result<f64> {
-        self.members.iter().try_fold(0.0, |sum, member| Ok(sum + costs::of_workflow(mailbox, member)?))
+        self.members.iter().try_fold(0.0, |sum, member| Ok(sum + workflow_cost::of_workflow(mailbox, member)?))
     }
 
     /// The time that the tree has been at work. No run counts for more than `longest`: a longer span means that the clock was set

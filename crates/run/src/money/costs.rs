@@ -15,15 +15,13 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
-use crate::money::past_cost;
 use askbox_agent::events::{Event, EventKind, Tokens};
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::document;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, WorkflowLock, workflows};
 
 /// The booking of one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -260,44 +258,6 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
         }
     }
     Ok(sum)
-}
-
-/// US dollars of all rounds of a workflow, pruned ones included.
-pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
-    let (mut sum, counted) = workflows::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
-    if counted.is_empty() {
-        return Ok(sum + past_cost::of_rounds(mailbox, workflow, sum)?);
-    }
-    // Some rounds are being pruned.
-    for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
-        sum += of_round(mailbox, &round)?.unwrap_or(0.0);
-    }
-    Ok(sum)
-}
-
-/// Adds the cost of rounds that are about to be pruned to the workflow's record, so that they still count against its limit. The record
-/// keeps the ids of these rounds while they exist, so that a second call does not count them twice.
-pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Result<()> {
-    disk::untouch(&past_cost::path(mailbox, lock.workflow()))?;
-    let counted = workflows::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
-    let (mut sum, mut ids) = (0.0, Vec::new());
-    for round in rounds.iter().filter(|r| !counted.contains(&r.question)) {
-        if let Some(cost) = of_round(mailbox, round)?.filter(|c| *c > 0.0) {
-            sum += cost;
-            ids.push(round.question);
-        }
-    }
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let is_there =
-        |question: &QuestionId| disk::exists(mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }));
-    workflows::update(mailbox, lock, |w| {
-        w.pruned.retain(is_there);
-        w.pruned.extend(ids);
-        w.pruned_cost_usd += sum;
-    })
-    .map(drop)
 }
 
 /// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.

@@ -1,4 +1,4 @@
-//! The cost of a workflow's rounds, without reading the records of thousands of past ones.
+//! The cost of a workflow, without reading the records of thousands of past rounds.
 //!
 //! `costs/workflows/W.json` keeps the sum of the rounds that are not among the newest ones of W ([`recent_rounds`]). All of these are closed,
 //! so their cost does not change. The others are read each time.
@@ -18,7 +18,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Folders};
-use askbox_mailbox::{Mailbox, disk, document};
+use askbox_mailbox::{Mailbox, WorkflowLock, disk, document, workflows};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -43,8 +43,46 @@ pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     costs::folder(mailbox).join("workflows").join(workflow.file_name())
 }
 
+/// US dollars of all rounds of a workflow, pruned ones included.
+pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
+    let (mut sum, counted) = workflows::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
+    if counted.is_empty() {
+        return Ok(sum + of_rounds(mailbox, workflow, sum)?);
+    }
+    // Some rounds are being pruned.
+    for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
+        sum += costs::of_round(mailbox, &round)?.unwrap_or(0.0);
+    }
+    Ok(sum)
+}
+
+/// Adds the cost of rounds that are about to be pruned to the workflow's record, so that they still count against its limit. The record
+/// keeps the ids of these rounds while they exist, so that a second call does not count them twice.
+pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Result<()> {
+    disk::untouch(&path(mailbox, lock.workflow()))?;
+    let counted = workflows::read(mailbox, lock.workflow())?.map_or_else(Vec::new, |d| d.typed.pruned);
+    let (mut sum, mut ids) = (0.0, Vec::new());
+    for round in rounds.iter().filter(|r| !counted.contains(&r.question)) {
+        if let Some(cost) = costs::of_round(mailbox, round)?.filter(|c| *c > 0.0) {
+            sum += cost;
+            ids.push(round.question);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let is_there =
+        |question: &QuestionId| disk::exists(mailbox.runs_of(&RoundId { workflow: lock.workflow().clone(), question: *question }));
+    workflows::update(mailbox, lock, |w| {
+        w.pruned.retain(is_there);
+        w.pruned.extend(ids);
+        w.pruned_cost_usd += sum;
+    })
+    .map(drop)
+}
+
 /// US dollars of all rounds that have a folder in `runs/W`. `pruned_usd` is the cost of those that have none any more.
-pub(super) fn of_rounds(mailbox: &Mailbox, workflow: &WorkflowId, pruned_usd: f64) -> Result<f64> {
+fn of_rounds(mailbox: &Mailbox, workflow: &WorkflowId, pruned_usd: f64) -> Result<f64> {
     let folders = recent_rounds::folders(mailbox, workflow);
     let recent = recent_rounds::recent(mailbox, workflow);
     let newest: HashSet<QuestionId> = recent.rounds.into_iter().map(|round| round.question).collect();
@@ -146,7 +184,7 @@ mod tests {
         }
 
         fn cost(&self) -> f64 {
-            costs::of_workflow(&self.mailbox, &self.workflow).unwrap()
+            of_workflow(&self.mailbox, &self.workflow).unwrap()
         }
 
         /// Makes the records of the first rounds unreadable, so that a look fails that needs them.
