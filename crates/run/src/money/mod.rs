@@ -1,9 +1,9 @@
 //! Money: the costs of runs, and the limits on them.
 //!
 //! 1. While a run works, each turn's cost is booked: `costs`.
-//! 2. Before the next launch the limits are checked: what the day has left (`day`), what the tree of workflows has used (`budget`), and
-//!    what the round and the workflow have cost (`costs`, `workflow_cost`). The agent may spend what the tightest limit leaves. If nothing is left, that
-//!    limit is the reason not to launch the agent: `budget`.
+//! 2. Before the next launch the limits are checked: what the day has left (`day`), what the tree of workflows has used (`budget`), what
+//!    the round has cost (`costs`), and what the workflow has (`workflow_cost`). The agent may spend what the tightest limit leaves. If
+//!    nothing is left, that limit is the reason not to launch the agent: `budget`.
 //! 3. The run's part of the day's limit is reserved in its record while it is live, so that runs at the same time share the
 //!    limit. The limit of a tree is checked but not reserved: its runs can exceed it together.
 

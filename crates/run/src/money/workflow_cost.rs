@@ -1,11 +1,11 @@
 //! The cost of a workflow, without reading the records of thousands of past rounds.
 //!
-//! `costs/workflows/W.json` keeps the sum of the rounds that are not among the newest ones of W ([`recent_rounds`]). All of these are closed,
-//! so their cost does not change. The others are read each time.
+//! `costs/workflows/W.json` keeps the sum of the rounds that are not among the newest ones of W ([`recent_rounds`]). All of these are
+//! closed, so their cost does not change. The others are read each time.
 //!
 //! The file is a hint, is not synced, and may be removed. It is used only if the folders that came into `runs/W` since are exactly the
-//! newest rounds that it does not know, and if no round was pruned with its cost. Otherwise the records of all rounds are read. A filesystem
-//! that does not count the folders of a folder, as btrfs, has no such file.
+//! newest rounds that it does not know, and if no round was pruned with its cost. Otherwise the records of all rounds are read. btrfs and
+//! other filesystems that do not count the folders of a folder have no such file.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
