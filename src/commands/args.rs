@@ -125,7 +125,7 @@ pub enum Command {
   $ askbox history --since 2d --limit 0
   $ askbox history --json | jq -r 'select(.answer.by == \"ann\") | [.workflow_id, .answer.value] | @tsv'")]
     History(History),
-    /// Remove old history: rounds that ended long ago, their runs, and workflows that nothing else needs
+    /// Archive or remove old history: rounds that ended long ago, and workflows that nothing else needs
     ///
     /// --keep, or history.keep in the configuration, says how long history is kept. Without both, nothing is removed. A round that is
     /// pending, answered, running, parked or awaited always stays, with all that it needs. The command is safe at any time, also

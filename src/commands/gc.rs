@@ -1,20 +1,46 @@
-//! `askbox gc`: removes old history, and prints the removed files.
+//! `askbox gc`: archives and removes old history, and prints what it did.
 
 use askbox_cli::args::askbox_args::Gc;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time;
-use askbox_run::gc::{self, Policy, Report};
+use askbox_run::gc::{self, Archived, Fate, Policy, Report, Tally};
+use serde::Serialize;
 
-/// Removes old history, and prints the removed files.
+/// A report with the names of the files that would go.
+#[derive(Serialize)]
+struct Named<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    would_go: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    would_be_archived: Vec<String>,
+}
+
+/// Archives and removes old history, and prints what it did.
 pub fn run(args: &Gc, context: &Context) -> Result<u8> {
+    let of_file = || context.loaded().map(|loaded| loaded.config.history.clone());
     let keep = match args.keep {
         Some(keep) => Some(keep),
-        None => context.loaded()?.config.history.keep.0.map(|span| span.0),
+        None => of_file()?.keep.0.map(|span| span.0),
     };
-    let report = gc::run(&args.common.open()?, Policy { keep, dry_run: args.dry_run })?;
+    let archive = match args.archive {
+        Some(archive) => archive,
+        None => of_file()?.archive,
+    };
+    let policy = Policy { keep, archive: archive.0.map(|span| span.0), dry_run: args.dry_run };
+    let (mut would_go, mut would_be_archived, mut printed) = (Vec::new(), Vec::new(), Ok(()));
+    // There may be a million names. They are printed as they are found.
+    let report = gc::run(&args.common.open()?, policy, &mut |fate, name| match (args.common.json, fate) {
+        (true, Fate::Removed) => would_go.push(name.to_owned()),
+        (true, Fate::Archived) => would_be_archived.push(name.to_owned()),
+        (false, _) if printed.is_ok() => printed = program::print(&format!("{name}\n")),
+        (false, _) => {}
+    })?;
+    printed?;
     if args.common.json {
-        program::print_json(&report)?;
+        program::print_json(&Named { report: &report, would_go, would_be_archived })?;
     } else {
         program::print(&words(&report))?;
         report.left.iter().for_each(|left| program::warn(&format!("{} was kept: {}", left.subject, left.why)));
@@ -23,15 +49,42 @@ pub fn run(args: &Gc, context: &Context) -> Result<u8> {
 }
 
 fn words(report: &Report) -> String {
-    let mut out: String = report.would_go.iter().map(|name| format!("{name}\n")).collect();
-    let Some(keep) = report.keep else {
-        return "Everything is kept: history.keep is not configured. To remove history once: askbox gc --keep 90d\n".into();
-    };
+    let removed = report.keep.map(|keep| {
+        let removed = if report.dry_run { "Would remove" } else { "Removed" };
+        let archives = match report.months.len() {
+            0 => String::new(),
+            _ => format!(" {removed} the archives of {}.", report.months.join(", ")),
+        };
+        format!("{removed} {}{}.{archives}\n", amount(&report.removed, keep.0), freed(&report.removed))
+    });
+    let archived = report.archived.as_ref().map(|archived| of_archived(archived, report.dry_run));
+    if removed.is_none() && archived.is_none() {
+        let kept = "Everything is kept: history.keep is not configured, and history.archive is never.";
+        return format!("{kept} To remove history once: askbox gc --keep 90d\n");
+    }
+    removed.into_iter().chain(archived).collect()
+}
+
+fn of_archived(archived: &Archived, dry_run: bool) -> String {
+    if archived.is_busy {
+        return "Archived nothing: another process archives at the moment.\n".into();
+    }
+    let verb = if dry_run { "Would archive" } else { "Archived" };
+    let packed =
+        archived.archive_bytes.filter(|bytes| *bytes > 0).map_or_else(String::new, |bytes| format!(": {} in archive/", mib(bytes)));
+    format!("{verb} {}{}{packed}.\n", amount(&archived.tally, archived.after.0), freed(&archived.tally))
+}
+
+fn amount(tally: &Tally, age: std::time::Duration) -> String {
     let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let rounds = format!("{} that ended more than {} ago", count(report.rounds, "round"), time::human(keep.0));
-    let rest = format!("{} and {} that nothing else needs", count(report.workflows, "workflow"), count(report.checkpoints, "checkpoint"));
-    let removed = if report.dry_run { "Would remove" } else { "Removed" };
-    let freed = report.bytes.filter(|b| *b > 0).map_or_else(String::new, |b| format!(" ({:.1} MiB)", b as f64 / f64::from(1 << 20)));
-    out.push_str(&format!("{removed} {rounds}, with {rest}{freed}.\n"));
-    out
+    let rounds = format!("{} that ended more than {} ago", count(tally.rounds, "round"), time::human(age));
+    format!("{rounds}, with {} and {} that nothing else needs", count(tally.workflows, "workflow"), count(tally.checkpoints, "checkpoint"))
+}
+
+fn freed(tally: &Tally) -> String {
+    tally.bytes.filter(|b| *b > 0).map_or_else(String::new, |bytes| format!(" ({})", mib(bytes)))
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

@@ -5,12 +5,12 @@ use askbox_cli::program;
 use askbox_cli::terminal::fitted::wrapped;
 use askbox_cli::terminal::screen;
 use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::listing::past_rounds;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{AnswerValue, text, time};
 use askbox_run::chain::forest;
 use askbox_run::delivery::Delivery;
-use askbox_run::view::history::{self, About, GivenAnswer, HistoryEntry};
+use askbox_run::view::all_history::AllHistory;
+use askbox_run::view::history::{About, GivenAnswer, HistoryEntry};
 use askbox_run::view::status::Standing;
 
 /// The number of rounds that people are shown if they do not set one.
@@ -29,10 +29,19 @@ pub fn run(args: &History) -> Result<u8> {
     let limit = args.limit.or((!args.common.json).then_some(LIMIT)).filter(|limit| *limit > 0);
     let since = args.since.and_then(|age| chrono::TimeDelta::from_std(age).ok()).and_then(|age| time::now().checked_sub_signed(age));
     // One round more than is shown is read, to know if there are more.
-    let found = past_rounds::newest_first(&mailbox, args.id.as_ref(), since, limit.map(|limit| limit.saturating_add(1)));
-    let (mut shown, mut is_cut, columns) = (0, false, screen::columns());
-    for round in found {
-        let Some(entry) = history::entry(&mailbox, &round?)? else { continue };
+    let found = AllHistory::find(&mailbox, args.id.as_ref(), since, limit.map(|limit| limit.saturating_add(1)))?;
+    let (mut shown, mut is_cut, mut is_damaged, columns) = (0, false, false, screen::columns());
+    for entry in found {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A part of an archive is damaged. The other rounds are still shown.
+            Err(e @ Error::Failed { .. }) => {
+                program::warn(&format!("{e}; {}", e.hint()));
+                is_damaged = true;
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
         is_cut = limit.is_some_and(|limit| shown >= limit);
         if is_cut {
             break;
@@ -45,6 +54,7 @@ pub fn run(args: &History) -> Result<u8> {
         shown += 1;
     }
     if shown == 0
+        && !is_damaged
         && let Some(id) = &args.id
     {
         forest::check_known(&mailbox, id)?;
@@ -52,7 +62,7 @@ pub fn run(args: &History) -> Result<u8> {
     if !args.common.json {
         program::print(&end(args, shown, is_cut))?;
     }
-    Ok(0)
+    Ok(u8::from(is_damaged))
 }
 
 /// The words below the rounds.

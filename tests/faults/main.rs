@@ -15,6 +15,8 @@ mod full_disk;
 mod held_call_killed;
 mod held_stripe;
 mod hostile_words;
+#[cfg(feature = "askbox")]
+mod killed_archiving;
 mod killed_at_every_syscall;
 #[cfg(feature = "askbox")]
 mod killed_calls;

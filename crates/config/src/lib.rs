@@ -30,7 +30,7 @@ pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
 pub use sections::runners::{Runner, Runners};
-pub use sections::upkeep::{History, Keep, Log, LogFormat, Mcp, Metrics};
+pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;

@@ -69,7 +69,18 @@ fn parse(bytes: &[u8], path: &Path) -> Result<QuestionDocument> {
 /// [`Error::Invalid`] if the file is not the question document of this round. [`Error::Newer`] if a newer askbox wrote it.
 /// [`Error::Io`] if the file does not exist or the system refuses.
 pub fn of_round(path: &Path, round: &RoundId) -> Result<QuestionDocument> {
-    let document = document(path)?;
+    of_its_round(document(path)?, path, round)
+}
+
+/// [`of_round`] for the bytes of such a file. `path` is the place that an error names.
+///
+/// # Errors
+/// [`Error::Invalid`] if the bytes are not the question document of this round. [`Error::Newer`] if a newer askbox wrote them.
+pub fn of_bytes(bytes: &[u8], path: &Path, round: &RoundId) -> Result<QuestionDocument> {
+    of_its_round(parse(bytes, path)?, path, round)
+}
+
+fn of_its_round(document: QuestionDocument, path: &Path, round: &RoundId) -> Result<QuestionDocument> {
     check_name(path, &document.typed, &round.workflow)?;
     match document.typed.question_id {
         Some(other) if other != round.question => {

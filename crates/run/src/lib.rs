@@ -20,10 +20,12 @@
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
 //! | `attempt` | the record of an attempt, its failure, its ending |
+//! | `archive` | closed rounds of long ago, in one compressed file a month |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod approval;
+pub mod archive;
 pub mod attempt;
 pub mod chain;
 pub mod claim;

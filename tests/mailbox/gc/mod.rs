@@ -1,6 +1,7 @@
 //! `askbox gc`: what goes, what never goes, and that nothing is lost beside it. That a killed one leaves nothing half visible is
 //! in `tests/faults/killed_at_every_syscall.rs`.
 
+mod archived;
 mod asked_in;
 mod beside;
 mod stays;
@@ -133,7 +134,7 @@ fn rounds_that_ended_long_ago_are_removed_without_a_trace() {
     assert!(!costs.is_empty());
 
     let before = everything(&world);
-    let report = gc(&world, &[]);
+    let report = gc(&world, &["--archive", "never"]);
     assert_eq!((&report["rounds"], &report["keep"]), (&json!(0), &Value::Null), "without a policy everything is kept");
     assert!(everything(&world) == before);
 
@@ -157,7 +158,7 @@ fn rounds_that_ended_long_ago_are_removed_without_a_trace() {
     assert!(audit.contains(r#""event":"pruned","by":"askbox gc","why":"2 rounds, 2 workflows, 1 checkpoints""#), "{audit}");
 
     let out = world.run("relaunch", &["resume", "old"]);
-    assert!(out.status.code() == Some(3) && out.words().contains("`askbox gc` prunes those"), "{}", out.words());
+    assert!(out.status.code() == Some(3) && out.words().contains("`askbox gc` archives and prunes those"), "{}", out.words());
     assert!(world.run("relaunch", &["status", "old"]).status.code() == Some(3));
     assert_eq!(world.state("young"), "delivered");
     // The id is free again.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::common::Common;
 use crate::args::value_parsers;
-use askbox_config::{ToolRule, Way};
+use askbox_config::{ArchiveAfter, ToolRule, Way};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::trust::{Policy, PublicKey};
@@ -184,10 +184,13 @@ pub struct History {
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Gc {
-    /// How long history is kept, such as 30d [default: history.keep]
+    /// Archive rounds that ended longer ago, such as 30d, or `never` [default: history.archive]
+    #[arg(long, value_name = "DURATION")]
+    pub archive: Option<ArchiveAfter>,
+    /// How long history is kept, such as 1y [default: history.keep]
     #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub keep: Option<Duration>,
-    /// Print what would be removed, and remove nothing
+    /// Print what would be archived and removed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     #[allow(missing_docs)]

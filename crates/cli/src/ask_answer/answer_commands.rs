@@ -228,7 +228,7 @@ fn acknowledge(args: &AskAnswer, mailbox: &Mailbox, accepted: &Accepted) -> Resu
 /// `ask-answer show ID`
 fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<Format>) -> Result<()> {
     let mailbox = args.common.open()?;
-    let found = answering::question(&mailbox, id)?;
+    let found = answering::question_to_show(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
         let question = &found.document.typed;
         if question.asked.questions.len() > ask_user_question::MAX_QUESTIONS {

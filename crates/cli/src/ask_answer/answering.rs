@@ -18,6 +18,7 @@ use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::transitions::accept::Accepted;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question, spelling, text};
+use askbox_run::view::archived;
 
 /// The maximum size of an answer as JSON, in bytes. Every character may be escaped.
 pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
@@ -40,6 +41,14 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
             }),
         },
         Err(e) => Err(e),
+    }
+}
+
+/// The question to show: the one to answer, or else the workflow's last round in the archive.
+pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
+    match question(mailbox, workflow) {
+        Err(e @ Error::NotFound { .. }) => archived::latest(mailbox, workflow)?.ok_or(e),
+        other => other,
     }
 }
 

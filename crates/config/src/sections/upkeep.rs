@@ -10,10 +10,13 @@ use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Span};
 
 section! {
-    /// `[history]`: how long `askbox gc` keeps finished rounds.
+    /// `[history]`: how long finished rounds stay in the mailbox, and how long they are kept.
     "history" History {
-        /// How long finished rounds are kept. `askbox gc` removes older ones, and no other command does. `""`: for ever. Example:
-        /// `"90d"`.
+        /// Rounds that ended longer ago than this move into the archive of their month, where `askbox history` and `ask-answer show` still
+        /// find them. `askbox gc` moves them, and a watcher does once a day. `"never"`: they stay where they are.
+        archive: ArchiveAfter = ArchiveAfter(Some(Span(Duration::from_secs(30 * 86_400)))),
+        /// How long finished rounds are kept at all, archived ones too. `askbox gc` removes older ones, and no other command does. `""`:
+        /// for ever. Example: `"1y"`.
         keep: Keep = Keep(None),
     }
 }
@@ -55,6 +58,37 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// The age at which rounds are archived: a duration, or `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArchiveAfter(pub Option<Span>);
+
+impl std::str::FromStr for ArchiveAfter {
+    type Err = String;
+
+    fn from_str(written: &str) -> Result<Self, String> {
+        if written == "never" {
+            return Ok(Self(None));
+        }
+        let wrong = |_| format!("`{}` is neither a duration such as 30d nor `never`", text::excerpt(written, 40));
+        time::parse_duration(written, "archive").map(|time| Self(Some(Span(time)))).map_err(wrong)
+    }
+}
+
+impl TryFrom<String> for ArchiveAfter {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        written.parse()
+    }
+}
+
+impl From<ArchiveAfter> for String {
+    fn from(after: ArchiveAfter) -> Self {
+        after.0.map_or_else(|| "never".into(), |span| humantime::format_duration(span.0).to_string())
+    }
 }
 
 /// How long something is kept: a duration, or `""` for ever.

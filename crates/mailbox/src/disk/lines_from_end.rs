@@ -18,6 +18,8 @@ pub struct LinesFromEnd<F> {
     is_at_end: bool,
     /// True after an error.
     is_over: bool,
+    /// The longest line that is returned, in bytes. A longer one is an error.
+    longest: usize,
 }
 
 impl<F: Read + Seek> LinesFromEnd<F> {
@@ -27,7 +29,13 @@ impl<F: Read + Seek> LinesFromEnd<F> {
     /// The error of the file.
     pub fn new(mut file: F) -> io::Result<Self> {
         let start = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file, start, unread: Vec::new(), is_at_end: true, is_over: false })
+        Ok(Self { file, start, unread: Vec::new(), is_at_end: true, is_over: false, longest: usize::MAX })
+    }
+
+    /// The same for lines of at most `longest` bytes. A longer line is an error, and is not read as a whole.
+    #[must_use]
+    pub fn bounded(self, longest: usize) -> Self {
+        Self { longest, ..self }
     }
 
     fn read_block(&mut self) -> io::Result<()> {
@@ -62,6 +70,9 @@ impl<F: Read + Seek> LinesFromEnd<F> {
                 return Ok((!self.is_at_end).then(|| std::mem::take(&mut self.unread)));
             }
             searched = self.unread.len();
+            if searched > self.longest {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line is longer than {} bytes", self.longest)));
+            }
             self.read_block()?;
         }
     }
@@ -87,6 +98,14 @@ mod tests {
 
     fn backwards(text: &str) -> Vec<String> {
         LinesFromEnd::new(Cursor::new(text)).unwrap().map(|line| String::from_utf8(line.unwrap()).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_an_error_and_not_kept() {
+        let text = format!("{}\nshort\n", "x".repeat(1 << 20));
+        let mut lines = LinesFromEnd::new(Cursor::new(text)).unwrap().bounded(100_000);
+        assert_eq!(lines.next().unwrap().unwrap(), b"short");
+        assert!(lines.next().unwrap().is_err() && lines.next().is_none());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! A function named `…_ahead` leaves step 3 to a later sync. The functions of the file `unsynced` need no sync at all.
 //!
 //! - `write`: create and replace files, and a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
+//! - `appended`: a file that only grows, durably.
 //! - `unchanged`: replace or remove a file that its owner may save at the same moment.
 //! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there. `lines_from_end`: a file
 //!   backwards.
@@ -26,6 +27,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is the room that writes files")]
 
+mod appended;
 mod below;
 pub mod fifo;
 pub mod file_events;
@@ -41,6 +43,7 @@ mod unchanged;
 mod unsynced;
 mod write;
 
+pub use appended::Appended;
 pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
 pub use lines_from_end::LinesFromEnd;

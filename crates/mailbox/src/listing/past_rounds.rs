@@ -45,6 +45,12 @@ impl PastRound {
         RoundId { workflow: self.workflow.clone(), question: self.question }
     }
 
+    /// When the round changed last.
+    #[must_use]
+    pub fn changed(&self) -> Time {
+        self.changed
+    }
+
     /// The path of the file as it was found. The file may have moved since.
     #[must_use]
     pub fn path(&self, mailbox: &Mailbox) -> PathBuf {

@@ -1,47 +1,85 @@
 //! One gc: its task, its report, and the limits and checks that all of its steps use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
 use crate::gc::open_workflows::OpenWorkflows;
+use crate::gc::round_files::RoundFiles;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::{Span, Time};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::time::{self, Span, Time};
 use askbox_mailbox::{Folder, Mailbox, disk, read_question};
 
 /// The task of a gc.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
-    /// Rounds that ended more recently than this are kept. `None`: all rounds are kept, and only the work of an interrupted gc is
-    /// completed.
+    /// Rounds that ended more recently than this are kept, here and in the archive. `None`: no round is removed for good.
     pub keep: Option<Duration>,
-    /// Only report the rounds that would be removed.
+    /// Rounds that ended longer ago than this are archived. `None`: no round is archived.
+    pub archive: Option<Duration>,
+    /// Only tell what would be archived and removed.
     pub dry_run: bool,
 }
 
-/// The result: the amount that was removed, or would be.
+/// What a gc does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The file is removed for good.
+    Removed,
+    /// The file moves to the archive.
+    Archived,
+}
+
+/// The amount that left the mailbox's folders, or would.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Tally {
+    /// The number of rounds.
+    pub rounds: u64,
+    /// The number of workflows that nothing is left of.
+    pub workflows: u64,
+    /// The number of their checkpoints in `checkpoints/`.
+    pub checkpoints: u64,
+    /// The freed bytes. A dry run knows them of archived rounds only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// What was archived, or would be.
+#[derive(Debug, Clone, Serialize)]
+pub struct Archived {
+    /// Rounds that ended longer ago than this were archived.
+    pub after: Span,
+    /// The amount.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The bytes that the archive grew by; missing in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive_bytes: Option<u64>,
+    /// True if another process was archiving at the time, so this one did not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_busy: bool,
+}
+
+/// The result: the amount that was removed and archived, or would be.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// True if this was a dry run, which removes nothing.
+    /// True if this was a dry run, which changes nothing.
     pub dry_run: bool,
     /// Rounds that are younger than this were kept; missing if all were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Span>,
-    /// The number of rounds.
-    pub rounds: u64,
-    /// The number of workflows that were removed completely.
-    pub workflows: u64,
-    /// The number of their checkpoints in `checkpoints/`.
-    pub checkpoints: u64,
-    /// The freed bytes; missing in a dry run.
+    /// The amount that was removed for good, apart from archives.
+    #[serde(flatten)]
+    pub removed: Tally,
+    /// What was archived; missing if nothing is to be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-    /// In a dry run, the files that would be removed.
+    pub archived: Option<Archived>,
+    /// The months whose archives were removed for good.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub would_go: Vec<String>,
+    pub months: Vec<String>,
     /// The things that could not be removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Left>,
@@ -68,17 +106,35 @@ const AT_WORK: Duration = Duration::from_secs(3600);
 /// One run of gc.
 pub(super) struct Gc<'a> {
     pub(super) mailbox: &'a Mailbox,
+    pub(super) dry_run: bool,
     /// The workflows that are not over.
     pub(super) open: OpenWorkflows,
     /// Rounds that ended before this time are old.
     pub(super) before: Time,
-    pub(super) report: Report,
+    /// If rounds are archived: the files of those that are in the archive and may go. `None` if rounds are removed for good.
+    pub(super) archived: Option<HashMap<RoundId, RoundFiles>>,
+    pub(super) tally: Tally,
+    pub(super) left: Vec<Left>,
+    /// Is told the files that would go, in a dry run.
+    pub(super) tell: &'a mut dyn FnMut(Fate, &str),
 }
 
 impl Gc<'_> {
+    /// Rounds that ended longer ago than this are old from now on.
+    pub(super) fn set_age(&mut self, age: Duration) {
+        self.before = chrono::TimeDelta::from_std(age).ok().and_then(|age| time::now().checked_sub_signed(age)).unwrap_or(Time::MIN_UTC);
+    }
+
+    /// True if the files of a round may be removed. If rounds are archived, the archive must hold exactly what lies there.
+    pub(super) fn may_go(&self, round: &RoundId) -> Result<bool> {
+        let Some(archived) = &self.archived else { return Ok(true) };
+        let Some(files) = archived.get(round) else { return Ok(false) };
+        Ok(RoundFiles::of(self.mailbox, round, files.is_whole_workflow)? == *files)
+    }
+
     /// Reports something that could not be removed.
     pub(super) fn left(&mut self, subject: &str, error: &Error) {
-        self.report.left.push(Left { subject: subject.to_owned(), why: error.to_string(), is_failure: error.exit_code() == 1 });
+        self.left.push(Left { subject: subject.to_owned(), why: error.to_string(), is_failure: error.exit_code() == 1 });
     }
 
     /// True if a regular file was last changed before the limit.
@@ -95,7 +151,7 @@ impl Gc<'_> {
 }
 
 /// The modification time of a regular file.
-fn changed(path: &Path) -> Option<SystemTime> {
+pub(super) fn changed(path: &Path) -> Option<SystemTime> {
     disk::metadata(path).ok().filter(|m| m.is_file())?.modified().ok()
 }
 

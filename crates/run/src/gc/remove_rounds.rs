@@ -1,47 +1,19 @@
 //! The removal of rounds and workflows. After each step, a round either exists or does not.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use crate::approval::call;
-use crate::attempt::unasked;
-use crate::attempt::used_answer::MARKS;
 use crate::delivery;
 use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
+use crate::gc::round_files;
 use crate::money::workflow_cost;
-use crate::process::agent_lock;
-use crate::view::activity_so_far;
-use askbox_mailbox::disk::{self, Lock, TEMPORARY_PREFIX};
+use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{children, lineage};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{Folder, WorkflowLock, read_question};
-
-/// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 11] = [
-    "run.json",
-    "events.jsonl",
-    activity_so_far::NAME,
-    "partial.jsonl",
-    "stderr.log",
-    "supervisor.log",
-    agent_lock::NAME,
-    "answer.txt",
-    "handed_over",
-    "stop.json",
-    "control",
-];
-
-/// True for a name in `runs/W/Q` that askbox made. Other names are not removed.
-fn of_a_round(depth: usize, name: &str, is_folder: bool) -> bool {
-    match depth {
-        0 if is_folder => name.parse::<u32>().is_ok(),
-        _ if is_folder => false,
-        0 => name == "lock" || name == unasked::FILE || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
-        _ => OF_AN_ATTEMPT.contains(&name) || [call::LET_THROUGH, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
-    }
-}
 
 impl Gc<'_> {
     /// Removes rounds of a workflow. `goes_on` is true if other rounds of it stay. The cost of the removed rounds is then added to its
@@ -67,19 +39,26 @@ impl Gc<'_> {
         let Some(_held) = self.hold(round)? else {
             return Err(Error::conflict("its run is still live", "the next gc takes it"));
         };
+        if !self.may_go(round)? {
+            return Err(Error::conflict("it changed while it was archived", "the next gc takes it"));
+        }
+        self.remove_held(lock, round)
+    }
+
+    fn remove_held(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
         let aside = gone(self.mailbox, Folder::Closed, &round.file_name());
         disk::untouch(&aside)?;
         if !disk::set_aside(&self.mailbox.round(Folder::Closed, round), &aside)? {
             return Ok(());
         }
-        self.report.rounds += 1;
+        self.tally.rounds += 1;
         self.remove_runs(lock, round)
     }
 
     /// Steps 2 and 3 for a round that was renamed.
     fn remove_runs(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
-        let removed = disk::remove_known(&self.mailbox.runs_of(round), &of_a_round)?;
-        *self.report.bytes.get_or_insert_default() += removed.bytes;
+        let removed = disk::remove_known(&self.mailbox.runs_of(round), &round_files::is_ours)?;
+        *self.tally.bytes.get_or_insert_default() += removed.bytes;
         self.tidy(lock)?;
         disk::untouch(&gone(self.mailbox, Folder::Closed, &round.file_name()))
     }
@@ -121,6 +100,9 @@ impl Gc<'_> {
         if self.hold(&round)?.is_none() {
             return Err(Error::conflict("its run is still live", "the next gc takes it"));
         }
+        if !self.may_go(&round)? {
+            return Err(Error::conflict("it changed while it was archived", "the next gc takes it"));
+        }
         let kin = lineage::kin(self.mailbox, workflow);
         let mut aside = Vec::new();
         for folder in [Folder::Checkpoints, Folder::Workflows] {
@@ -129,19 +111,22 @@ impl Gc<'_> {
                 aside.push((folder, path, to));
             }
         }
-        // A post takes no lock. If a post came in between, the record and the checkpoint get their names back.
-        if open_workflows::is_open(self.mailbox, workflow)? {
+        // A post and a hand-made checkpoint take no lock. If one came in between, the record and the checkpoint get their names back.
+        let archived = self.archived.as_ref().and_then(|archived| archived.get(&round));
+        let is_other = |(_, path, to): &(Folder, PathBuf, PathBuf)| archived.is_some_and(|files| !files.hold_at(path, to));
+        if open_workflows::is_open(self.mailbox, workflow)? || aside.iter().any(is_other) {
             return aside.iter().try_for_each(|(_, path, to)| disk::set_aside(to, path).map(drop));
         }
         let document = read_question::document(&self.mailbox.round(Folder::Closed, &round)).ok();
         let parents: BTreeSet<_> = kin.parent.into_iter().chain(document.and_then(|d| d.typed.parent)).collect();
         for (folder, _, to) in &aside {
             disk::untouch(to)?;
-            self.report.checkpoints += u64::from(*folder == Folder::Checkpoints);
+            self.tally.checkpoints += u64::from(*folder == Folder::Checkpoints);
         }
         parents.iter().try_for_each(|parent| children::forget(self.mailbox, parent, workflow))?;
-        self.remove_round(&lock, &round)?;
-        self.report.workflows += 1;
+        let Some(_held) = self.hold(&round)? else { return Ok(()) };
+        self.remove_held(&lock, &round)?;
+        self.tally.workflows += 1;
         Ok(())
     }
 }

@@ -260,6 +260,12 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     Ok(sum)
 }
 
+/// US dollars of these attempts of a round.
+#[must_use]
+pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
+    attempts.iter().fold(None, |total, attempt| sum(total, attempt.progress.cost_usd))
+}
+
 /// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     let mut book = Book::of_run(mailbox, run);

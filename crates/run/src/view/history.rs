@@ -7,14 +7,16 @@ use uuid::Uuid;
 
 use crate::attempt::record::{self, Claimant};
 use crate::delivery::Delivery;
+use crate::view::archived::ArchivedFiles;
 use crate::view::status::{self, Status};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::closing::Closing;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::past_rounds::PastRound;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Answer, Mailbox, Question};
+use askbox_mailbox::{Answer, Mailbox, Question, read_question};
 
 /// What a round began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -54,7 +56,7 @@ pub struct HistoryEntry {
     /// The status of this round, as `relaunch status --json` has it for a workflow's newest round. `question` is the whole text.
     #[serde(flatten)]
     pub status: Status,
-    /// The file with the round's document, below the mailbox.
+    /// The file with the round's document, below the mailbox. For an archived round it is the archive of its month.
     pub file: String,
     /// What the round began with; missing if its document cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,8 +98,27 @@ pub struct HistoryEntry {
 pub fn entry(mailbox: &Mailbox, found: &PastRound) -> Result<Option<HistoryEntry>> {
     let entry = found.read(mailbox).and_then(|round| round.map(|round| entry_of_round(mailbox, round)).transpose());
     match entry {
-        Err(e @ (Error::Invalid { .. } | Error::Newer { .. } | Error::Io { .. })) => Ok(Some(unreadable(mailbox, found, &e))),
+        Err(e @ (Error::Invalid { .. } | Error::Newer { .. } | Error::Io { .. })) => {
+            Ok(Some(unreadable(&found.id(), below(mailbox, &found.path(mailbox)), &e)))
+        }
         other => other,
+    }
+}
+
+/// Everything that is known about an archived round. A document that cannot be read is an entry with the state `unreadable`.
+///
+/// # Errors
+/// Only an error of the system that leaves nothing to say about the round.
+pub fn archived_entry(mailbox: &Mailbox, round: ArchivedFiles) -> Result<HistoryEntry> {
+    let (id, file) = (round.id, below(mailbox, &round.archive));
+    match read_question::of_bytes(&round.document, &round.archive, &id) {
+        Ok(document) => {
+            let question: Question = document.typed;
+            let status = status::of_archived(mailbox, &id, &question, &round.attempts)?;
+            let delivery = round.attempts.last().map(|run| Delivery::of_claimed(&question, run));
+            Ok(entry_of_question(question, status, delivery, file))
+        }
+        Err(e) => Ok(unreadable(&id, file, &e)),
     }
 }
 
@@ -110,6 +131,10 @@ fn entry_of_round(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
         Err(e @ Error::Invalid { .. }) => (status::without_record(mailbox, folder, &id, &question, &e)?, None),
         run => (status::of_round(mailbox, folder, &id, &question)?, run?.map(|run| Delivery::of_claimed(&question, &run))),
     };
+    Ok(entry_of_question(question, status, delivery, file))
+}
+
+fn entry_of_question(question: Question, status: Status, delivery: Option<Delivery>, file: String) -> HistoryEntry {
     let hash = question.hash().ok();
     let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
     let (about, prompt) = match question.content() {
@@ -118,7 +143,7 @@ fn entry_of_round(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
         Content::Results { .. } => (About::Results, None),
     };
     let parts = if question.is_batch() { question.parts() } else { Vec::new() };
-    Ok(HistoryEntry {
+    HistoryEntry {
         status: Status { question: question.title(), ..status },
         file,
         about: Some(about),
@@ -131,14 +156,13 @@ fn entry_of_round(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
         claimant: delivery.map(Delivery::claimant),
         delivery,
         closed: question.closed,
-    })
+    }
 }
 
-fn unreadable(mailbox: &Mailbox, found: &PastRound, error: &Error) -> HistoryEntry {
-    let id = found.id();
+fn unreadable(id: &RoundId, file: String, error: &Error) -> HistoryEntry {
     HistoryEntry {
         status: Status { question_id: Some(id.question), ..status::unreadable(&id.workflow, error) },
-        file: below(mailbox, &found.path(mailbox)),
+        file,
         about: None,
         asked_at: None,
         prompt: None,

@@ -6,9 +6,13 @@
 //! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
 //! - `status`: the state of each workflow's newest round
 //! - `history`: a round that was answered or is over
+//! - `archived`: rounds that are read from the archive
+//! - `all_history`: the rounds of the mailbox and of the archive together
 
 pub mod activity;
 pub mod activity_so_far;
+pub mod all_history;
+pub mod archived;
 pub mod history;
 pub mod status;
 pub mod tail;

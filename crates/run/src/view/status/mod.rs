@@ -182,7 +182,9 @@ pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
     let meant = near_id::did_you_mean(mailbox, workflow);
     Error::not_found(
         format!("nothing is known of {workflow}"),
-        format!("{meant}list the workflows: relaunch status; `askbox gc` prunes those that were over for longer than history.keep"),
+        format!(
+            "{meant}list the workflows: relaunch status; `askbox gc` archives and prunes those that were over for long; archived rounds: askbox history {workflow}"
+        ),
     )
 }
 
@@ -192,18 +194,31 @@ pub fn of_round(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Q
         Folder::Pending | Folder::Answered => None,
         _ => record::latest(mailbox, round)?,
     };
-    with_run(mailbox, folder, round, question, run)
+    let cost = if run.is_some() { costs::of_round(mailbox, round)? } else { None };
+    with_run(mailbox, folder, round, question, run, cost)
+}
+
+/// The status of a closed round, given its document and the records of its attempts. The files are elsewhere: in the archive.
+pub fn of_archived(mailbox: &Mailbox, round: &RoundId, question: &Question, attempts: &[Run]) -> Result<Status> {
+    with_run(mailbox, Folder::Closed, round, question, attempts.last().cloned(), costs::of_attempts(attempts))
 }
 
 /// [`of_round`] for a round whose `run.json` cannot be read: the status from its folder and its document, and the reason why there is
 /// no more.
 pub fn without_record(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, error: &Error) -> Result<Status> {
-    let status = with_run(mailbox, folder, round, question, None)?;
+    let status = with_run(mailbox, folder, round, question, None, None)?;
     let why = status.why.into_iter().chain([format!("what its runs did cannot be read: {error}")]).collect::<Vec<_>>().join("; ");
     Ok(Status { why: Some(why), ..status })
 }
 
-fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>) -> Result<Status> {
+fn with_run(
+    mailbox: &Mailbox,
+    folder: Folder,
+    round: &RoundId,
+    question: &Question,
+    run: Option<Run>,
+    cost: Option<f64>,
+) -> Result<Status> {
     let answered_at = question.answer.as_ref().and_then(|a| a.at);
     let (state, since) = match folder {
         Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
@@ -258,10 +273,7 @@ fn with_run(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Quest
             .filter(|t| !t.is_empty())
             .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow)))
             .or_else(|| to_session.then(|| instead_of_its_session(question))),
-        cost_usd: match &run {
-            Some(_) => costs::of_round(mailbox, round)?.filter(|c| *c > 0.0),
-            None => None,
-        },
+        cost_usd: cost.filter(|c| *c > 0.0),
         result: run.and_then(|r| r.progress.result),
         ..Status::blank(&round.workflow, state)
     })

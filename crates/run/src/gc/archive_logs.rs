@@ -1,0 +1,96 @@
+//! Archives old parts of the audit trail, and old bookings.
+
+use std::path::{Path, PathBuf};
+
+use crate::archive::{Kind, Month, Writer};
+use crate::gc::pass::Gc;
+use crate::money::costs;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, LinesFromEnd, Lock, Placed};
+use askbox_mailbox::document;
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::time::Time;
+use chrono::NaiveDate;
+
+/// A rotated part of the audit trail with this number or a greater one is archived however young it is: later rotations would remove it.
+const CROWDED: u32 = 5;
+/// The end of the name of bookings that are being archived. Nothing is appended to them.
+const TAKEN: &str = ".taken";
+
+impl Gc<'_> {
+    /// Archives the rotated parts of the audit trail and the bookings that end before the limit. Returns the bytes that the archives grew
+    /// by.
+    pub(super) fn archive_logs(&mut self, writer: &Writer<'_>) -> Result<u64> {
+        Ok(self.archive_audit(writer)? + self.archive_bookings(writer)?)
+    }
+
+    fn archive_audit(&mut self, writer: &Writer<'_>) -> Result<u64> {
+        // Nothing is rotated while this lock is held. A program that finds it held rotates later.
+        let Some(_lock) = Lock::try_acquire(&self.mailbox.lock_file("audit"))? else { return Ok(0) };
+        let mut grown = 0;
+        for n in (1..=audit::KEEP).rev() {
+            let path = self.mailbox.root().join(format!("audit.jsonl.{n}"));
+            let Some(end) = end_of_audit(&path)? else { continue };
+            if n >= CROWDED || end <= self.before {
+                grown += self.take_in(writer, Kind::Audit, Month::of(end), &path);
+            }
+        }
+        Ok(grown)
+    }
+
+    fn archive_bookings(&mut self, writer: &Writer<'_>) -> Result<u64> {
+        let folder = costs::folder(self.mailbox);
+        let entries = match disk::entries(&folder) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+            other => other.io("read", &folder)?,
+        };
+        let mut days = std::collections::BTreeSet::new();
+        for entry in entries {
+            let name = entry.io("read", &folder)?.name;
+            days.extend(name.to_str().and_then(|name| day_of(name.strip_suffix(TAKEN).unwrap_or(name))));
+        }
+        let is_old = |day: &NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc() + chrono::TimeDelta::days(1) <= self.before;
+        let mut grown = 0;
+        for day in days.into_iter().filter(is_old).collect::<Vec<_>>() {
+            let path = folder.join(format!("{day}.jsonl"));
+            let taken = folder.join(format!("{day}.jsonl{TAKEN}"));
+            let month = Month::of(day.and_time(chrono::NaiveTime::MIN).and_utc());
+            // A killed process may have left bookings that were taken, and new ones may have come.
+            if disk::exists(&taken) {
+                grown += self.take_in(writer, Kind::Costs, month, &taken);
+            }
+            if disk::exists(&path) && disk::rename(&path, &taken)? == Placed::Done {
+                grown += self.take_in(writer, Kind::Costs, month, &taken);
+            }
+            disk::untouch(&folder.join(format!("{day}.sum.json")))?;
+        }
+        Ok(grown)
+    }
+
+    /// Takes a file in. If that fails, the file stays and the failure is reported.
+    fn take_in(&mut self, writer: &Writer<'_>, kind: Kind, month: Month, path: &Path) -> u64 {
+        writer.take_in(kind, month, path).unwrap_or_else(|e| {
+            let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+            self.left(&name.display().to_string(), &e);
+            0
+        })
+    }
+}
+
+/// The time of the last line of a part of the audit trail. `None` if there is no such file, or if it cannot be read.
+fn end_of_audit(path: &Path) -> Result<Option<Time>> {
+    let file = match disk::open_to_read(path) {
+        Err(e) if e.is_missing_file() => return Ok(None),
+        other => other?,
+    };
+    let modified = file.metadata().and_then(|meta| meta.modified()).io("read", path)?;
+    let lines = LinesFromEnd::new(file).io("read", path)?.bounded(64 << 10);
+    let last = lines.take(8).flatten().find_map(|line| document::json::<Entry>(&line));
+    Ok(Some(last.map_or_else(|| Time::from(modified), |entry| entry.at)))
+}
+
+/// The day of a file `YYYY-MM-DD.jsonl`.
+fn day_of(name: &str) -> Option<NaiveDate> {
+    let day = name.strip_suffix(".jsonl")?;
+    NaiveDate::parse_from_str(day, "%Y-%m-%d").ok().filter(|date| date.to_string() == day)
+}

@@ -1,0 +1,138 @@
+//! The files of a round: which of them are askbox's own, and which there are.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::approval::call;
+use crate::attempt::unasked;
+use crate::attempt::used_answer::MARKS;
+use crate::process::agent_lock;
+use crate::view::activity_so_far;
+use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Folder, Mailbox};
+
+/// The files of an attempt.
+const OF_AN_ATTEMPT: [&str; 11] = [
+    "run.json",
+    "events.jsonl",
+    activity_so_far::NAME,
+    "partial.jsonl",
+    "stderr.log",
+    "supervisor.log",
+    agent_lock::NAME,
+    "answer.txt",
+    "handed_over",
+    "stop.json",
+    "control",
+];
+
+/// True for a name in `runs/W/Q` that askbox made. Other names are not removed.
+pub(super) fn is_ours(depth: usize, name: &str, is_folder: bool) -> bool {
+    match depth {
+        0 if is_folder => name.parse::<u32>().is_ok(),
+        _ if is_folder => false,
+        0 => name == "lock" || name == unasked::FILE || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
+        _ => OF_AN_ATTEMPT.contains(&name) || [call::LET_THROUGH, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
+    }
+}
+
+/// The lock of a round. It has no content.
+const LOCK: &str = "lock";
+
+/// The regular files of a closed round, as they were at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RoundFiles {
+    /// In the order of their names.
+    pub(super) files: Vec<FoundFile>,
+    /// True if the files of the workflow itself are among them: its checkpoint, its record and its result.
+    pub(super) is_whole_workflow: bool,
+}
+
+/// A file. Two are equal if it was not changed in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    /// The path below the mailbox.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    state: State,
+    /// The space that it takes, in bytes.
+    pub(super) space: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    inode: u64,
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl State {
+    /// `None` if no regular file is there.
+    fn of(path: &Path) -> Result<Option<(Self, u64)>> {
+        let meta = match disk::metadata(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.io("look at", path)?,
+        };
+        let state = Self { inode: meta.ino(), length: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()) };
+        Ok(meta.is_file().then(|| (state, meta.blocks() * 512)))
+    }
+}
+
+impl RoundFiles {
+    /// The files of a round that a gc would remove, but for empty locks and temporary files.
+    pub(super) fn of(mailbox: &Mailbox, round: &RoundId, is_whole_workflow: bool) -> Result<Self> {
+        let mut found = Self { files: Vec::new(), is_whole_workflow };
+        found.add(mailbox, mailbox.round(Folder::Closed, round))?;
+        if is_whole_workflow {
+            found.add(mailbox, mailbox.document(Folder::Checkpoints, &round.workflow))?;
+            found.add(mailbox, mailbox.document(Folder::Workflows, &round.workflow))?;
+            found.add(mailbox, mailbox.runs_of_workflow(&round.workflow).join("result.txt"))?;
+        }
+        found.add_folder(mailbox, &mailbox.runs_of(round), 0)?;
+        found.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    fn add_folder(&mut self, mailbox: &Mailbox, folder: &Path, depth: usize) -> Result<()> {
+        let entries = match disk::entries(folder) {
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(()),
+            other => other.io("read", folder)?,
+        };
+        for entry in entries {
+            let entry = entry.io("read", folder)?;
+            let Some(name) = entry.name.to_str().filter(|name| is_ours(depth, name, entry.is_folder())) else { continue };
+            if entry.is_folder() {
+                self.add_folder(mailbox, &entry.path, depth + 1)?;
+            } else if entry.is_file() && !(depth == 0 && name == LOCK) && !name.starts_with(TEMPORARY_PREFIX) {
+                self.add(mailbox, entry.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, mailbox: &Mailbox, path: PathBuf) -> Result<()> {
+        if let Some((state, space)) = State::of(&path)? {
+            let name = path.strip_prefix(mailbox.root()).unwrap_or(&path).display().to_string();
+            self.files.push(FoundFile { name, path, state, space });
+        }
+        Ok(())
+    }
+
+    /// True if the file that is at `now` is the one that was at `path`.
+    pub(super) fn hold_at(&self, path: &Path, now: &Path) -> bool {
+        let known = self.files.iter().find(|file| file.path == path).map(|file| file.state);
+        State::of(now).is_ok_and(|found| found.map(|(state, _)| state) == known)
+    }
+
+    /// The space that the files take, in bytes.
+    pub(super) fn space(&self) -> u64 {
+        self.files.iter().map(|file| file.space).sum()
+    }
+
+    /// The length of all files together, in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.files.iter().map(|file| file.state.length).sum()
+    }
+}

@@ -1,0 +1,100 @@
+//! The rounds of the mailbox and of the archive together, the newest first.
+//!
+//! While a round is archived, it is in both places for a moment: first in the mailbox, then in both, then in the archive. It is shown once.
+
+use std::iter::Peekable;
+
+use crate::archive::{ArchivedRound, NewestArchived};
+use crate::view::archived::ArchiveReader;
+use crate::view::history::{self, HistoryEntry};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::listing::past_rounds::{self, PastRound};
+use askbox_mailbox::round;
+use askbox_mailbox::time::Time;
+
+/// The rounds that were answered or are over, the newest first.
+pub struct AllHistory<'a> {
+    mailbox: &'a Mailbox,
+    here: Peekable<Box<dyn Iterator<Item = Result<PastRound>> + 'a>>,
+    archived: NewestArchived,
+    reader: ArchiveReader,
+    /// The round that was returned last, and the end of it.
+    last: Option<(RoundId, Option<Time>)>,
+}
+
+impl<'a> AllHistory<'a> {
+    /// The rounds of one workflow, or of all, that changed at or after `since`. `wanted` is about how many the caller will use.
+    ///
+    /// # Errors
+    /// If the folder of the archives cannot be read.
+    pub fn find(mailbox: &'a Mailbox, workflow: Option<&'a WorkflowId>, since: Option<Time>, wanted: Option<usize>) -> Result<Self> {
+        let here: Box<dyn Iterator<Item = Result<PastRound>> + 'a> = Box::new(past_rounds::newest_first(mailbox, workflow, since, wanted));
+        let archived = NewestArchived::find(mailbox, workflow, since, wanted)?;
+        Ok(Self { mailbox, here: here.peekable(), archived, reader: ArchiveReader::default(), last: None })
+    }
+
+    /// The next round of the archive, if it is newer than the next one of the mailbox.
+    fn archived_first(&mut self) -> Option<Result<ArchivedRound>> {
+        // The mailbox is listed first. So a round that is archived in between is found at least once.
+        let here = match self.here.peek() {
+            Some(Ok(here)) => Some(here),
+            Some(Err(_)) => return None,
+            None => None,
+        };
+        let is_first = match self.archived.peek(here.map(PastRound::changed))? {
+            Ok(archived) => here.is_none_or(|here| key(archived.changed, &archived.id()) > key(here.changed(), &here.id())),
+            Err(_) => true,
+        };
+        is_first.then(|| self.archived.next())?
+    }
+
+    /// The entry of an archived round. `None` if the round still lies in the mailbox, or was returned from there just now.
+    fn of_archived(&mut self, found: &ArchivedRound) -> Result<Option<HistoryEntry>> {
+        let identity = (found.id(), found.closed);
+        let here = round::in_closed(self.mailbox, &identity.0);
+        let is_here = here.is_some_and(|here| here.document.typed.closed.map(|closed| closed.at) == found.closed);
+        if is_here || self.last.as_ref() == Some(&identity) {
+            return Ok(None);
+        }
+        let round = self.reader.read(self.mailbox, found)?;
+        self.last = Some(identity);
+        history::archived_entry(self.mailbox, round).map(Some)
+    }
+}
+
+fn key(changed: Time, id: &RoundId) -> (Time, QuestionId, &str) {
+    (changed, id.question, id.workflow.as_str())
+}
+
+impl Iterator for AllHistory<'_> {
+    type Item = Result<HistoryEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let entry = match self.archived_first() {
+                Some(found) => found.and_then(|found| self.of_archived(&found)),
+                None => self.here.next()?.and_then(|found| {
+                    let entry = history::entry(self.mailbox, &found)?;
+                    if let Some(entry) = &entry {
+                        self.last = Some((found.id(), entry.closed.as_ref().map(|closed| closed.at)));
+                    }
+                    Ok(entry)
+                }),
+            };
+            match entry {
+                Ok(Some(entry)) => return Some(Ok(entry)),
+                // The round is gone, or was returned already.
+                Ok(None) => {}
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for AllHistory<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AllHistory").field("archived", &self.archived).finish_non_exhaustive()
+    }
+}

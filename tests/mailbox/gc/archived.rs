@@ -1,0 +1,243 @@
+//! `askbox gc` archives old rounds: `history` and `show` still read them, and `zcat` and `jq` do without askbox.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::gc::{age, closed, deliver, everything, gc, json, traces, world};
+use crate::support::{World, files, names, needs};
+
+/// The lines of `history --json`, without the place of each document.
+fn history(world: &World, args: &str) -> Vec<Value> {
+    let lines = world.sh(&format!("askbox history --json {args}"));
+    let without_place = |line: &str| {
+        let mut entry: Value = serde_json::from_str(line).expect("JSON");
+        assert!(entry.as_object_mut().expect("an object").remove("file").is_some());
+        entry
+    };
+    lines.lines().map(without_place).collect()
+}
+
+/// The files in the archives, as their lines make them again.
+fn archived_files(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    for line in world.sh("zcat m/archive/*.jsonl.gz").lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        let file = found.entry(world.in_mailbox(line["file"].as_str().expect("a path"))).or_default();
+        if let Some(text) = line["text"].as_str() {
+            file.extend(text.as_bytes());
+        } else if let Some(text) = line["latin1"].as_str() {
+            file.extend(text.chars().map(|c| u8::try_from(u32::from(c)).expect("a byte")));
+        } else {
+            let fields = line["json"].as_object().expect("a document").iter().map(|(name, value)| format!("  \"{name}\": {value}"));
+            file.extend(format!("{{\n{}\n}}\n", fields.collect::<Vec<_>>().join(",\n")).bytes());
+        }
+    }
+    found
+}
+
+#[test]
+fn an_archived_round_is_whole_and_is_shown_as_before() {
+    needs!("jq");
+    let world = world();
+    for (id, days) in [("old", 70), ("older", 100), ("young", 3)] {
+        world.ok("checkpoint", &["save", id, "--step", "review"]);
+        let round = deliver(&world, id);
+        age(&world, id, &round, days);
+    }
+    world.ok("ask-post", &["-w", "back", "Wait?"]);
+    let round = world.round("back");
+    world.ok("ask-answer", &["cancel", "back"]);
+    age(&world, "back", &round, 40);
+    // Two rounds of a workflow that goes on: the newer one stays.
+    let first = deliver(&world, "lives");
+    age(&world, "lives", &first, 90);
+    let second = deliver(&world, "lives");
+    age(&world, "lives", &second, 80);
+    world.ok("ask-post", &["-w", "lives", "Next?"]);
+    let runs = world.in_mailbox(format!("runs/lives/{first}/1"));
+    std::fs::write(runs.join("stderr.log"), b"caf\xe9\n\x00").expect("writable");
+    let (before, shown) = (everything(&world), world.sh("ask-answer show old"));
+    let (all, of_one, newest) = (history(&world, ""), history(&world, "lives"), world.sh("askbox history --limit 2"));
+    assert_eq!(all.len(), 7);
+
+    let dry = gc(&world, &["--dry-run"]);
+    assert_eq!((&dry["archived"]["rounds"], &dry["archived"]["workflows"]), (&4.into(), &3.into()), "{dry}");
+    assert!(dry["would_be_archived"].as_array().is_some_and(|names| names.len() == 6) && dry["would_go"].is_null(), "{dry}");
+    assert!(everything(&world) == before, "a dry run changed something");
+
+    let report = gc(&world, &[]);
+    assert_eq!((&report["rounds"], &report["archived"]["rounds"]), (&0.into(), &4.into()), "{report}");
+    assert!(report["left"].is_null() && report["archived"]["archive_bytes"].as_u64() > Some(0), "{report}");
+    assert!(!closed(&world, "lives", &first).exists() && closed(&world, "lives", &second).exists());
+    for id in ["old", "older", "back"] {
+        assert_eq!(traces(&world, &format!("{id}.")), Vec::<PathBuf>::new());
+        assert!(!world.in_mailbox(format!("runs/{id}")).exists());
+    }
+    // Every byte that left the mailbox is in the archive, and nothing else.
+    let (archived, after) = (archived_files(&world), everything(&world));
+    let gone: BTreeMap<_, _> = before.iter().filter(|(path, _)| !after.contains_key(*path)).collect();
+    for (path, bytes) in gone {
+        let has_content = !path.ends_with("lock") && !bytes.is_empty();
+        assert!(!has_content || archived.get(path) == Some(bytes), "{} is lost", path.display());
+    }
+    let recorded = |path: &PathBuf| before.contains_key(path) && !after.contains_key(path);
+    assert!(archived.keys().all(recorded), "in two places: {:?}", archived.keys().filter(|p| !recorded(p)).collect::<Vec<_>>());
+
+    // The views are the same.
+    assert_eq!(history(&world, ""), all);
+    assert_eq!(history(&world, "lives"), of_one);
+    assert_eq!(history(&world, "--limit 5"), all[..5]);
+    assert_eq!(world.sh("askbox history --limit 2"), newest);
+    assert_eq!(history(&world, "--since 50d"), all[..3]);
+    assert_eq!(world.sh("ask-answer show old"), shown);
+    let place = world.sh("askbox history older --json | jq -r .file");
+    assert!(place.starts_with("archive/2") && place.ends_with(".jsonl.gz"), "{place}");
+    assert_eq!(world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.json.question?) | .workflow_id' | sort").lines().count(), 4);
+    assert_eq!(world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.file | endswith(\"/run.json\")) | .json.state' | uniq"), "delivered");
+    let audit = std::fs::read_to_string(world.in_mailbox("audit.jsonl")).expect("an audit trail");
+    assert_eq!(audit.matches(r#""event":"archived""#).count(), 4, "{audit}");
+    assert!(world.refused(3, "relaunch status old").contains("askbox history old"));
+
+    // A second gc finds nothing, and the id is free again.
+    let archive = files(&world.in_mailbox("archive"));
+    assert_eq!(gc(&world, &[])["archived"]["rounds"], 0);
+    assert_eq!(files(&world.in_mailbox("archive")), archive);
+    let again = deliver(&world, "old");
+    assert_eq!(history(&world, "old").len(), 2);
+    age(&world, "old", &again, 60);
+    gc(&world, &[]);
+    assert_eq!(history(&world, "old").len(), 2);
+
+    // Archives fall away only if the operator says how long history is kept.
+    let kept = gc(&world, &["--keep", "10y"]);
+    assert!(kept["months"].is_null(), "{kept}");
+    let kept = gc(&world, &["--keep", "0s", "--archive", "never"]);
+    assert!(kept["months"].as_array().is_some_and(|months| !months.is_empty()), "{kept}");
+    let left = names(&world.in_mailbox("archive"));
+    assert!(left.is_empty() || left.len() == 2, "only a month that goes on stays: {left:?}");
+}
+
+#[test]
+fn a_damaged_archive_hides_only_what_it_damages() {
+    let world = world();
+    world.past_rounds("docs", 0..5);
+    gc(&world, &["--archive", "30d"]);
+    // Another month.
+    world.past_rounds("more", 0..3);
+    for n in 0..3 {
+        world.sh(&format!("touch -d 2026-02-0{}T00:00:00Z m/closed/more.01900000-0000-7000-8000-{n:012x}.json", n + 1));
+    }
+    gc(&world, &["--archive", "30d"]);
+    let file = world.in_mailbox("archive/2026-01.jsonl.gz");
+    let mut bytes = std::fs::read(&file).expect("an archive");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&file, bytes).expect("writable");
+    let out = world.run("askbox", &["history", "--json"]);
+    assert_eq!((out.status.code(), out.stdout.lines().count()), (Some(1), 4), "{}", out.words());
+    assert!(out.stderr.contains("archive/2026-01.jsonl.gz is damaged in the ") && out.stderr.contains("from 0"), "{}", out.stderr);
+    assert_eq!(world.ok("askbox", &["history", "more", "--json"]).lines().count(), 3);
+}
+
+#[test]
+fn a_round_that_changed_after_it_was_archived_is_archived_again() {
+    let world = world();
+    world.past_rounds("docs", 0..2);
+    let path = closed(&world, "docs", "01900000-0000-7000-8000-000000000001");
+    let document = (path.clone(), std::fs::read(&path).expect("readable"));
+    let all = history(&world, "docs");
+    gc(&world, &["--archive", "30d"]);
+    // A power cut brings the round back as it was: it goes again, and is not archived twice.
+    let bring_back = |bytes: &[u8]| {
+        std::fs::write(&document.0, bytes).expect("writable");
+        let round = json(&document.0)["question_id"].as_str().expect("an id").to_owned();
+        std::fs::create_dir_all(world.in_mailbox(format!("runs/docs/{round}"))).expect("its folder");
+        world.sh(&format!("touch -d 2026-01-20T00:00:00Z {}; chmod -R go-w m", document.0.display()));
+    };
+    bring_back(&document.1);
+    assert_eq!(history(&world, "docs").len(), 2);
+    let archive = files(&world.in_mailbox("archive"));
+    gc(&world, &["--archive", "30d"]);
+    assert!(!document.0.exists());
+    assert_eq!(files(&world.in_mailbox("archive")), archive);
+    assert_eq!(history(&world, "docs"), all);
+    // With another content it is archived again, and shown once.
+    let changed = String::from_utf8(document.1.clone()).expect("text").replace("Merge", "Really merge");
+    bring_back(changed.as_bytes());
+    gc(&world, &["--archive", "30d"]);
+    assert!(!document.0.exists());
+    let now = history(&world, "docs");
+    assert_eq!(
+        (now.len(), now.iter().filter(|e| e["question"].as_str().is_some_and(|q| q.starts_with("Really"))).count()),
+        (2, 1),
+        "{now:#?}"
+    );
+}
+
+#[test]
+fn four_gcs_at_once_archive_each_round_once() {
+    let world = world();
+    for n in 0..30 {
+        world.past_rounds(&format!("w{}", n % 10), n..n + 1);
+    }
+    let all = history(&world, "");
+    let watcher = world.start_watcher();
+    let reports: Vec<Value> = std::thread::scope(|scope| {
+        let gcs: Vec<_> = (0..4).map(|_| scope.spawn(|| gc(&world, &["--archive", "30d"]))).collect();
+        gcs.into_iter().map(|g| g.join().expect("a gc")).collect()
+    });
+    watcher.kill();
+    gc(&world, &["--archive", "30d"]);
+    assert_eq!(history(&world, ""), all);
+    let documents = world.sh("zcat m/archive/*.jsonl.gz").lines().filter(|line| line.contains("\"file\":\"closed/")).count();
+    assert_eq!(documents, 30, "{reports:#?}");
+}
+
+#[test]
+fn old_audit_files_and_old_bookings_are_archived_whole() {
+    let world = world();
+    let line = |day: &str| format!("{{\"at\":\"{day}T00:00:00.000Z\",\"event\":\"posted\"}}\n");
+    let mut all = String::new();
+    for (n, day) in [(9, "2026-01-02"), (5, "2026-01-09"), (2, "2026-02-03")] {
+        let text = line(day).repeat(1000);
+        std::fs::write(world.in_mailbox(format!("audit.jsonl.{n}")), &text).expect("writable");
+        all += &text;
+    }
+    let young = line("2999-01-01").repeat(10);
+    std::fs::write(world.in_mailbox("audit.jsonl.1"), &young).expect("writable");
+    std::fs::create_dir_all(world.in_mailbox("costs")).expect("a folder");
+    let today = chrono::Utc::now().date_naive();
+    for name in ["2026-01-02.jsonl", "2026-01-03.jsonl", "2026-01-03.sum.json", &format!("{today}.jsonl"), "notes.txt"] {
+        std::fs::write(world.in_mailbox("costs").join(name), format!("{name}\n")).expect("writable");
+    }
+    // A killed process had appended this one, but not removed it.
+    world.sh("chmod -R go-w m; cp m/audit.jsonl.9 kept");
+    gc(&world, &[]);
+    world.sh("cp kept m/audit.jsonl.9");
+    gc(&world, &[]);
+    assert_eq!(world.sh("zcat m/archive/2026-01.audit.jsonl.gz m/archive/2026-02.audit.jsonl.gz"), all.trim_end());
+    assert_eq!(world.sh("zcat m/archive/2026-01.costs.jsonl.gz"), "2026-01-02.jsonl\n2026-01-03.jsonl");
+    assert_eq!(world.sh("cat m/audit.jsonl.1"), young.trim_end());
+    assert_eq!(names(world.mailbox()).into_iter().filter(|name| name.starts_with("audit.jsonl.")).collect::<Vec<_>>(), ["audit.jsonl.1"]);
+    let mut left = names(&world.in_mailbox("costs"));
+    left.sort();
+    assert_eq!(left, [format!("{today}.jsonl"), "notes.txt".into()]);
+}
+
+/// The example of the guide.
+#[test]
+fn the_guide_reads_an_archive_without_askbox() {
+    needs!("jq");
+    let world = world();
+    world.past_rounds("docs", 0..3);
+    gc(&world, &[]);
+    let guide = include_str!("../../../docs/guide-operator.md");
+    let commands: Vec<&str> = guide.lines().filter_map(|line| line.trim().strip_prefix("$ zcat ")).collect();
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for command in commands {
+        let out = world.sh(&format!("cd m; zcat {}", command.replace("2026-10", "2026-01")));
+        assert!(out.contains("Merge 2?") || out.contains("docs"), "{command}: {out}");
+    }
+}
