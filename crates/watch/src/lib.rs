@@ -19,6 +19,7 @@
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
+//! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | the times when no run, or only one, may be launched |
 //! | [`report`] | the figures for programs and people: metrics, summary, status line |
@@ -28,6 +29,7 @@
 pub mod breaker;
 pub mod connection;
 mod dates;
+mod housekeeping;
 mod launch;
 mod look;
 pub mod messages;

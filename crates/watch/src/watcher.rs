@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::connection::Connection;
 use crate::dates::Dates;
+use crate::housekeeping::Housekeeping;
 use crate::launch::launches::Launches;
 use crate::look::due_dates;
 use crate::look::events::Events;
@@ -46,6 +47,7 @@ pub struct Watcher<'a> {
     pub(super) parents: Parents,
     pub(super) news: Courier,
     reports: Reports,
+    housekeeping: Housekeeping,
 }
 
 impl<'a> Watcher<'a> {
@@ -65,6 +67,7 @@ impl<'a> Watcher<'a> {
             news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
             questions: Questions::new(&served.mailbox),
             reports: Reports::new(&served.config),
+            housekeeping: Housekeeping::default(),
             events: Events::new(sender, !connection.polls()),
             parents: Parents::default(),
             dates: Dates::new(options),
@@ -92,6 +95,7 @@ impl<'a> Watcher<'a> {
         if self.served.by_service() {
             questions::remove_left_over_files(&self.served.mailbox);
         }
+        self.housekeeping.keep_house(&self.served);
         let messages = self.messages;
         loop {
             let wait =
@@ -130,6 +134,7 @@ impl<'a> Watcher<'a> {
                     return Ok(Left::ToService);
                 }
                 self.look_at_everything(false, self.connection.polls());
+                self.housekeeping.keep_house(&self.served);
             }
             self.launches.launch(&self.served, &mut self.dates);
             self.news.keep_at_work();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::gc::{age, closed, deliver, everything, gc, json, traces, world};
-use crate::support::{World, files, names, needs};
+use crate::support::{World, files, names, needs, until};
 
 /// The lines of `history --json`, without the place of each document.
 fn history(world: &World, args: &str) -> Vec<Value> {
@@ -193,6 +193,38 @@ fn four_gcs_at_once_archive_each_round_once() {
     assert_eq!(history(&world, ""), all);
     let documents = world.sh("zcat m/archive/*.jsonl.gz").lines().filter(|line| line.contains("\"file\":\"closed/")).count();
     assert_eq!(documents, 30, "{reports:#?}");
+}
+
+#[test]
+fn a_watcher_archives_once_a_day() {
+    let world = world();
+    world.past_rounds("docs", 0..3);
+    let mark = world.in_mailbox("locks/archived");
+    // A new mailbox gets its first look later.
+    let watcher = world.start_watcher();
+    until("the day is noted", || mark.exists());
+    watcher.kill();
+    assert_eq!(world.names("closed").len(), 4);
+    world.sh("touch -d '23 hours ago' m/locks/archived");
+    world.start_watcher().kill();
+    assert!(!world.in_mailbox("archive").exists());
+    world.sh("touch -d '25 hours ago' m/locks/archived");
+    let all = history(&world, "");
+    let watcher = world.start_watcher();
+    until("the old rounds are archived", || world.names("closed").len() == 1 && !world.in_mailbox("runs/docs").exists());
+    assert!(mark.metadata().and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() < 3600)));
+    until("the audit tells it", || {
+        let audit = std::fs::read_to_string(world.in_mailbox("audit.jsonl")).unwrap_or_default();
+        audit.matches(r#""event":"archived""#).count() == 3 && audit.contains(r#""by":"relaunch watch""#)
+    });
+    watcher.kill();
+    assert_eq!(history(&world, ""), all);
+    // Never means never.
+    world.past_rounds("more", 0..2);
+    world.configure("[history]\narchive = \"never\"\n");
+    world.sh("touch -d '25 hours ago' m/locks/archived");
+    world.start_watcher().kill();
+    assert_eq!(world.names("closed").len(), 3);
 }
 
 #[test]

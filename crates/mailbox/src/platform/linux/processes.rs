@@ -80,6 +80,11 @@ pub fn signal(handle: &OwnedFd, _pid: Pid, signal: Signal) {
     let _ = pidfd_send_signal(handle, signal);
 }
 
+/// Gives this thread the lowest priority, so that the other threads of the process come first.
+pub fn step_back() {
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
+}
+
 /// Makes this process the parent of all orphans among its descendants, in place of init, from now on: `PR_SET_CHILD_SUBREAPER` of
 /// prctl(2).
 pub fn adopt_orphans() {

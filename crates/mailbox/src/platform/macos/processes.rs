@@ -112,6 +112,9 @@ pub fn signal(handle: &OwnedFd, pid: UnixPid, signal: Signal) {
     }
 }
 
+/// Gives this thread the lowest priority. The system has priorities of processes only, so this does nothing.
+pub fn step_back() {}
+
 /// Does nothing: launchd adopts orphans on macOS.
 pub fn adopt_orphans() {}
 
