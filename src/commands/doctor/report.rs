@@ -14,7 +14,7 @@ use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
 use crate::commands::doctor::installation::{agent_version, peers, setup, targets};
-use crate::commands::doctor::mailbox_files::files;
+use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::road::Road;
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
@@ -57,6 +57,9 @@ struct Report {
     #[cfg(feature = "web")]
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<page::PageDevices>,
+    /// What history costs, and the policy. Missing if there is none, or if only one workflow was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<history::KnownHistory>,
     /// The process that copies the questions into a database. Missing if there is none, or if only one workflow was checked.
     #[cfg(feature = "sync")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +128,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
                 targets::news_wait(&mut checkup);
             }
             files::look(&mut checkup);
+            history::look(&mut checkup);
             documents::look(&mut checkup);
             waits::look(&mut checkup);
             peers::look(&mut checkup, &peers);
@@ -146,6 +150,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::agent_version(&checkup.config) } else { None };
+    let history = if args.id.is_none() { history::known(&checkup) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
     #[cfg(feature = "web")]
     let page = if args.id.is_none() { page::known(&checkup) } else { None };
@@ -165,6 +170,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         peers,
         #[cfg(feature = "web")]
         page,
+        history,
         #[cfg(feature = "sync")]
         sync,
         weaker: weaker::here(),
@@ -196,6 +202,7 @@ fn words(report: &Report, is_missing: bool) -> String {
     out.push_str(&report.page.as_ref().map(page::PageDevices::words).unwrap_or_default());
     #[cfg(feature = "sync")]
     out.push_str(&report.sync.as_ref().map(sync::KnownSync::words).unwrap_or_default());
+    out.push_str(&report.history.as_ref().map(history::KnownHistory::words).unwrap_or_default());
     out.push_str(&weaker::words(report.weaker));
     out.push_str(&report.road.as_ref().map(|road| format!("\n{}\n", road.words())).unwrap_or_default());
     match report.findings.len() {

@@ -228,6 +228,30 @@ fn a_watcher_archives_once_a_day() {
 }
 
 #[test]
+fn the_doctor_says_what_history_costs_and_names_damage() {
+    let world = world();
+    world.past_rounds("docs", 0..3);
+    let says = |words: &str| {
+        let out = world.run("askbox", &["doctor"]);
+        assert!(out.stdout.contains(words), "{words}: {}", out.words());
+    };
+    says("History: 4 closed rounds in about 0.0 MiB and 16 files; rounds of more than 30d ago are archived once a day.\n");
+    gc(&world, &[]);
+    says("History: 1 closed round in about 0.0 MiB and 4 files, 1 archive of 0.0 MiB; rounds of more than 30d");
+    world.configure("[history]\narchive = \"never\"\nkeep = \"90d\"\n");
+    says("; `askbox gc` removes those of more than 90d ago.\n");
+    // A killed process left the end of a member.
+    let file = world.in_mailbox("archive/2026-01.jsonl.gz");
+    let whole = std::fs::read(&file).expect("an archive");
+    world.sh("echo torn >> m/archive/2026-01.jsonl.gz; touch -d '2 hours ago' m/archive/2026-01.jsonl.gz");
+    says("half_done: archive/2026-01.jsonl.gz: a process was killed");
+    gc(&world, &["--archive", "30d", "--keep", "10y"]);
+    assert_eq!(std::fs::read(&file).expect("an archive"), whole);
+    world.sh("truncate -s -5 m/archive/2026-01.jsonl.gz");
+    says("archive: archive/2026-01.jsonl.gz: has ");
+}
+
+#[test]
 fn old_audit_files_and_old_bookings_are_archived_whole() {
     let world = world();
     let line = |day: &str| format!("{{\"at\":\"{day}T00:00:00.000Z\",\"event\":\"posted\"}}\n");

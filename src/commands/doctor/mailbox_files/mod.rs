@@ -3,7 +3,9 @@
 //! | file | checks |
 //! |---|---|
 //! | `files` | owners, modes, links and names, and temporary files of killed programs |
+//! | `history` | the archives, and what history costs |
 //! | `quarantined` | files that were put aside |
 
 pub(super) mod files;
+pub(super) mod history;
 pub(super) mod quarantined;
