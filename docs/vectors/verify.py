@@ -9,7 +9,7 @@ except ImportError:
     Ed25519PublicKey = None
 
 SEEN = """question type options free_text range questions workflow_id timestamp asked_by context expires_at on_expiry default until
-    remind_every priority cwd parent in_reply_to approval elicited_by to_session""".split()
+    remind_every priority cwd parent in_reply_to approval elicited_by to_session attachments""".split()
 OF_ITS_MACHINE = "checkpoint session_id config_dir asked_in tool_call prompt reads results".split()
 APPROVAL = {"once": "allow exactly this call, one time",
             "workflow": "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"}
@@ -39,9 +39,10 @@ def in_order(written, fields):
     """The fields that are there, each in the form in which it is hashed."""
     form = {"options": options, "expires_at": time, "questions": lambda parts: [in_order(part, PART) for part in parts],
             "range": lambda r: {k: float(r[k]) if k != "unit" else r[k] for k in ("min", "max", "step", "unit") if r.get(k) is not None},
-            "until": lambda u: {"at": time(u["at"])} if u.get("at") else {"file": u["file"]}, "in_reply_to": lambda i: str(uuid.UUID(i))}
+            "until": lambda u: {"at": time(u["at"])} if u.get("at") else {"file": u["file"]}, "in_reply_to": lambda i: str(uuid.UUID(i)),
+            "attachments": lambda files: [{name: file[name] for name in ("name", "type", "size", "sha256")} for file in files]}
     found = {name: form.get(name, lambda value: value)(written[name]) for name in fields if written.get(name) is not None}
-    return {k: v for k, v in found.items() if v or k not in ("question", "options", "questions", "multiSelect", "to_session")}
+    return {k: v for k, v in found.items() if v or k not in ("question", "options", "questions", "multiSelect", "to_session", "attachments")}
 
 def text(bytes):
     """A text in the encoding of SSH, and the bytes behind it."""

@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod attachments;
 mod audit_texts;
 mod brought_back;
 mod checkpoint_proof;

@@ -50,6 +50,16 @@ fn merge() -> Value {
     })
 }
 
+fn with_files() -> Value {
+    let mut question = merge();
+    // The order of the fields of an attachment does not matter for its hash.
+    question["attachments"] = json!([
+        {"name": "before é.png", "type": "image/png", "size": 68, "sha256": "1f".repeat(32)},
+        {"sha256": "a0".repeat(32), "size": 1204, "type": "text/x-diff", "name": "sections.diff"},
+    ]);
+    question
+}
+
 fn every_field() -> Value {
     json!({
         "schema_version": 1, "workflow_id": "all-1", "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e45", "question": "",
@@ -84,6 +94,7 @@ fn cases() -> Vec<Case> {
             json!({"value": "yes", "note": "soon"}),
             untouched,
         ),
+        case("accepted-attachments", "A question with two files beside it, an image and a diff.", with_files(), merged.clone(), untouched),
         case("accepted-choice", "A choice between two options.", merge(), merged.clone(), untouched),
         case(
             "accepted-batch",
@@ -117,6 +128,13 @@ fn cases() -> Vec<Case> {
             merge(),
             merged.clone(),
             |document| document["question"]["checkpoint"] = json!("/tmp/other.json"),
+        ),
+        case(
+            "refused-changed-attachment",
+            "A file was exchanged after the answer: its hash in the document is another one.",
+            with_files(),
+            merged.clone(),
+            |document| document["question"]["attachments"][1]["sha256"] = json!("0".repeat(64)),
         ),
         case("refused-changed-value", "The value was changed after the answer.", merge(), merged.clone(), |document| {
             document["answer"]["value"] = json!("keep");

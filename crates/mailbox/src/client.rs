@@ -3,12 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use crate::attachments::{self, AttachedFile, Damage};
 use crate::checkpoints::store;
 use crate::disk::file_events::FolderWatch;
-use crate::document;
+use crate::document::{self, Document};
 use crate::documents::answer::{Answer, AnswerValue};
 use crate::documents::checkpoint::Checkpoint;
 use crate::documents::checks::check_draft;
+use crate::documents::fields::attachment::Attachment;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
@@ -39,6 +41,24 @@ impl Mailbox {
     pub fn post(&self, question: Question) -> Result<Receipt> {
         check_draft::of_client(&question)?;
         post::post(self, question, IfPending::Conflict)
+    }
+
+    /// Posts a question with files that the person is shown beside it, such as a diff or a screenshot. The mailbox keeps a copy of each
+    /// file, and every answer is bound to its hash.
+    ///
+    /// # Errors
+    /// Those of [`post`](Self::post). [`Error::Invalid`] also if there are more than 8 files, or more than 8 MiB.
+    pub fn post_with_files(&self, question: Question, files: &[AttachedFile]) -> Result<Receipt> {
+        check_draft::of_client(&question)?;
+        post::post_with_files(self, Document::draft(question), files, IfPending::Conflict)
+    }
+
+    /// Returns the bytes of a file beside the question of a round. They are the bytes that were attached.
+    ///
+    /// # Errors
+    /// [`Damage`] if the file is missing, or is not the one that was attached.
+    pub fn attachment(&self, round: &RoundId, about: &Attachment) -> Result<Vec<u8>, Damage> {
+        attachments::read(self, round, about)
     }
 
     /// Posts a question in place of the one that the workflow asks now, if there is one. That one is closed as superseded.
@@ -265,6 +285,20 @@ mod tests {
         assert_eq!((answer.value, answer.note.as_deref()), (Some("merge".into()), Some("the shorter one")));
         assert!(mailbox.pending().unwrap().is_empty());
         assert_eq!(mailbox.answer(&id).unwrap_err().exit_code(), 4);
+    }
+
+    #[test]
+    fn a_question_comes_with_the_files_that_it_is_about() {
+        let (_folder, mailbox, id, _) = mailbox();
+        let file = AttachedFile::new("a.txt", b"the two sections".to_vec()).unwrap();
+        let receipt = mailbox.post_with_files(question(), std::slice::from_ref(&file)).unwrap();
+        assert!(mailbox.post_with_files(question(), std::slice::from_ref(&file)).unwrap().repeated);
+        assert_eq!(mailbox.post(question()).unwrap_err().exit_code(), 4, "the same question without its file");
+        let asked = mailbox.answer(&id).unwrap().question().clone();
+        assert_eq!(mailbox.attachment(&receipt.round, &asked.asked.attachments[0]).unwrap(), b"the two sections");
+        let mut with_a_name_only = question();
+        with_a_name_only.asked.attachments = asked.asked.attachments;
+        assert_eq!(mailbox.post_instead(with_a_name_only).unwrap_err().exit_code(), 5);
     }
 
     #[test]

@@ -71,6 +71,7 @@
 //! | `trust` | decides which answers the operator trusts, and signs answers |
 //! | `checkpoints` | the state of a workflow, for a fresh process that resumes it |
 //! | `listing` | lists of what the mailbox holds |
+//! | `attachments` | the files that a person is shown beside a question |
 //! | `quarantine` | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | `due` | dates and events that continue a question without a person |
 //! | `family` | parents and children among workflows |
@@ -87,6 +88,8 @@
 
 #[doc(hidden)]
 pub mod address;
+#[doc(hidden)]
+pub mod attachments;
 #[doc(hidden)]
 pub mod audit;
 #[doc(hidden)]
@@ -140,10 +143,12 @@ pub mod who;
 #[doc(hidden)]
 pub mod workflows;
 
+pub use attachments::{AttachedFile, Damage};
 pub use client::{PendingQuestion, Reply};
 pub use documents::answer::{Answer, AnswerValue, Outcome};
 pub use documents::asked::{Asked, Kind, OnExpiry, Part};
 pub use documents::checkpoint::Checkpoint;
+pub use documents::fields::attachment::{Attachment, MediaType};
 pub use documents::fields::closing::{Closed, Closing};
 pub use documents::fields::options::{Choice, Options};
 pub use documents::fields::range::Range;

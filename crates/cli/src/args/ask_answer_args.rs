@@ -151,6 +151,9 @@ pub enum Command {
         /// How to print it [default: text]
         #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
         format: Option<Format>,
+        /// Write one of the files beside the question to standard output, exactly as it was attached
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["format", "json"])]
+        attachment: Option<String>,
     },
     /// Decline to answer; the agent is relaunched and told so
     Decline {

@@ -29,6 +29,9 @@ const EXAMPLES: &str = "Examples:
   Wait up to five minutes for the answer, and print it:
   $ ask-post 'Which port?' -w web -t number --wait 5m
 
+  Show a diff beside the question:
+  $ git diff | ask-post 'Commit this?' -w fix -t yes_no --attach -
+
   Wait for a file, or until a time, and for no person:
   $ ask-post -w build --until-file out/built --timeout 2h
   $ ask-post 'Look at the deployment again' -w deploy --until 30m
@@ -129,6 +132,13 @@ pub struct AskPost {
     #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
 
+    /// A file that the person sees beside the question: a text, a diff or an image; repeat for each
+    ///
+    /// The mailbox keeps a copy, which nobody can exchange afterwards. The content decides what it is: text in UTF-8 (up to 1 MiB; a unified
+    /// diff is coloured), or a PNG, JPEG, GIF or WebP image (up to 4 MiB). At most 8 files and 8 MiB. `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub attach: Vec<PathBuf>,
+
     /// The name of the agent that asks [default: $ASKBOX_ASKED_BY]
     #[arg(long, value_name = "NAME")]
     pub asked_by: Option<String>,
@@ -154,7 +164,7 @@ pub struct AskPost {
     /// in order. The exit status is that of the first failure.
     #[arg(long, requires = "file", conflicts_with_all = [
         "question", "workflow", "checkpoint", "timeout", "default", "on_expiry", "remind_every", "priority", "context", "wait",
-        "until", "until_file",
+        "until", "until_file", "attach",
     ])]
     pub batch: bool,
 

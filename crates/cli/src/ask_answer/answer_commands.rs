@@ -7,7 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
-use crate::ask_answer::{answering, ask_user_question, editor, listing, other_machines, question_text, short_id};
+use crate::ask_answer::{answering, ask_user_question, editor, listing, other_machines, question_text, short_id, shown_files};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::{Error, Result};
@@ -53,7 +53,12 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     let seen = given.round.as_ref().map(|seen| seen.id);
     match command {
         Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
-        Command::Show { id, format } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
+        Command::Show { id, attachment: Some(name), .. } => {
+            let (mailbox, id) = (args.common.open()?, short_id::meant(&args.common, &id.workflow)?);
+            let found = answering::question(&mailbox, &id)?;
+            shown_files::write_out(&mailbox, &found.id, &found.document.typed, name)?;
+        }
+        Command::Show { id, format, .. } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round } => {
             let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(seen));
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
@@ -254,7 +259,8 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
     }
     let shown =
         question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()) + &question_text::to_allow(id.as_str(), &found);
-    program::print(&question_text::fitted(&shown))
+    program::print(&question_text::fitted(&shown))?;
+    shown_files::print(&shown_files::read(Some(&mailbox), &found.id, &found.document.typed), id.as_str())
 }
 
 /// `ask-answer edit ID`

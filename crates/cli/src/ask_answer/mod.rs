@@ -5,6 +5,7 @@
 //! - `misplaced_command`: refuses a command behind the id
 //! - `ask_user_question`: Claude Code's AskUserQuestion, its input and its result
 //! - `question_text`, `listing`: questions as people read them
+//! - `shown_files`: the files beside a question; `diff_lines`: the lines of a diff
 //! - `filter`: finds the questions that contain given words
 //! - `other_machines`: runs `askbox` instead if a command is about other machines
 //! - `short_id`: accepts a part of an id for the whole id
@@ -13,6 +14,7 @@
 mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
+pub mod diff_lines;
 pub mod editor;
 pub mod filter;
 pub mod listing;
@@ -20,5 +22,6 @@ mod misplaced_command;
 pub mod other_machines;
 pub mod question_text;
 pub mod short_id;
+pub mod shown_files;
 
 pub use answer_commands::{opens, run};

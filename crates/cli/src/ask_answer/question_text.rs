@@ -199,6 +199,9 @@ fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
         };
         lines.push(format!("checkpoint {}{not_used}", one_line(&path.display().to_string())));
     }
+    let files = question.asked.attachments.iter().map(|about| about.words());
+    lines
+        .extend(files.map(|file| if mailbox.is_some() { format!("with {file}") } else { format!("with {file}, which is not shown here") }));
     lines
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::args::ask_post_args::AskPost;
 use crate::ask_post::inline_wait::{self, Waited};
 use crate::ask_post::person_waits::PersonWaits;
-use crate::ask_post::{post_receipt, posting};
+use crate::ask_post::{attached, post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::range::Range;
@@ -16,7 +16,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::{self, Span};
 use askbox_mailbox::transitions::post::{self, IfPending};
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, QuestionDocument, disk, text};
+use askbox_mailbox::{Answer, AnswerValue, AttachedFile, Folder, Mailbox, Question, QuestionDocument, disk, text};
 
 /// Runs `ask-post`; returns the exit status.
 pub fn run(args: AskPost, context: &Context) -> Result<u8> {
@@ -24,6 +24,7 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     if args.batch {
         return post_batch(&args, context, if_pending);
     }
+    let files = attached::read(&args)?;
     let mut document = question(&args)?;
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
@@ -31,10 +32,10 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     // A question from a file keeps the names of its fields.
     let as_typed = |e: Error| if args.file.is_none() { with_flag(e) } else { e };
     if let Some(limit) = args.wait {
-        return post_and_wait(&args, context, &mailbox, document, if_pending, limit).map_err(as_typed);
+        return post_and_wait(&args, context, &mailbox, (document, &files), if_pending, limit).map_err(as_typed);
     }
     let asked = document.typed.clone();
-    let receipt = post::post_document(&mailbox, document, if_pending).map_err(as_typed)?;
+    let receipt = post::post_with_files(&mailbox, document, &files, if_pending).map_err(as_typed)?;
     post_receipt::warn_without_checkpoint(&mailbox, context, &[asked]);
     if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
         let id = &receipt.round.workflow;
@@ -61,6 +62,7 @@ fn with_flag(error: Error) -> Error {
         "remind_every" => "--remind-every",
         "priority" => "--priority",
         "context" => "--context",
+        "attachments" => "--attach",
         "asked_by" => "--asked-by or $ASKBOX_ASKED_BY",
         "free_text" => "--no-free-text",
         field if field.starts_with("options") => "options (-o)",
@@ -75,7 +77,7 @@ fn post_and_wait(
     args: &AskPost,
     context: &Context,
     mailbox: &Mailbox,
-    document: QuestionDocument,
+    (document, files): (QuestionDocument, &[AttachedFile]),
     if_pending: IfPending,
     limit: Duration,
 ) -> Result<u8> {
@@ -85,7 +87,7 @@ fn post_and_wait(
         other => other.inspect_err(could_not_wait).ok(),
     };
     let asked = document.typed.clone();
-    let mut receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+    let mut receipt = post::post_with_files(mailbox, document.clone(), files, if_pending)?;
     let end = Instant::now() + limit;
     let person_waits = waiter.as_ref().and_then(|_| PersonWaits::begin(&asked, limit));
     while let Some(waiter) = &waiter {
@@ -94,7 +96,7 @@ fn post_and_wait(
             Ok(Waited::Done(status)) => return Ok(status),
             Ok(Waited::Changed) => {
                 program::warn("the question was changed after it was asked, so its answer is not yours; it is asked anew");
-                receipt = post::post_document(mailbox, document.clone(), if_pending)?;
+                receipt = post::post_with_files(mailbox, document.clone(), files, if_pending)?;
                 continue;
             }
             Ok(Waited::InVain) => {}

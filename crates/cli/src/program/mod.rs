@@ -5,6 +5,7 @@
 //!
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
+//! - `tinted`: lines in colours, for a terminal
 //! - `read_input`: reads standard input, and files or pipes that a person names
 //! - `readable`: the files that a command may read for an agent
 //! - `context`: what a program finds out once, such as the caller and the operator's configuration
@@ -18,16 +19,18 @@ mod output;
 mod read_input;
 pub mod readable;
 mod start;
+mod tinted;
 mod variables;
 mod wrong_words;
 
 pub use context::{Context, has_peers};
 pub use output::{
-    complain, complaint, message, print, print_exactly, print_json, print_json_text, print_value, say, warn, write, write_exactly,
-    write_json,
+    complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn, write,
+    write_exactly, write_json,
 };
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, main_with, of_flag, parse};
+pub use tinted::{Tint, print_tinted};
 pub use variables::{
     current_workflow, env, folder_in_a_document, in_a_document, is_interactive, prints_to_terminal, says_to_terminal, this_run, user,
     workflow, workflow_from_env,

@@ -83,11 +83,25 @@ pub fn write_exactly(words: &str) -> io::Result<()> {
     if prints_to_terminal() { write(words) } else { to_stdout(words) }
 }
 
+/// Prints the bytes of a file into a pipe or a file, unchanged. The caller checks that standard output is not a terminal.
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
+    done(bytes_to_stdout(bytes))
+}
+
+/// Prints text that is filtered already. It may hold the colours of this crate.
+pub(in crate::program) fn write_filtered(bytes: &[u8]) -> Result<()> {
+    done(bytes_to_stdout(bytes))
+}
+
 /// The only way to standard output, apart from the screen and the inbox's prompts.
 fn to_stdout(words: &str) -> io::Result<()> {
-    #[allow(clippy::disallowed_methods, reason = "what comes here is filtered")]
+    bytes_to_stdout(words.as_bytes())
+}
+
+fn bytes_to_stdout(bytes: &[u8]) -> io::Result<()> {
+    #[allow(clippy::disallowed_methods, reason = "what comes here is filtered, or does not go to a terminal")]
     let mut out = io::stdout().lock();
-    out.write_all(words.as_bytes()).and_then(|()| out.flush())
+    out.write_all(bytes).and_then(|()| out.flush())
 }
 
 fn done(written: io::Result<()>) -> Result<()> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::documents::answer::AnswerValue;
 use crate::documents::fields::approval::Approval;
+use crate::documents::fields::attachment::Attachment;
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
 use crate::documents::fields::tool_call::ToolCall;
@@ -117,6 +118,9 @@ pub struct Asked {
     /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
     #[schemars(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_session: bool,
+    /// The files that the person is shown beside the question. Their bytes lie in the mailbox.
+    #[schemars(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }
 
 impl Part {

@@ -10,7 +10,7 @@
 //! | [`shown`] | the parts of a question that all people see, and those that its machine keeps to itself |
 //! | [`offer`] | an answer from another machine, and the verdict on it |
 //! | [`fields`] | the fields of a question that have a structure of their own: options, range, through, closed, until, asked_in,
-//! approval, tool_call |
+//! approval, tool_call, attachments |
 //! | [`checks`] | decides whether a question is valid, whether an answer fits it, and which option a person means |
 //! | [`checkpoint`] | the checkpoint document |
 //! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |

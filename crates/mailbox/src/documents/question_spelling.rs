@@ -11,6 +11,7 @@ use crate::documents::awaited::Ended;
 use crate::documents::content::Told;
 use crate::documents::fields::approval::Approval;
 use crate::documents::fields::asked_in::AskedIn;
+use crate::documents::fields::attachment::Attachment;
 use crate::documents::fields::closing::{Closing, TakenBack};
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
@@ -81,6 +82,8 @@ struct Spelling<'a> {
     elicited_by: Cow<'a, Option<String>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     to_session: bool,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    attachments: Cow<'a, [Attachment]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -142,6 +145,7 @@ impl<'a> From<&'a Question> for Spelling<'a> {
             approval: Borrowed(&asked.approval),
             elicited_by: Borrowed(&asked.elicited_by),
             to_session: asked.to_session,
+            attachments: Borrowed(&asked.attachments),
             prompt: prompt.map(Borrowed),
             reads: Borrowed(&question.reads),
             results: Borrowed(results),
@@ -187,6 +191,7 @@ impl From<Spelling<'_>> for Question {
                 approval: spelling.approval.into_owned(),
                 elicited_by: spelling.elicited_by.into_owned(),
                 to_session: spelling.to_session,
+                attachments: spelling.attachments.into_owned(),
             },
             unanswered: Told { prompt: spelling.prompt.map(Cow::into_owned), results: spelling.results.into_owned() }.into(),
             answer: spelling.answer.into_owned(),
@@ -202,7 +207,7 @@ mod tests {
     use super::*;
 
     /// Every field of a document as the file spells it, in the order of writing.
-    const FIELDS: [(&str, &str); 36] = [
+    const FIELDS: [(&str, &str); 37] = [
         ("schema_version", "1"),
         ("question", r#""Which?""#),
         ("type", r#""choice""#),
@@ -232,6 +237,7 @@ mod tests {
         ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
         ("elicited_by", r#""server""#),
         ("to_session", "true"),
+        ("attachments", r#"[{"name":"a.diff","type":"text/x-diff","size":3,"sha256":"x"}]"#),
         ("prompt", r#""do""#),
         ("reads", r#"["/f"]"#),
         ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),

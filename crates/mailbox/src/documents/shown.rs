@@ -73,8 +73,21 @@ pub fn asks_the_same(one: &Question, other: &Question) -> bool {
         let (kind, options, free_text, range, questions) =
             (q.asked.kind, q.asked.options.clone(), q.asked.free_text, q.asked.range.clone(), q.asked.questions.clone());
         let (context, default, until) = (q.asked.context.clone(), q.asked.default.clone(), q.asked.until.clone());
-        let (approval, elicited_by) = (q.asked.approval.clone(), q.asked.elicited_by.clone());
-        Asked { kind, options, free_text, range, questions, context, default, until, approval, elicited_by, ..Asked::default() }
+        let (approval, elicited_by, attachments) = (q.asked.approval.clone(), q.asked.elicited_by.clone(), q.asked.attachments.clone());
+        Asked {
+            kind,
+            options,
+            free_text,
+            range,
+            questions,
+            context,
+            default,
+            until,
+            approval,
+            elicited_by,
+            attachments,
+            ..Asked::default()
+        }
     };
     one.question == other.question && asked(one) == asked(other)
 }
@@ -130,6 +143,7 @@ mod tests {
             r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","checkpoint":"/x"}"#,
             r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","expires_at":"2026-01-01T00:00:00Z"}"#,
             r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","approval":{"tool":"Bash","sha256":"x"}}"#,
+            r#"{"workflow_id":"w","question":"Merge?","options":{"y":"Yes"},"context":"why","attachments":[{"name":"x","type":"text/plain","size":1,"sha256":"x"}]}"#,
         ] {
             assert_ne!(shown_of(other), one, "{other}");
         }

@@ -16,6 +16,7 @@
 
 use uuid::Uuid;
 
+use crate::attachments;
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Placed};
@@ -311,7 +312,6 @@ impl Decided<'_> {
     /// [`Error::Conflict`] if an earlier answer of the workflow still waits for its run. [`Error::Invalid`] if the document would
     /// be too long. [`Error::Io`] if the system refuses. Nothing was accepted then.
     pub fn accept(self) -> Result<Accepted> {
-        // The lock is held until the end.
         let Self { waiting: Waiting { mailbox, mut document, round, lock }, answer } = self;
         let target = mailbox.document(Folder::Answered, lock.workflow());
         // This comes before the checkpoint is changed, which still holds the earlier answer.
@@ -338,6 +338,13 @@ impl Decided<'_> {
         }
         timers::disarm(mailbox, &document.typed, &round);
         audit::record(mailbox, entry);
+        // Reading the files may take long, and the answer needs the lock no longer.
+        drop(lock);
+        if answer.value.is_some()
+            && let Some(damage) = attachments::damage(mailbox, &round, &document.typed)
+        {
+            warning.get_or_insert(format!("the question was answered although not all of its files can be shown: {damage}"));
+        }
         Ok(Accepted { round, question: document.typed, answer, warning })
     }
 }

@@ -1,13 +1,15 @@
 //! The transition to `pending/`: a question is posted.
 //!
 //! 1. Check the question. Refuse a `question_id` that is in use. Give the question a new `question_id`, and a `timestamp`.
-//! 2. Keep a copy of a checkpoint that lies under a temporary folder. Arm the question's timers. Note the workflow as its parent's child.
+//! 2. Write the files that are shown beside the question. Keep a copy of a checkpoint that lies under a temporary folder. Arm the
+//!    question's timers. Note the workflow as its parent's child.
 //! 3. Create `pending/WORKFLOW.json`, durably and never replacing. This is **the commit point**.
 //!
 //! These steps need no lock, so a post usually does not wait. Only if the workflow has a file in `pending/` or `answered/`, the
 //! post continues under the workflow's lock: it settles the workflow and tries again. Then the same question again changes nothing
 //! and gets the first receipt. Another question is a conflict, or supersedes the first.
 
+use crate::attachments::{self, AttachedFile, Written};
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
 use crate::disk::{self, Placed};
@@ -45,13 +47,14 @@ pub struct Receipt {
 }
 
 /// A question that is ready for step 3.
-struct Prepared {
+struct Prepared<'a> {
     document: QuestionDocument,
     round: RoundId,
     bytes: Vec<u8>,
+    attached: Written<'a>,
 }
 
-impl Prepared {
+impl Prepared<'_> {
     fn entry(&self) -> Entry {
         let question = &self.document.typed;
         Entry::about_round("posted", &self.round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default())
@@ -75,7 +78,15 @@ pub fn post(mailbox: &Mailbox, question: Question, if_pending: IfPending) -> Res
 /// # Errors
 /// Those of [`post`].
 pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: IfPending) -> Result<Receipt> {
-    let prepared = prepare(mailbox, document)?;
+    post_with_files(mailbox, document, &[], if_pending)
+}
+
+/// [`post_document`] with the files that the person is shown beside the question.
+///
+/// # Errors
+/// Those of [`post`]. [`Error::Invalid`] with the field `attachments` also if there are too many files.
+pub fn post_with_files(mailbox: &Mailbox, document: QuestionDocument, files: &[AttachedFile], if_pending: IfPending) -> Result<Receipt> {
+    let prepared = prepare(mailbox, document, files)?;
     if disk::exists(mailbox.document(Folder::Answered, &prepared.round.workflow)) {
         // The answer there may have been in the middle of being taken back. Then that question waits again, and comes first.
         return post_locked_or_disarm(mailbox, prepared, if_pending);
@@ -85,6 +96,7 @@ pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: 
         return post_locked_or_disarm(mailbox, prepared, if_pending);
     }
     audit::record(mailbox, prepared.entry());
+    prepared.attached.stay();
     Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
 }
 
@@ -94,7 +106,7 @@ pub fn post_document(mailbox: &Mailbox, document: QuestionDocument, if_pending: 
 /// # Errors
 /// [`Error::Io`] if the disk fails. None of the questions is posted then. A single result has the errors of [`post`].
 pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if_pending: IfPending) -> Result<Vec<Result<Receipt>>> {
-    let prepared: Vec<Result<Prepared>> = documents.into_iter().map(|document| prepare(mailbox, document?)).collect();
+    let prepared: Vec<Result<Prepared<'_>>> = documents.into_iter().map(|document| prepare(mailbox, document?, &[])).collect();
     let files: Vec<_> =
         prepared.iter().flatten().map(|p| (mailbox.document(Folder::Pending, &p.round.workflow), p.bytes.as_slice())).collect();
     let placed = disk::create_all(&mailbox.folder(Folder::Pending), &files);
@@ -122,7 +134,12 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
 }
 
 /// Steps 1 and 2.
-fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared> {
+fn prepare<'a>(mailbox: &'a Mailbox, mut document: QuestionDocument, files: &[AttachedFile]) -> Result<Prepared<'a>> {
+    if !document.typed.asked.attachments.is_empty() {
+        let fix = "leave them out, and let ask-post write them: --attach FILE";
+        return Err(Error::invalid("attachments", "are given, but their files are not in the mailbox", fix));
+    }
+    document.typed.asked.attachments = files.iter().map(|file| file.about().clone()).collect();
     check_question::check(&document.typed)?;
     check_draft::check(&document)?;
     let question = &mut document.typed;
@@ -133,10 +150,11 @@ fn prepare(mailbox: &Mailbox, mut document: QuestionDocument) -> Result<Prepared
     question.timestamp.get_or_insert_with(|| time::rfc3339(time::now()));
     document.update()?;
     let bytes = document.to_file_within(MAX_QUESTION)?;
+    let attached = attachments::write(mailbox, &round, files)?;
     store::keep_copy(mailbox, &document.typed)?;
     timers::arm(mailbox, &document.typed, &round)?;
     children::note_asker(mailbox, &document.typed)?;
-    Ok(Prepared { document, round, bytes })
+    Ok(Prepared { document, round, bytes, attached })
 }
 
 /// Refuses a document with the id of a round that was answered, claimed or closed: such a document was posted before.
@@ -155,10 +173,14 @@ fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
     ))
 }
 
-/// Posts a question when `pending/WORKFLOW.json` or `answered/WORKFLOW.json` exists. Removes its timers again if it is not posted.
-fn post_locked_or_disarm(mailbox: &Mailbox, Prepared { document, round, bytes }: Prepared, if_pending: IfPending) -> Result<Receipt> {
+/// Posts a question when `pending/WORKFLOW.json` or `answered/WORKFLOW.json` exists. Removes its timers and
+/// its files again if it is not posted.
+fn post_locked_or_disarm(mailbox: &Mailbox, prepared: Prepared<'_>, if_pending: IfPending) -> Result<Receipt> {
+    let Prepared { document, round, bytes, attached } = prepared;
     let posted = post_locked(mailbox, &document.typed, &round, &bytes, if_pending);
-    if !matches!(&posted, Ok(receipt) if !receipt.repeated) {
+    if matches!(&posted, Ok(receipt) if !receipt.repeated) {
+        attached.stay();
+    } else {
         timers::disarm(mailbox, &document.typed, &round);
     }
     posted
@@ -206,7 +228,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
 fn same(a: &Question, b: &Question) -> bool {
     let content = |q: &Question| {
         let asked = (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone());
-        (asked, q.checkpoint.clone(), q.asked.context.clone(), q.asked.until.clone())
+        (asked, q.checkpoint.clone(), q.asked.context.clone(), q.asked.until.clone(), q.asked.attachments.clone())
     };
     content(a) == content(b)
 }

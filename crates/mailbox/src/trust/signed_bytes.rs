@@ -105,6 +105,7 @@ mod tests {
             r#""approval":{"tool":"Bash","sha256":"x"}"#,
             r#""elicited_by":"x""#,
             r#""to_session":true"#,
+            r#""attachments":[{"name":"x","type":"text/plain","size":1,"sha256":"x"}]"#,
             r#""checkpoint":"/x""#,
             r#""session_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0""#,
             r#""config_dir":"/x""#,

@@ -46,7 +46,11 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
     let reply = &args.reply;
     let seen = reply.round.as_ref().map(|seen| seen.id);
     match &args.command {
-        Some(Command::Show { id, format }) => match found(context, id, false)? {
+        Some(Command::Show { id, attachment: Some(_), .. }) => Err(Error::usage(
+            format!("the files beside a question of {} lie on that machine", host_of(id)),
+            format!("there: ask-answer show {} --attachment NAME > FILE", id.workflow),
+        )),
+        Some(Command::Show { id, format, .. }) => match found(context, id, false)? {
             Found::Waits(peers, question) => show(args, context, &peers, &question, *format),
             // Only a waiting question has options to show.
             ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),

@@ -52,6 +52,7 @@ pub fn run_as(by: &str, mailbox: &Mailbox, policy: Policy, tell: &mut dyn FnMut(
     if !policy.dry_run {
         gc.tally.bytes = Some(0);
         gc.complete()?;
+        gc.remove_abandoned_files()?;
     }
     if policy.keep.is_some() || policy.archive.is_some() {
         gc.open = OpenWorkflows::read(mailbox)?;

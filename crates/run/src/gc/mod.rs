@@ -3,7 +3,7 @@
 //!
 //! A round is removed in this order:
 //! 1. rename `closed/W.Q.json` to `closed/.tmpgone.W.Q.json`: **the commit point**. No program sees the round any more;
-//! 2. remove its runs;
+//! 2. remove its runs, and the files that were shown beside its question;
 //! 3. remove the renamed document.
 //!
 //! An archived round is written into the archive of its month before that (see [`crate::archive`]). It is removed only if its files are
@@ -22,8 +22,10 @@
 //! | `open_workflows` | which workflows are not over |
 //! | `select` | which rounds of a workflow may be removed |
 //! | `round_files` | which files a round has |
+//! | `abandoned_files` | files of posts that were killed |
 //! | `remove_rounds` | the removal. It also completes the work of an interrupted gc |
 
+mod abandoned_files;
 mod archive_logs;
 mod archive_rounds;
 mod collect;

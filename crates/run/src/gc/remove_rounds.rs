@@ -8,6 +8,7 @@ use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::round_files;
 use crate::money::workflow_cost;
+use askbox_mailbox::attachments;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{children, lineage};
@@ -58,7 +59,8 @@ impl Gc<'_> {
     /// Steps 2 and 3 for a round that was renamed.
     fn remove_runs(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
         let removed = disk::remove_known(&self.mailbox.runs_of(round), &round_files::is_ours)?;
-        *self.tally.bytes.get_or_insert_default() += removed.bytes;
+        let files = attachments::remove(self.mailbox, round)?;
+        *self.tally.bytes.get_or_insert_default() += removed.bytes + files.bytes;
         self.tidy(lock)?;
         disk::untouch(&gone(self.mailbox, Folder::Closed, &round.file_name()))
     }

@@ -8,6 +8,7 @@ use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
 use crate::process::agent_lock;
 use crate::view::activity_so_far;
+use askbox_mailbox::attachments;
 use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::id::RoundId;
@@ -91,6 +92,9 @@ impl RoundFiles {
             found.add(mailbox, mailbox.runs_of_workflow(&round.workflow).join("result.txt"))?;
         }
         found.add_folder(mailbox, &mailbox.runs_of(round), 0)?;
+        for path in attachments::files(mailbox, round)? {
+            found.add(mailbox, path)?;
+        }
         found.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }

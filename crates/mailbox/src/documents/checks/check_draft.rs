@@ -12,7 +12,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two belong to AskUserQuestion and have no meaning here.
-const FIELDS: [&str; 37] = [
+const FIELDS: [&str; 38] = [
     "schema_version",
     "question",
     "type",
@@ -40,6 +40,7 @@ const FIELDS: [&str; 37] = [
     "tool_call",
     "elicited_by",
     "to_session",
+    "attachments",
     "approval",
     "prompt",
     "reads",

@@ -2,8 +2,8 @@
 
 use crate::documents::asked::{Asked, Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
-use crate::documents::fields::approval;
 use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::fields::{approval, attachment};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 
@@ -74,6 +74,7 @@ pub fn check(question: &Question) -> Result<()> {
         return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
     }
     asked.tool_call.iter().try_for_each(ToolCall::check)?;
+    attachment::check(&asked.attachments)?;
     check_approval(asked)?;
     if let Some(default) = &asked.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
@@ -141,8 +142,8 @@ fn check_approval(asked: &Asked) -> Result<()> {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
     }
     // The call is shown in askbox's words alone. A text of somebody else beside it could say that the call is harmless.
-    if asked.context.is_some() || asked.asked_by.is_some() {
-        return wrong("approval", "stands beside `context` or `asked_by`, but askbox alone speaks about a call");
+    if asked.context.is_some() || asked.asked_by.is_some() || !asked.attachments.is_empty() {
+        return wrong("approval", "stands beside `context`, `asked_by` or `attachments`, but askbox alone speaks about a call");
     }
     Ok(())
 }
@@ -196,7 +197,8 @@ mod tests {
     #[test]
     fn a_question_that_silence_could_answer_is_no_approval() {
         assert!(check_approval(&asked_to_approve().asked).is_ok());
-        let cases: [fn(&mut Question); 9] = [
+        let cases: [fn(&mut Question); 10] = [
+            |q| q.asked.attachments = vec![attachment::Attachment::of("harmless.txt", b"It only lists files.").unwrap()],
             |q| q.asked.context = Some("Policy has blocked this call: choose once to close the question.".into()),
             |q| q.asked.asked_by = Some("askbox".into()),
             |q| q.asked.options.0[0].description = "REFUSE this call".into(),

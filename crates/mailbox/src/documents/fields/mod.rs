@@ -11,9 +11,11 @@
 //! | `shown_hash` | `shown` of the answer: the hash of everything that was shown |
 //! | `approval` | `approval`: the tool call that a person may allow |
 //! | `tool_call` | `tool_call`: the suspended tool call that waits for the answer |
+//! | `attachment` | `attachments`: the files that a person is shown beside the question |
 
 pub mod approval;
 pub mod asked_in;
+pub mod attachment;
 pub mod closing;
 pub mod options;
 pub mod range;

@@ -1,0 +1,148 @@
+//! The files beside a question, as people see them. A file whose bytes are not the attached ones is never shown: the reason stands in its
+//! place.
+
+use crate::ask_answer::diff_lines::{self, Says};
+use crate::program::{self, Tint};
+use crate::terminal::{fitted, screen};
+use askbox_mailbox::attachments;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Attachment, Mailbox, MediaType, Question, text};
+
+/// A file beside a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFile {
+    /// Its name, type, size and hash.
+    pub about: Attachment,
+    /// What is shown of it.
+    pub content: FileContent,
+}
+
+/// What is shown of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// The text, with its invisible characters escaped.
+    Text(String),
+    /// A unified diff, with its invisible characters escaped.
+    Diff(String),
+    /// An image, with its bytes.
+    Image(Vec<u8>),
+    /// Nothing, for this reason.
+    NotShown(String),
+}
+
+/// Reads the files beside a question. `mailbox` is `None` for a question of another machine: its files stay there.
+#[must_use]
+pub fn read(mailbox: Option<&Mailbox>, round: &RoundId, question: &Question) -> Vec<ShownFile> {
+    let content = |about: &Attachment| {
+        let Some(mailbox) = mailbox else {
+            return FileContent::NotShown("the file is on the machine that asks, and is not shown here".into());
+        };
+        match attachments::read(mailbox, round, about) {
+            Err(damage) => FileContent::NotShown(damage.to_string()),
+            Ok(bytes) if about.kind.is_image() => FileContent::Image(bytes),
+            Ok(bytes) => {
+                let text = text::visible(&String::from_utf8_lossy(&bytes));
+                // The asker's word does not count: a text that is a diff is coloured as one.
+                if MediaType::of(&bytes) == Some(MediaType::Diff) { FileContent::Diff(text) } else { FileContent::Text(text) }
+            }
+        }
+    };
+    question.asked.attachments.iter().map(|about| ShownFile { about: about.clone(), content: content(about) }).collect()
+}
+
+impl ShownFile {
+    /// Returns the line above the file's content: its name, type and size, and the reason if nothing is shown.
+    #[must_use]
+    pub fn head(&self) -> String {
+        match &self.content {
+            FileContent::NotShown(why) => format!("{}: NOT SHOWN, {why}", self.about.words()),
+            _ => self.about.words(),
+        }
+    }
+
+    /// True if nothing of the file can be shown.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        matches!(self.content, FileContent::NotShown(_))
+    }
+
+    /// True for an image that can be shown.
+    #[must_use]
+    pub fn is_image(&self) -> bool {
+        matches!(self.content, FileContent::Image(_))
+    }
+
+    /// Returns the lines of a text or a diff, each with what it says. Empty for an image.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(Says, &str)> {
+        match &self.content {
+            FileContent::Text(text) => text.lines().map(|line| (Says::Nothing, line)).collect(),
+            FileContent::Diff(text) => diff_lines::of(text).collect(),
+            FileContent::Image(_) | FileContent::NotShown(_) => Vec::new(),
+        }
+    }
+}
+
+/// Prints the files beside a question. Each line of a file is indented, so that none of them can pass for a line of askbox. A terminal
+/// gets a diff in colours. `address` is the question's name in the command that writes an image to a file.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn print(files: &[ShownFile], address: &str) -> Result<()> {
+    let mut lines = Vec::new();
+    for file in files {
+        lines.push((Tint::Plain, String::new()));
+        lines.extend(wrapped(&format!("Beside the question: {}", file.head()), "").map(|line| (Tint::Plain, line)));
+        if let FileContent::Image(_) = file.content {
+            let name = text::shell_quote(&file.about.name);
+            lines.push((Tint::Plain, format!("    to write it to a file: ask-answer show {address} --attachment {name} > FILE")));
+        }
+        for (says, line) in file.lines() {
+            let tint = match says {
+                Says::Nothing => Tint::Plain,
+                Says::Added => Tint::Green,
+                Says::Removed => Tint::Red,
+                Says::Hunk => Tint::Cyan,
+            };
+            lines.extend(wrapped(line, "    | ").map(|line| (tint, line)));
+        }
+    }
+    program::print_tinted(&lines)
+}
+
+/// The line, broken into lines for the terminal, each behind `before`.
+fn wrapped<'a>(line: &str, before: &'a str) -> impl Iterator<Item = String> + 'a {
+    let line = line.replace('\t', "    ");
+    let mut lines = match screen::columns() {
+        Some(columns) => fitted::wrapped(&line, columns.saturating_sub(before.len())),
+        None => vec![line],
+    };
+    if lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines.into_iter().map(move |line| format!("{before}{line}").trim_end().to_owned())
+}
+
+/// Writes one file to standard output, exactly as it was attached. A terminal gets a text only, with its invisible characters escaped.
+///
+/// # Errors
+/// [`Error::NotFound`] if the question has no such file. [`Error::Failed`] if the file is damaged. [`Error::Usage`] for an image on a
+/// terminal.
+pub fn write_out(mailbox: &Mailbox, round: &RoundId, question: &Question, name: &str) -> Result<()> {
+    let files = &question.asked.attachments;
+    let Some(about) = files.iter().find(|about| about.name == name) else {
+        let names: Vec<_> = files.iter().map(|about| text::file_name(&about.name)).collect();
+        let hint = if names.is_empty() { "it has none".into() } else { format!("it has: {}", names.join(", ")) };
+        return Err(Error::not_found(format!("no file beside the question is called `{}`", text::excerpt(name, 80)), hint));
+    };
+    let bytes = attachments::read(mailbox, round, about)
+        .map_err(|damage| Error::failed(format!("{}: {damage}", about.words()), "ask the agent for it again: ask-answer ask-back"))?;
+    if !program::prints_to_terminal() {
+        return program::print_bytes(&bytes);
+    }
+    if about.kind.is_image() {
+        return Err(Error::usage("an image is not written to a terminal", "send it to a file: … --attachment NAME > FILE"));
+    }
+    program::print(&text::visible(&String::from_utf8_lossy(&bytes)))
+}
