@@ -164,6 +164,22 @@ fn a_post_is_one_durable_file_and_two_syncs() {
 }
 
 #[test]
+fn the_files_of_a_question_are_on_the_disk_before_it() {
+    needs!("strace");
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let file = world.path("note.txt").display().to_string();
+    std::fs::write(&file, "a note").expect("a file");
+    let calls = calls(&world, "ask-post", &["-w", "docs", "Publish?", "--attach", &file]);
+    assert_ordered(&calls);
+    assert_never_replaces(&calls, "/attachments/");
+    let named = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.contains("/attachments/docs.")));
+    let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.contains("/attachments/docs.") && !path.contains(".tmp")));
+    let posted = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/pending/docs.json")));
+    assert!(named < synced && synced < posted, "{calls:#?}");
+}
+
+#[test]
 fn the_first_post_makes_the_mailbox_durable_too() {
     needs!("strace");
     let world = World::stepping("work");

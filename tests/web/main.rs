@@ -4,6 +4,7 @@
 extern crate askbox_testkit as support;
 
 mod answering;
+mod attachments;
 mod browsers;
 mod check;
 mod connection;

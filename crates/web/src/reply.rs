@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use uuid::Uuid;
 
 use askbox_cli::program;
+use askbox_mailbox::MediaType;
 use askbox_mailbox::error::Error;
 
 /// A page.
@@ -24,6 +25,11 @@ pub fn html(status: StatusCode, page: &impl Template) -> Response {
 /// A reply of plain text, without a page.
 pub fn plain(status: StatusCode, words: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{words}\n")).into_response()
+}
+
+/// An image that an agent attached. Its type is the one that its bytes have.
+pub fn image(kind: MediaType, bytes: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, kind.name()), (header::CONTENT_DISPOSITION, "inline")], bytes).into_response()
 }
 
 /// Redirects to another page after a form.

@@ -68,6 +68,31 @@ fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
 }
 
 #[test]
+fn the_files_of_a_question_stand_below_its_text() {
+    needs!("tmux");
+    let world = World::new();
+    let diff = format!("--- a/x\n+++ b/x\n@@ -1,60 +1,60 @@\n-old\n+new\n{}", " same\n".repeat(59));
+    std::fs::write(world.path("fix.diff"), diff).unwrap();
+    std::fs::write(world.path("shot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    std::fs::write(world.path("gone.txt"), "gone").unwrap();
+    world.sh("ask-post Apply? -w fix -t yes_no --attach gone.txt --attach fix.diff --attach shot.png");
+    let gone = world.in_mailbox(format!("attachments/fix.{}", world.round("fix")));
+    world.sh(&format!("rm '{}'/$(printf gone | sha256sum | cut -d ' ' -f 1)", gone.display()));
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.open_chosen();
+    terminal.see("gone.txt (text, 4 bytes): NOT SHOWN");
+    terminal.see("fix.diff (diff,");
+    let screen = terminal.with_colours();
+    let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default();
+    assert!(line("+new").contains("38;5;2m") && line("-old").contains("38;5;1m") && line("@@ -1,60").contains("38;5;6m"), "{screen:?}");
+    until("the image is named", || {
+        terminal.press(&["NPage"]);
+        terminal.screen().contains("ask-answer show fix --attachment shot.png > FILE")
+    });
+}
+
+#[test]
 fn colours_say_what_is_urgent_and_can_be_switched_off() {
     needs!("tmux");
     let world = World::new();

@@ -2,6 +2,7 @@
 //!
 //! - `list`: the waiting questions
 //! - `question`: one whole question, with the answer below it
+//! - `files`: the files beside a question
 //! - `answer`: the current answer, with options, words and the review of a batch
 //! - `outcomes`: the answered questions and their state
 //! - `log`: the log of a run
@@ -13,6 +14,7 @@
 
 mod answer;
 mod clock;
+mod files;
 mod keys;
 mod list;
 mod log;

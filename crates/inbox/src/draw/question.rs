@@ -9,8 +9,8 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use crate::app::App;
 use crate::draw::answer::Below;
 use crate::draw::clock::Clock;
-use crate::draw::markdown;
 use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, styled, urgent, wrapped};
+use crate::draw::{files, markdown};
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
 use crate::sent::from_here::SentAnswer;
@@ -31,7 +31,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     if area.height >= ROOMY && body.is_empty() {
         body.push(Line::default());
     }
-    body.extend(opened.text(columns, |columns| about(app.sender.mailbox, &opened.shown, columns)));
+    body.extend(opened.text(columns, |columns| {
+        let here = opened.shown.host.is_none().then_some(app.sender.mailbox);
+        let files = files::lines(here, &opened.shown, columns);
+        [about(app.sender.mailbox, &opened.shown, columns), files].concat()
+    }));
     while body.last().is_some_and(|line| line.width() == 0) {
         body.pop();
     }

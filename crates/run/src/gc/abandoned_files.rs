@@ -19,7 +19,7 @@ impl Gc<'_> {
                 continue;
             }
             match attachments::remove(self.mailbox, &id) {
-                Ok(removed) => *self.report.bytes.get_or_insert_default() += removed.bytes,
+                Ok(removed) => *self.tally.bytes.get_or_insert_default() += removed.bytes,
                 Err(e) => self.left(&id.to_string(), &e),
             }
         }

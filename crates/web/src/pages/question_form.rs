@@ -14,6 +14,7 @@ use crate::pages::{Frame, markdown};
 use crate::reply;
 use crate::site::Visit;
 use askbox_cli::ask_answer::question_text::{self, Earlier};
+use askbox_cli::ask_answer::shown_files::{self, ShownFile};
 use askbox_cli::person::{AtStake, LeftOut};
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
@@ -55,6 +56,8 @@ pub struct QuestionForm {
     pub earlier: Vec<Earlier>,
     /// The context as HTML.
     pub context: Option<String>,
+    /// The files beside the question.
+    pub files: Vec<ShownFile>,
     /// A line about an answer that was taken back.
     pub taken_back: Option<String>,
     pub parts: Vec<PartForm>,
@@ -165,6 +168,7 @@ impl QuestionForm {
                 .map(printable)
                 .collect(),
             context: question.asked.context.as_deref().map(markdown::to_html),
+            files: shown_files::read(mailbox, &round.id, question),
             taken_back,
             parts: parts
                 .iter()
