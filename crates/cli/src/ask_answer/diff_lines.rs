@@ -53,7 +53,10 @@ pub fn of(diff: &str) -> impl Iterator<Item = (Says, &str)> {
 fn counts(line: &str) -> Option<(u64, u64)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
-    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    let count = |range: &str| {
+        let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+        start.parse::<u64>().ok().and_then(|_| count.parse().ok())
+    };
     Some((count(old)?, count(new)?))
 }
 
