@@ -86,6 +86,11 @@ fn cases() -> Vec<Case> {
         question["question_id"] = json!("019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e46");
         question
     };
+    let editable = || {
+        let mut question = approval();
+        question["approval"]["editable"] = json!({"field": "command", "text": "git push"});
+        question
+    };
     vec![
         case(
             "accepted-text",
@@ -112,6 +117,20 @@ fn cases() -> Vec<Case> {
             untouched,
         ),
         case("accepted-approval", "The person allows a tool call once.", approval(), json!({"value": "once"}), untouched),
+        case(
+            "accepted-edited-call",
+            "The person changes the command of a tool call, and allows it once so.",
+            editable(),
+            json!({"value": "edited", "edited": "git push --dry-run"}),
+            untouched,
+        ),
+        case(
+            "refused-changed-edit",
+            "The text that the person wrote was changed after the answer.",
+            editable(),
+            json!({"value": "edited", "edited": "git push --dry-run"}),
+            |document| document["answer"]["edited"] = json!("git push --force"),
+        ),
         case("refused-changed-question", "The text of the question was changed after the answer.", merge(), merged.clone(), |document| {
             document["question"]["question"] = json!("The sections overlap. Delete both?");
         }),

@@ -12,6 +12,7 @@ mod damaged;
 mod demo;
 mod dependencies;
 mod doctor;
+mod edit_call;
 mod for_people;
 mod handed_over;
 mod help_texts;

@@ -80,6 +80,8 @@ pub enum Wish {
     Mouse,
     /// Open the editor on this text.
     Edit(String),
+    /// Let the person change the call that this workflow asks about, and decide on the changed call.
+    EditCall(WorkflowId),
     /// Follow the log of this workflow.
     Follow(WorkflowId),
 }

@@ -321,6 +321,12 @@ impl App<'_> {
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
             Act::AskByName(purpose) => self.ask_by_name(purpose),
             Act::Say(words) => self.said = words.into_owned(),
+            Act::EditCall if matches!(self.until, Until::Decided(_)) => self.said = "a call is changed in the inbox: ask-answer".into(),
+            Act::EditCall => {
+                if let Place::Question(opened) = &self.place {
+                    return Wish::EditCall(opened.shown.round.id.workflow.clone());
+                }
+            }
             Act::Edit => {
                 if let Place::Question(opened) = &self.place {
                     return Wish::Edit(opened.draft.part().map(|part| part.typed()).unwrap_or_default());

@@ -2,8 +2,9 @@
 //! for other machines that have not decided yet, and tells the person.
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufRead, BufWriter};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
@@ -29,7 +30,7 @@ use askbox_cli::terminal::columns;
 use askbox_cli::terminal::foreground::{is_foreground, wait_for_foreground};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::who::presence;
@@ -172,6 +173,12 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                         Err(e) => app.said = sender::in_one_line(e),
                     }
                 }
+                Wish::EditCall(workflow) => {
+                    app.keep_drafts();
+                    if let Err(e) = canvas.left(|| edit_call(app, &workflow))? {
+                        app.said = sender::in_one_line(e);
+                    }
+                }
                 Wish::Follow(workflow) => {
                     let ring = waking.ringer()?;
                     app.show_log(LogPane::follow(mailbox, workflow, ring));
@@ -211,6 +218,16 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
     let below = question_text::round(mailbox, &opened.shown.round, app.only_signed);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
+}
+
+/// Runs `ask-answer edit`, which shows the changed call and asks the person to confirm it, and waits until the person has read the result.
+fn edit_call(app: &App<'_>, workflow: &WorkflowId) -> Result<()> {
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("ask-answer")).filter(|program| program.exists());
+    let mut command = Command::new(beside.unwrap_or_else(|| "ask-answer".into()));
+    command.args(["edit", workflow.as_str(), "--by", app.sender.person.by(), "--mailbox"]).arg(app.sender.mailbox.root());
+    command.status().io("run", "ask-answer")?;
+    program::say("\nEnter leads back to the inbox. ");
+    io::stdin().lock().read_line(&mut String::new()).map(drop).io("read", "standard input")
 }
 
 /// Ends the program when its terminal is gone. There is no screen to restore then, and `crossterm` would read the end of its input for

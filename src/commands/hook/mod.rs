@@ -107,7 +107,8 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
         if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
             return take_question::decide(&mailbox, &policy, &run, event).map(Some);
         }
-        take_approval::decide(&mailbox, &policy, &run, event, named.is_some())
+        let rules = take_approval::Rules { policy, refuse: &rules.refuse };
+        take_approval::decide(&mailbox, &rules, &run, event, named.is_some())
     });
     match (decision, named) {
         (Ok(None), Some(rule)) => Some(Decision::Deny(format!(

@@ -3,6 +3,7 @@
 
 use crate::commands::hook::event::{Decision, PreToolUse};
 use crate::commands::hook::post_call;
+use askbox_config::ToolRule;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::trust::Policy;
@@ -15,17 +16,27 @@ use askbox_run::attempt::record::Run;
 use askbox_run::attempt::suspended_call;
 use askbox_run::prompt::remarks::beside_allowance;
 
+/// The operator's rules that count for every call.
+pub(super) struct Rules<'a> {
+    /// Which answers count.
+    pub(super) policy: Policy,
+    /// The calls that are refused, also if a person made one of them out of another call.
+    pub(super) refuse: &'a [ToolRule],
+}
+
 /// Decides about a call in this run. If `None`, the agent program's own rules decide. `is_named` is true if a rule says that a person is
 /// asked.
-pub(super) fn decide(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
-    let decision = decided(mailbox, policy, run, event, is_named)?;
-    if matches!(decision, Some(Decision::Allow(_) | Decision::AllowAndTell(..))) {
-        call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, &event.tool_input)?;
+pub(super) fn decide(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let decision = decided(mailbox, rules, run, event, is_named)?;
+    // The agent program asks its host about the input that it gets here, which a person may have changed.
+    if let Some(Decision::Allow(input) | Decision::AllowAndTell(input, _)) = &decision {
+        call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, input)?;
     }
     Ok(decision)
 }
 
-fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
+    let Rules { policy, refuse } = rules;
     let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
     // A subagent whose call is deferred ends at once without saying anything (measured on Claude Code 2.1.330).
     if event.agent_id.is_some() {
@@ -36,11 +47,14 @@ fn decided(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &PreToolUse, is
     // A subagent that was cut off cannot make its call again, so the session makes it.
     let is_of_subagent = || question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::shows(&question, &call);
     if question.asked.approval.is_some() && (post_call::is_of(&question, event) || is_of_subagent()) {
-        let decision = match permit::permit(mailbox, policy, &round, &question, &call)? {
-            Permit::Allowed => match question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, false, answer)) {
-                Some(remark) => Decision::AllowAndTell(event.tool_input.clone(), remark),
-                None => Decision::Allow(event.tool_input.clone()),
-            },
+        let remark = || question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, false, answer));
+        let allow = |input| match remark() {
+            Some(remark) => Decision::AllowAndTell(input, remark),
+            None => Decision::Allow(input),
+        };
+        let decision = match permit::permit(mailbox, policy, refuse, &round, &question, &call)? {
+            Permit::Allowed => allow(event.tool_input.clone()),
+            Permit::AllowedEdited(input) => allow(input),
             Permit::Refused(words) => Decision::Deny(words),
             Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
         };

@@ -48,6 +48,30 @@ fn an_agent_that_writes_its_own_answer_gets_nowhere() {
 }
 
 #[test]
+fn a_signed_edit_counts_and_a_changed_one_does_not() {
+    let mut world = signing(|_, signed| format!("{ASK}{signed}"));
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: begin", json!([bash("note one"), {"text": "done"}]));
+    world.sh("ask-answer w begin");
+    wait_until_it_asks(&world, 1);
+    world.stop_watching();
+    let edit = format!("printf 'note two' | ask-answer edit w --input - --round {}", world.round("w"));
+    world.sh(&edit);
+    let path = world.in_mailbox("answered/w.json");
+    let mut answered = world.document("answered/w.json");
+    answered["answer"]["edited"] = json!("note three");
+    std::fs::write(&path, answered.to_string()).expect("the forged edit");
+    world.keep_watching();
+    world.wait_status("w", "asked again", |s| {
+        s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
+    });
+    assert!(made(&world).is_empty());
+    world.sh(&edit);
+    world.wait_state("w", "delivered");
+    assert_eq!(made(&world), ["two"], "{}", world.describe("w"));
+}
+
+#[test]
 fn a_run_that_forges_its_own_answer_is_not_started_with_it() {
     let world = signing(|_, signed| format!("[runner.claude]\nallowed_tools = ['Bash']\n{signed}"));
     // An agent that somebody has talked into cheating: it asks, and writes the answer itself, complete and as if from a terminal. The

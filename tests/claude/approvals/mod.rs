@@ -5,6 +5,7 @@
 //! | `allowed` | asked, allowed or refused, and made once or not at all |
 //! | `beside` | calls beside each other in one message |
 //! | `by_page` | allowed and refused by the page |
+//! | `edited` | changed by the person, and made as they changed it |
 //! | `granted` | allowed to a workflow, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
 //! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
@@ -15,6 +16,7 @@
 mod allowed;
 mod beside;
 mod by_page;
+mod edited;
 mod failing;
 mod forged;
 mod granted;

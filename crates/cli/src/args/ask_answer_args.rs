@@ -201,10 +201,23 @@ pub enum Command {
         #[arg(long)]
         tree: bool,
     },
-    /// Write a long answer in $VISUAL or $EDITOR
+    /// Write a long answer in $VISUAL or $EDITOR; or change a tool call before you allow it
+    ///
+    /// If the question is whether a tool call may be made, the editor opens with the call's text: a command of Bash, the content of Write,
+    /// or the new text of Edit. You see what you have changed, and confirm it. Then exactly the changed call is made, one time, and the
+    /// agent is told that you changed it.
     Edit {
         /// The workflow; HOST:ID on another machine
         id: Address,
+        /// Read the call's new text from this file instead; `-` is standard input. Needs --round, which says which call you have seen
+        #[arg(long, value_name = "FILE")]
+        input: Option<PathBuf>,
+        /// Change only the call of this round, as `show` prints it
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round, requires = "input")]
+        round: Option<SeenRound>,
+        /// A note for the agent, beside a changed call
+        #[arg(long, value_name = "TEXT", requires = "input")]
+        note: Option<String>,
     },
 }
 

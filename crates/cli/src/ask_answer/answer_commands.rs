@@ -7,9 +7,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
-use crate::ask_answer::{answering, ask_user_question, editor, listing, other_machines, question_text, short_id, shown_files};
+use crate::ask_answer::{answering, ask_user_question, edit_call, editor, listing, other_machines, question_text, short_id, shown_files};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
+use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
@@ -75,7 +76,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
         }
         Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(seen))?,
         Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
-        Command::Edit { id } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
+        Command::Edit { id, .. } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)
 }
@@ -265,6 +266,10 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
 
 /// `ask-answer edit ID`
 fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
+    let (input, seen, note) = match &args.command {
+        Some(Command::Edit { input, round, note, .. }) => (input.as_deref(), round.as_ref(), note.clone()),
+        _ => (None, None, None),
+    };
     let mailbox = args.common.open()?;
     let found = answering::question(&mailbox, id)?;
     if found.document.typed.is_batch() {
@@ -278,6 +283,21 @@ fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
         ));
     }
     let person = person(args, context)?;
+    if found.document.typed.asked.approval.is_some() {
+        let on = match input {
+            Some(_) => seen.map_or(Ok(On::WhatWaits), |seen| seen.of_waiting(id, found.id.question, &found.document.typed))?,
+            None => On::question(&found.id, &found.document.typed)?,
+        };
+        let below = question_text::round(Some(&mailbox), &found, context.only_signed_answers_count());
+        let Some(edited) = edit_call::edit(context, &found.document.typed, &below, input)? else {
+            return program::print(&format!("{id}: nothing was decided\n"));
+        };
+        let reply = Answer { edited: Some(edited), note, ..person.value(EDITED.into()) };
+        return give(args, &mailbox, id, on, reply, &person);
+    }
+    if input.is_some() {
+        return Err(Error::usage("--input changes a tool call, and no call is asked about", format!("answer: ask-answer {id} - < FILE")));
+    }
     let on = On::question(&found.id, &found.document.typed)?;
     let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));

@@ -175,6 +175,9 @@ pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
         let call = question.question.split_once('\n').map_or("", |(_, call)| call);
         let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
         let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
+        if let Some(edited) = &answer.edited {
+            return format!("answered: {words}, which allows {tool} with what you made of it: {}", text::excerpt(edited, 200));
+        }
         return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&call, 200));
     }
     match match_option::told(question, answer) {

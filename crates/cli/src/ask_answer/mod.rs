@@ -9,12 +9,14 @@
 //! - `filter`: finds the questions that contain given words
 //! - `other_machines`: runs `askbox` instead if a command is about other machines
 //! - `short_id`: accepts a part of an id for the whole id
+//! - `edit_call`: changes a tool call before it is allowed
 //! - `editor`: a long answer, written in the user's editor
 
 mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
 pub mod diff_lines;
+mod edit_call;
 pub mod editor;
 pub mod filter;
 pub mod listing;

@@ -38,7 +38,9 @@ fn is_about_others(args: &AskAnswer) -> Result<bool> {
         Some(Command::List { host: Some(host), .. }) => *host != Hosts::Here,
         // Scripts and agents are shown only the questions of their own machine.
         Some(Command::List { .. }) => !args.common.json && program::env("ASKBOX_RUN").is_none() && program::has_peers(),
-        Some(Command::Show { id, .. } | Command::Decline { id, .. } | Command::AskBack { id, .. } | Command::Edit { id }) => is_there(id),
+        Some(Command::Show { id, .. } | Command::Decline { id, .. } | Command::AskBack { id, .. } | Command::Edit { id, .. }) => {
+            is_there(id)
+        }
         Some(Command::Undo { id, .. } | Command::Cancel { id, .. }) => is_there(id),
         None => args.reply.words.first().and_then(|id| id.parse().ok()).as_ref().is_some_and(is_there),
     })

@@ -12,7 +12,7 @@ use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, round};
@@ -300,8 +300,21 @@ pub fn to_allow(address: &str, found: &Round) -> String {
     let Ok(round) = SeenRound::of(found.id.question, &found.document.typed) else { return String::new() };
     format!(
         "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
-         ask-answer {address} {ONCE} --round {round}\n"
+         ask-answer {address} {ONCE} --round {round}\n{}",
+        to_edit(address, &found.document.typed)
     )
+}
+
+/// The command that changes the call first. A question of another machine is changed there.
+fn to_edit(address: &str, question: &Question) -> String {
+    let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
+    match editable.filter(|_| !address.contains(':')) {
+        Some(editable) => format!(
+            "To change its {} first, and allow the changed call this one time:\n  ask-answer edit {address}\n",
+            excerpt(&editable.field, 40)
+        ),
+        None => String::new(),
+    }
 }
 
 fn answer(given: &Answer, mark: &str) -> String {
@@ -309,6 +322,9 @@ fn answer(given: &Answer, mark: &str) -> String {
     let value = given.value.as_ref().map(askbox_mailbox::AnswerValue::to_text).unwrap_or_default();
     for line in value.lines() {
         let _ = writeln!(out, "    {line}");
+    }
+    if let Some(edited) = &given.edited {
+        let _ = writeln!(out, "  the call was changed to:\n    {}", text::visible(edited).trim_end().replace('\n', "\n    "));
     }
     if let Some(note) = &given.note {
         let _ = writeln!(out, "  note: {}", one_line(note));

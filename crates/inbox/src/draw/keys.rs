@@ -111,6 +111,10 @@ fn of_question(opened: &Opened) -> Vec<Key> {
     if part.takes_words() && part.chosen() != Some(Choosable::Words) {
         keys.push(("i", "own words"));
     }
+    let approval = opened.shown.question().asked.approval.as_ref().filter(|_| opened.shown.host.is_none());
+    if approval.is_some_and(|approval| approval.editable.is_some()) {
+        keys.insert(3, ("^e", "change the call"));
+    }
     if is_batch {
         keys.insert(3, ("shift-tab", "back"));
     }

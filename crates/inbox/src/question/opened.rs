@@ -55,6 +55,8 @@ pub enum Act {
     AskByName(Purpose),
     /// Open the editor on the person's own words.
     Edit,
+    /// Change the call that the question is about, before it is allowed.
+    EditCall,
     Say(Cow<'static, str>),
 }
 
@@ -174,6 +176,16 @@ impl Opened {
     }
 
     fn key_of_part(&mut self, key: KeyEvent, control: bool) -> Act {
+        if key.code == KeyCode::Char('e')
+            && control
+            && let Some(approval) = &self.shown.question().asked.approval
+        {
+            return match (&self.shown.host, &approval.editable) {
+                (None, Some(_)) => Act::EditCall,
+                (None, None) => Act::Say(Cow::Borrowed("this call has no text to change: decline it with d, and say what to change")),
+                (Some(_), _) => Act::Say(Cow::Borrowed("a call is changed on its own machine, with ask-answer edit")),
+            };
+        }
         let is_batch = self.shown.question().is_batch();
         let Some(part) = self.draft.part_mut() else { return Act::Nothing };
         let writes = part.writes();

@@ -170,6 +170,9 @@ pub struct Answer {
     /// The hash of everything that was shown of the question. Missing in answers of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
+    /// The text that the person put in place of the call's editable one. Only with the value `edited`, which allows a tool call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
     /// A remark beside the value, the reason for declining, or the person's own question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -199,6 +202,7 @@ struct Full {
     at: Option<Time>,
     question_hash: Option<Uuid>,
     shown: Option<Shown>,
+    edited: Option<String>,
     note: Option<String>,
     signature: Option<String>,
     #[serde(default)]
@@ -223,6 +227,7 @@ impl<'de> Deserialize<'de> for Spelling {
             at: None,
             question_hash: None,
             shown: None,
+            edited: None,
             note: None,
             signature: None,
             asks_back: false,
@@ -233,11 +238,11 @@ impl<'de> Deserialize<'de> for Spelling {
 
 impl From<Spelling> for Answer {
     fn from(
-        Spelling(Full { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }): Spelling,
+        Spelling(Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, offer_id }): Spelling,
     ) -> Self {
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, through, at, question_hash, shown, note, signature, asks_back, offer_id }
+        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, offer_id }
     }
 }
 
@@ -254,6 +259,7 @@ impl Answer {
             at: Some(time::now()),
             question_hash: None,
             shown: None,
+            edited: None,
             note: None,
             signature: None,
             asks_back: false,
@@ -273,13 +279,18 @@ impl Answer {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
     }
 
-    /// Returns a UUIDv5 of the outcome, the value and the note, in the namespace of the question's hash. The audit trail names an
-    /// answer by it.
+    /// Returns a UUIDv5 of the outcome, the value, the note and an edited text, in the namespace of the question's hash. The audit trail
+    /// names an answer by it.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) if the answer cannot be written as JSON.
     pub fn hash(&self, question: &Uuid) -> crate::error::Result<Uuid> {
-        Ok(Uuid::new_v5(question, &crate::document::to_json(&(&self.outcome, &self.value, &self.note))?))
+        let said = (&self.outcome, &self.value, &self.note);
+        let said = match &self.edited {
+            None => crate::document::to_json(&said)?,
+            Some(edited) => crate::document::to_json(&(said.0, said.1, said.2, edited))?,
+        };
+        Ok(Uuid::new_v5(question, &said))
     }
 
     /// True if a person or an agent gave this answer. False for the asker's default and for an event.

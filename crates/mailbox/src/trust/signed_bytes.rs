@@ -32,8 +32,16 @@ pub fn with(question: &Question, of_its_machine: &str, answer: &Answer) -> Resul
     let of = (&question.workflow_id, round, hash, shown::for_everybody(question)?, of_its_machine);
     let said = (answer.outcome, &answer.value, &answer.note, answer.asks_back);
     let content = (of.0, of.1, of.2, of.3, of.4, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
+    let mut content = document::to_json(&content)?;
+    if let Some(edited) = &answer.edited {
+        // One more element at the end, only where there is one.
+        content.pop();
+        content.push(b',');
+        content.extend(document::to_json(edited)?);
+        content.push(b']');
+    }
     let mut bytes = FIRST_LINE.as_bytes().to_vec();
-    bytes.extend(document::to_json(&content)?);
+    bytes.extend(content);
     Ok(bytes)
 }
 
@@ -81,6 +89,7 @@ mod tests {
             ("20f2", "20f3"),
             ("\"soon\"", "\"later\""),
             ("\"value\": \"yes\"", "\"outcome\": \"declined\""),
+            ("\"by\": \"ann\"", "\"by\": \"ann\", \"edited\": \"\""),
         ] {
             assert_ne!(signed(&DOCUMENT.replacen(field, other, 1)), signed(DOCUMENT), "{field} → {other}");
         }

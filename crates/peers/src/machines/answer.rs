@@ -68,7 +68,11 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let person = person()?;
             send(args, &to_answer(context, id)?, round.or(seen), person.asking_back(question.clone()), &person)
         }
-        Some(Command::Edit { id }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
+        Some(Command::Edit { id, input: Some(_), .. }) => Err(Error::usage(
+            format!("a tool call of {} is changed on that machine", host_of(id)),
+            format!("there: ask-answer edit {}", id.workflow),
+        )),
+        Some(Command::Edit { id, .. }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {

@@ -9,7 +9,7 @@ use crate::prompt::inserted::at_the_end;
 use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::documents::fields::approval::{self, ONCE, WORKFLOW};
+use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -62,7 +62,18 @@ fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagen
 #[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
     let is_its_text = |shown| in_words(call, shown, subagent_of(question)).is_ok_and(|words| words == question.question);
-    question.asked.approval == Some(call.approval()) && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+    let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
+    is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+}
+
+/// True if this is the call that the question shows, with the text that the person put in place of the editable one.
+#[must_use]
+pub fn shows_edited(question: &Question, call: &Call<'_>) -> bool {
+    let (Some(Reply::Edited(edited)), Some(approval)) = (reply(question), &question.asked.approval) else { return false };
+    let Some(editable) = &approval.editable else { return false };
+    let Some(original) = call.edited(&editable.text) else { return false };
+    let is_edit = call.input.get(&editable.field).and_then(Value::as_str) == Some(edited.as_str());
+    is_edit && shows(question, &Call { input: &original, ..*call })
 }
 
 /// The subagent that makes the call which the question shows; `None` if the session itself makes it.
@@ -117,6 +128,8 @@ fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Resul
 pub(super) enum Reply {
     Once,
     Workflow,
+    /// Once, with this text in place of the editable one.
+    Edited(String),
     Refused(String),
 }
 
@@ -129,9 +142,14 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
             at_the_end(asked)
         )));
     }
-    Some(match (answer.outcome, &answer.value) {
-        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == ONCE => Reply::Once,
-        (Outcome::Answered, Some(AnswerValue::Text(word))) if answer.is_a_persons() && word == WORKFLOW => Reply::Workflow,
+    let word = match &answer.value {
+        Some(AnswerValue::Text(word)) if answer.outcome == Outcome::Answered && answer.is_a_persons() => word.as_str(),
+        _ => "",
+    };
+    Some(match (answer.outcome, &answer.edited) {
+        (Outcome::Answered, None) if word == ONCE => Reply::Once,
+        (Outcome::Answered, None) if word == WORKFLOW => Reply::Workflow,
+        (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
         (Outcome::Declined, _) => {
             let note = they_say(answer);

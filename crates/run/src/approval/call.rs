@@ -11,13 +11,16 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::attempt::record::Run;
-use askbox_mailbox::documents::fields::approval::{Approval, CallHash};
+use askbox_mailbox::documents::fields::approval::{Approval, CallHash, Editable};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{Mailbox, disk};
 
 /// The tool whose input has a `description`: the agent's words about the call, which do not change what is run.
 const BASH: &str = "Bash";
 const DESCRIPTION: &str = "description";
+
+/// The tools whose call has one text that is its substance, and the field of this text. A person may change it before they allow the call.
+const EDITABLE: [(&str, &str); 3] = [(BASH, "command"), ("Write", "content"), ("Edit", "new_string")];
 
 /// A tool call of an agent.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +34,25 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns what a person allows: the tool, and the hash of tool, folder and input.
+    /// Returns what a person allows: the tool, the hash of tool, folder and input, and the text that they may change.
     #[must_use]
     pub fn approval(&self) -> Approval {
-        Approval { tool: self.tool.into(), sha256: self.hash() }
+        Approval { tool: self.tool.into(), sha256: self.hash(), editable: self.editable() }
+    }
+
+    fn editable(&self) -> Option<Editable> {
+        let (_, field) = EDITABLE.into_iter().find(|(tool, _)| *tool == self.tool)?;
+        let text = self.input.get(field)?.as_str()?;
+        Some(Editable { field: field.to_owned(), text: text.to_owned() })
+    }
+
+    /// Returns the input of the call with this text in place of the editable one. `None` if the call has none.
+    #[must_use]
+    pub fn edited(&self, text: &str) -> Option<Map<String, Value>> {
+        let Editable { field, .. } = self.editable()?;
+        let mut input = self.input.clone();
+        input.insert(field, text.into());
+        Some(input)
     }
 
     /// The SHA-256 of `{"cwd", "input", "tool"}` as JSON without white space, with the names of all objects sorted.

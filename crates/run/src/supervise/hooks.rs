@@ -142,7 +142,11 @@ mod tests {
             command.starts_with(r"'/a b/askbox' hook --ask 'Bash(git push:*)' --ask mcp__db --refuse 'Bash(it'\''s)' || {"),
             "{command}"
         );
-        let waiting = Approval { tool: "a(b".into(), sha256: askbox_mailbox::documents::fields::approval::CallHash::of_bytes(&[0; 32]) };
+        let waiting = Approval {
+            tool: "a(b".into(),
+            sha256: askbox_mailbox::documents::fields::approval::CallHash::of_bytes(&[0; 32]),
+            editable: None,
+        };
         assert_eq!(
             hook(Some(&waiting))["matcher"],
             "^(AskUserQuestion|Bash|a.b|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"

@@ -133,6 +133,9 @@ fn check_approval(asked: &Asked) -> Result<()> {
     if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
         return wrong("approval", "has a tool or a sha256 that cannot be right");
     }
+    if approval.editable.as_ref().is_some_and(|editable| editable.field.is_empty() || editable.field.len() > LONGEST_NAME) {
+        return wrong("approval", "has an editable field that cannot be right");
+    }
     // The options must have askbox's own words: other words could say the opposite of what the option does.
     let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == approval::options();
     if !asked.questions.is_empty() || !is_choice {
@@ -190,7 +193,7 @@ mod tests {
         question.asked.kind = Some(Kind::Choice);
         question.asked.options = approval::options();
         question.asked.free_text = Some(false);
-        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]) });
+        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]), editable: None });
         question
     }
 
@@ -214,6 +217,28 @@ mod tests {
             change(&mut question);
             assert!(check_approval(&question.asked).is_err(), "{question:?}");
         }
+    }
+
+    #[test]
+    fn an_edited_call_has_another_text_in_place_of_the_editable_one() {
+        let mut question = asked_to_approve();
+        let given = |question: &Question, value: &str, edited: Option<&str>| {
+            let answer = Answer::value(AnswerValue::Text(value.into()), "ann", "hand");
+            check_answer::check(question, Answer { edited: edited.map(str::to_owned), ..answer }, Given::ByPerson)
+        };
+        assert!(given(&question, "edited", Some("ls")).is_err(), "nothing of this call may be changed");
+        let editable = approval::Editable { field: "command".into(), text: "rm -r x".into() };
+        question.asked.approval.as_mut().unwrap().editable = Some(editable);
+        check_approval(&question.asked).unwrap();
+        assert_eq!(given(&question, "edited", Some("ls")).unwrap().edited.as_deref(), Some("ls"));
+        for (value, edited) in
+            [("edited", None), ("edited", Some(" \n")), ("edited", Some("rm -r x")), ("once", Some("ls")), ("workflow", Some("ls"))]
+        {
+            assert!(given(&question, value, edited).is_err(), "{value} {edited:?}");
+        }
+        assert!(given(&question, "edited", Some(&"x".repeat(approval::LONGEST_EDITED + 1))).is_err());
+        let plain = asked(r#"{"workflow_id":"w","question":"?"}"#);
+        assert!(given(&plain, "edited", None).is_ok() && given(&plain, "edited", Some("x")).is_err());
     }
 
     #[test]

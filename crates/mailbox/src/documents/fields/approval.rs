@@ -12,6 +12,22 @@ pub const ONCE: &str = "once";
 /// The key of the option that allows the call whenever its workflow makes it.
 pub const WORKFLOW: &str = "workflow";
 
+/// The answer that allows the call once, with another text in place of its editable one. It is not an option of the question, and the text
+/// stands in the field `edited` of the answer. A program that does not know it takes it for no approval.
+pub const EDITED: &str = "edited";
+
+/// The longest text in place of the editable one, in bytes.
+pub const LONGEST_EDITED: usize = 32 << 10;
+
+/// The text of a call that the person may change before they allow it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Editable {
+    /// The field of the tool's input, such as `command`.
+    pub field: String,
+    /// The text of the field in the call.
+    pub text: String,
+}
+
 /// The SHA-256 of a tool call: its tool, its folder and its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
@@ -43,6 +59,18 @@ pub struct Approval {
     pub tool: String,
     /// The hash of the call.
     pub sha256: CallHash,
+    /// The text that the person may change. Missing if the call has no such text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editable: Option<Editable>,
+}
+
+impl Approval {
+    /// True if both are about the same call. A question of an earlier version says nothing of the editable text.
+    #[must_use]
+    pub fn is_of(&self, call: &Self) -> bool {
+        let fits = self.editable.is_none() || self.editable == call.editable;
+        self.tool == call.tool && self.sha256 == call.sha256 && fits
+    }
 }
 
 /// Returns the two options, with descriptions of what they allow.

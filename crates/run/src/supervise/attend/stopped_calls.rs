@@ -145,6 +145,13 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     };
     match decide(live, &asked, input, &cwd) {
         Ok(Decided::Allow) => allow(live, &asked),
+        Ok(Decided::AllowEdited(input)) => {
+            let question = live.own_question().ok();
+            let answer = question.and_then(|question| question.answer);
+            let remark = answer.and_then(|answer| beside_allowance(asked.tool_name.raw(), false, &answer));
+            remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
+            allow_edited(live, &asked, input);
+        }
         Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
         Ok(Decided::Ask(shown)) if is_asked_about(live, &asked, input) => match question_about(live, &asked, input, &cwd, shown) {
             Ok(question) => return NextStep::Ask(Request::Call(asked, cwd), Box::new(question)),
@@ -202,10 +209,14 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
     {
         return Ok(Decided::Allow);
     }
-    Ok(match permit::permit(live.mailbox, &policy, &live.run.round(), &question, &call)? {
+    Ok(match permit::permit(live.mailbox, &policy, &live.config.approvals.refuse, &live.run.round(), &question, &call)? {
         Permit::Allowed => {
             suspended_call::note_handed_over(live.mailbox, live.run)?;
             Decided::Allow
+        }
+        Permit::AllowedEdited(input) => {
+            suspended_call::note_handed_over(live.mailbox, live.run)?;
+            Decided::AllowEdited(input)
         }
         Permit::Refused(words) => Decided::Refuse(words),
         // The call that was allowed once was made in this run; the agent wants it a second time.
@@ -224,11 +235,15 @@ pub(super) fn answer(
 ) -> Option<(Question, String)> {
     let input = asked.input.as_object()?;
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
-    match permit::permit(live.mailbox, &live.config.answers.policy(), round, question, &call) {
-        Ok(Permit::Allowed) => {
+    let (policy, refuse) = (live.config.answers.policy(), &live.config.approvals.refuse);
+    match permit::permit(live.mailbox, &policy, refuse, round, question, &call) {
+        Ok(permit @ (Permit::Allowed | Permit::AllowedEdited(_))) => {
             let remark = question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, asked.subagent.is_some(), answer));
             remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
-            allow(live, asked);
+            match permit {
+                Permit::AllowedEdited(input) => allow_edited(live, asked, input),
+                _ => allow(live, asked),
+            }
         }
         Ok(Permit::Refused(words)) => decline(live, asked, &words),
         Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
@@ -275,6 +290,12 @@ fn allow(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
     live.agent.say(&claude::permission_allow(asked.request_id.raw()));
 }
 
+/// Lets the call through with the input that the person has made of it.
+fn allow_edited(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, input: Input) {
+    log_decision(live, asked, "allow", "a person has changed the call, and allowed it so", None);
+    live.agent.say(&claude::permission_allow_with(asked.request_id.raw(), &Value::Object(input)));
+}
+
 /// Refuses the call in a person's words, or because of a question. No rule of the configuration would change that.
 fn decline(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, words: &str) {
     log_decision(live, asked, "decline", words, None);
@@ -315,6 +336,8 @@ fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision:
 /// The decision about a call.
 enum Decided {
     Allow,
+    /// Allowed with the input that a person has made of the call.
+    AllowEdited(Input),
     Refuse(String),
     Ask(Shown),
 }

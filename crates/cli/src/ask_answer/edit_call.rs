@@ -1,0 +1,125 @@
+//! A tool call that the person changes before they allow it.
+
+use std::io::{self, BufRead};
+use std::path::Path;
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::ask_answer::editor;
+use crate::program::{self, Context, Tint};
+use askbox_mailbox::documents::fields::approval::LONGEST_EDITED;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::{Question, text};
+use serde_json::{Map, Value};
+
+/// The unchanged lines that are shown around a change.
+const AROUND: usize = 3;
+
+/// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
+/// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation.
+///
+/// # Errors
+/// [`Error::Usage`] if the call has no such text, or nobody can confirm the change. [`Error::Conflict`] if the operator's rules refuse the
+/// changed call.
+pub(super) fn edit(context: &Context, question: &Question, below: &str, input: Option<&Path>) -> Result<Option<String>> {
+    let id = &question.workflow_id;
+    let Some(approval) = &question.asked.approval else {
+        return Err(Error::failed("no call is asked about", "look at the question again"));
+    };
+    let Some(editable) = &approval.editable else {
+        return Err(Error::usage(
+            format!("this call of {} has no text that you can change", text::excerpt(&text::visible(&approval.tool), 60)),
+            format!("refuse it and say what to change: ask-answer decline {id} --note TEXT"),
+        ));
+    };
+    let edited = match input {
+        Some(file) => from_file(file)?,
+        None if !program::is_interactive() => {
+            let hint = format!("give the text and name the call that you have seen: ask-answer edit {id} --input FILE --round ID:HASH");
+            return Err(Error::usage("a changed call is confirmed at a terminal, and this is not one", hint));
+        }
+        None => with_ends_of(&editable.text, &editor::write_from(&editable.text, below, ".txt")?.text),
+    };
+    refuse_by_rules(context, &approval.tool, &editable.field, &edited)?;
+    if input.is_some() || edited == editable.text {
+        // An unchanged text is refused like every other wrong answer.
+        return Ok(Some(edited));
+    }
+    program::print_tinted(&difference(&editable.text, &edited))?;
+    program::say(&format!("Make the call of {} like this, one time? [y/N] ", text::excerpt(&text::visible(&approval.tool), 60)));
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).io("read", "standard input")?;
+    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes").then_some(edited))
+}
+
+fn from_file(file: &Path) -> Result<String> {
+    let bytes = program::read_input(file, LONGEST_EDITED as u64)?;
+    String::from_utf8(bytes).map_err(|_| program::in_input(file, Error::invalid("text", "is not valid UTF-8", "save it as UTF-8")))
+}
+
+/// The edited text with the line breaks that the call's text begins and ends with. The editor's file has others.
+fn with_ends_of(original: &str, edited: &str) -> String {
+    let is_break = |c: char| matches!(c, '\n' | '\r');
+    let middle = original.trim_matches(is_break);
+    let begin = &original[..original.len() - original.trim_start_matches(is_break).len()];
+    let end = &original[begin.len() + middle.len()..];
+    format!("{begin}{}{end}", edited.trim_matches(is_break))
+}
+
+/// Refuses a text of which the operator's rules say that the call is refused. The run checks this again.
+fn refuse_by_rules(context: &Context, tool: &str, field: &str, edited: &str) -> Result<()> {
+    let input: Map<String, Value> = [(field.to_owned(), Value::from(edited))].into_iter().collect();
+    // A configuration that cannot be read refuses everything in the run.
+    let Ok(config) = context.config() else { return Ok(()) };
+    match config.approvals.refuse.iter().find(|rule| rule.names(tool, &input)) {
+        None => Ok(()),
+        Some(rule) => Err(Error::conflict(
+            format!("the operator refuses the changed call: `{rule}` in [approvals] refuse"),
+            "change it otherwise, or decline",
+        )),
+    }
+}
+
+/// The changed lines of the call, with some lines around them. Invisible characters are escaped.
+fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
+    let (original, edited) = (text::visible(original), text::visible(edited));
+    let diff = TextDiff::from_lines(original.as_str(), edited.as_str());
+    let mut lines = Vec::new();
+    for (n, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if n > 0 {
+            lines.push((Tint::Cyan, "…".to_owned()));
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let (tint, sign) = match change.tag() {
+                ChangeTag::Delete => (Tint::Red, '-'),
+                ChangeTag::Insert => (Tint::Green, '+'),
+                ChangeTag::Equal => (Tint::Plain, ' '),
+            };
+            lines.push((tint, format!("{sign}{}", change.value().trim_end_matches('\n'))));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_the_calls_text_stay() {
+        for (original, edited, expected) in
+            [("a\n", "b", "b\n"), ("a", "b\n", "b"), ("\n\na\r\n\n", "b", "\n\nb\r\n\n"), ("", "b", "b"), ("\n", "b", "\nb")]
+        {
+            assert_eq!(with_ends_of(original, edited), expected, "{original:?}");
+        }
+    }
+
+    #[test]
+    fn the_changed_lines_are_shown_with_some_around_them() {
+        let same: String = (0..20).map(|n| format!("{n}\n")).collect();
+        let shown = difference(&format!("{same}rm x\u{200b}\n{same}"), &format!("{same}ls x\n{same}"));
+        let lines: Vec<_> = shown.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(lines, [" 17", " 18", " 19", r"-rm x\u{200b}", "+ls x", " 0", " 1", " 2"]);
+        assert_eq!((shown[3].0, shown[4].0), (Tint::Red, Tint::Green));
+    }
+}

@@ -1,0 +1,89 @@
+//! `ask-answer edit` of a question whether a tool call may be made.
+
+use serde_json::{Value, json};
+
+use crate::support::{Terminal, World, approval_question, needs};
+
+/// A mailbox in which `ship` asks whether this command may be run.
+fn asks(command: &str, editable: Option<Value>) -> World {
+    let world = World::new();
+    world.make_mailbox();
+    let mut question = approval_question("ship", &format!("May the agent call Bash?\n    command: {command}"));
+    if let Some(editable) = editable {
+        question["approval"]["editable"] = editable;
+    }
+    std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
+    world
+}
+
+fn git_push() -> World {
+    asks("git push", Some(json!({"field": "command", "text": "git push"})))
+}
+
+#[test]
+fn a_call_is_changed_in_the_editor_and_confirmed() {
+    needs!("tmux");
+    let world = git_push();
+    world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let terminal = Terminal::running(&world, (100, 40), &[], &command);
+    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    let screen = terminal.with_colours();
+    assert!(screen.contains("\x1b[31m-git push") && screen.contains("\x1b[32m+git push --dry-run"), "{screen:?}");
+    terminal.press(&["Enter"]);
+    terminal.see("ship: nothing was decided");
+    assert!(world.names("answered").is_empty());
+    terminal.press(&["y", "Enter"]);
+    terminal.see("which allows Bash with what you made of it: git push --dry-run");
+    let answer = &world.document("answered/ship.json")["answer"];
+    assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));
+    assert!(answer["shown"].is_string());
+    let shown = world.ok("ask-answer", &["show", "ship"]);
+    assert!(shown.contains("the call was changed to:\n    git push --dry-run\n"), "{shown}");
+}
+
+#[test]
+fn a_changed_call_names_the_call_that_was_seen() {
+    let world = git_push();
+    let shown = world.ok("ask-answer", &["show", "ship"]);
+    assert!(shown.contains("To change its command first") && shown.contains("  ask-answer edit ship\n"), "{shown}");
+    let refused = world.refused(2, "printf 'git push --dry-run' | ask-answer edit ship --input -");
+    assert!(refused.contains("does not say which call you have seen"), "{refused}");
+    assert!(world.refused(2, "ask-answer edit ship").contains("is confirmed at a terminal"));
+    for (text, says) in [("git push", "is the text of the call itself"), (" ", "is empty")] {
+        let refused = world.refused(5, &format!("printf '{text}' | ask-answer edit ship --input - --round {}", world.round("ship")));
+        assert!(refused.contains(says), "{refused}");
+    }
+    assert!(world.refused(5, "ask-answer ship edited").contains("edited"));
+    let other = "--round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44";
+    world.refused(4, &format!("printf 'git push --dry-run' | ask-answer edit ship --input - {other}"));
+    assert!(world.names("answered").is_empty());
+    let said = world.sh(&format!("printf 'git push --dry-run' | ask-answer edit ship --input - --round {}", world.round("ship")));
+    assert!(said.contains("ship: answered: edited"), "{said}");
+}
+
+#[test]
+fn a_call_without_such_a_text_is_not_changed() {
+    let world = asks("git push", None);
+    let refused = world.refused(2, &format!("echo x | ask-answer edit ship --input - --round {}", world.round("ship")));
+    assert!(refused.contains("no text that you can change") && refused.contains("ask-answer decline ship --note TEXT"), "{refused}");
+    world.sh("ask-post Which? -w plain");
+    assert!(world.refused(2, "echo x | ask-answer edit plain --input -").contains("no call is asked about"));
+}
+
+#[test]
+fn the_inbox_changes_a_call_and_leads_back() {
+    needs!("tmux");
+    let world = git_push();
+    world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
+    let terminal = Terminal::running(&world, (100, 40), &["EDITOR=./editor"], &["sh", "-c", "ask-answer ship; echo left=$?; read wait"]);
+    terminal.see("^e change the call");
+    terminal.press(&["C-e"]);
+    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    assert!(world.names("answered").is_empty());
+    terminal.press(&["y", "Enter"]);
+    terminal.see("Enter leads back to the inbox.");
+    assert_eq!(world.document("answered/ship.json")["answer"]["edited"], "git push --dry-run");
+    terminal.press(&["Enter"]);
+    terminal.see("back");
+}
