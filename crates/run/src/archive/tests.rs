@@ -36,7 +36,7 @@ impl Place {
 
     /// Archives rounds as one member. Each has one file with the given text.
     fn append(&self, rounds: &[(&RoundId, Time, &[u8], bool)]) -> askbox_mailbox::error::Result<u64> {
-        let names: Vec<(String, PathBuf)> = rounds
+        let files: Vec<(String, PathBuf)> = rounds
             .iter()
             .enumerate()
             .map(|(n, (round, _, bytes, _))| {
@@ -45,21 +45,11 @@ impl Place {
                 (format!("closed/{}", round.file_name()), path)
             })
             .collect();
-        let source = |((round, changed, _, again), (name, path)): (&(&'_ RoundId, Time, &[u8], bool), &(String, PathBuf))| {
-            let name: &'static str = Box::leak(name.clone().into_boxed_str());
-            (name, path.clone(), *changed, *again, (*round).clone())
-        };
-        let made: Vec<_> = rounds.iter().zip(&names).map(source).collect();
-        let sources: Vec<Source<'_>> = made
-            .iter()
-            .map(|(name, path, changed, again, round)| Source {
-                round,
-                changed: *changed,
-                closed: Some(at(0)),
-                again: *again,
-                files: vec![(*name, path.clone())],
-            })
-            .collect();
+        let mut sources = Vec::new();
+        for ((round, changed, _, again), (name, path)) in rounds.iter().zip(&files) {
+            let files = vec![(name.as_str(), path.clone())];
+            sources.push(Source { round, changed: *changed, closed: Some(at(0)), again: *again, files });
+        }
         Writer::try_new(&self.mailbox).unwrap().expect("nobody else").append(month(), &sources)
     }
 
@@ -149,7 +139,7 @@ fn a_torn_end_is_seen_and_cut_off_without_a_new_member() {
         let mut bytes = fs::read(torn).unwrap();
         bytes.extend(b"{\"off");
         fs::write(torn, bytes).unwrap();
-        assert_eq!(state(&place.mailbox).unwrap().torn, [file.clone()]);
+        assert_eq!(state(&place.mailbox).unwrap().torn, std::slice::from_ref(&file));
         Writer::try_new(&place.mailbox).unwrap().unwrap().cut_off_torn_ends();
         assert!((fs::read(&file).unwrap(), fs::read(&index).unwrap()) == whole);
     }
