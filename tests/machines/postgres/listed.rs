@@ -130,7 +130,7 @@ fn an_answer_for_a_sleeping_machine_is_said_to_be_sent() {
 }
 
 #[test]
-fn an_answer_for_a_host_lost_a_moment_ago_is_not_waited_for_long() {
+fn an_answer_for_a_lost_host_is_not_waited_for_long() {
     needs!("postgres");
     // The host was there a moment ago, so it is not known to be away, and its process is gone.
     let (database, laptop, _) = asked();

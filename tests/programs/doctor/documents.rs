@@ -84,7 +84,7 @@ fn doctor_completes_half_done_transitions() {
 }
 
 #[test]
-fn doctor_names_a_question_of_the_future_and_one_without_its_folder() {
+fn doctor_names_a_question_of_the_future_and_a_lost_folder() {
     let world = well();
     world.sh(r#"echo '{"question": "?", "workflow_id": "later", "timestamp": "2199-01-01T00:00:00Z"}' > m/pending/later.json"#);
     assert!(finds(&world, "ahead", "later").starts_with("${EDITOR:-vi} "));

@@ -83,7 +83,7 @@ fn a_missing_agent_program_pauses_the_queue_and_parks_nothing() {
 }
 
 #[test]
-fn an_agent_program_that_vanishes_from_the_configuration_parks_one() {
+fn an_agent_program_that_vanishes_later_parks_one() {
     let world = world("work", "", "");
     world.reconfigure("max_concurrent = 8", "max_concurrent = 1");
     world.make_mailbox();

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_a_hunk_is_added_or_removed_whatever_follows_its_sign() {
+    fn a_line_of_a_hunk_is_what_its_sign_says() {
         let diff = "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@ fn\n--- a comment\n-b\n c\n+++ more\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file";
         let said: Vec<_> = of(diff).map(|(says, _)| says.word()).collect();
         let expected = ["same", "same", "hunk", "removed", "removed", "same", "added", "same", "same", "hunk", "removed", "added", "same"];
