@@ -18,6 +18,8 @@ use askbox_watch::relaunch::status as explained;
 
 /// The maximum size of a result that is shown, in bytes.
 const RESULT: usize = 16 << 10;
+/// The maximum length of a question in one line, in characters.
+const TITLE: usize = 300;
 
 /// The state of a question that was answered or is over.
 #[derive(Debug)]
@@ -26,10 +28,6 @@ pub struct Outcome {
     pub question_id: String,
     /// The question in one line.
     pub title: String,
-    /// The whole text of the question, or empty if the title has it all.
-    pub rest: String,
-    /// The context as HTML.
-    pub context: Option<String>,
     /// The state in one word, such as `delivered` or `running`.
     pub state: &'static str,
     /// The answer to each part.
@@ -49,9 +47,8 @@ pub struct Outcome {
     pub why: Option<String>,
     pub todo: Option<String>,
     pub cost: Option<String>,
-    /// The result as HTML, and the beginning of its text.
-    pub result: Option<String>,
-    pub result_text: String,
+    /// The beginning of the result, as the agent wrote it.
+    result: Option<String>,
     /// True if the answer can be taken back.
     pub can_be_undone: bool,
     /// True if a run of this round is on record.
@@ -83,14 +80,10 @@ impl Outcome {
         let launched = run.as_ref().and_then(|run| run.progress.started_at);
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
-        let title = text::excerpt(&question.title(), 300);
-        let result = status.result.as_deref().map(|result| text::beginning(result, RESULT));
         Ok(Self {
             workflow: round.id.workflow.to_string(),
             question_id: round.id.question.to_string(),
-            rest: rest(question, &title),
-            title,
-            context: question.asked.context.as_deref().map(markdown::to_html),
+            title: text::excerpt(&question.title(), TITLE),
             state: status.state.word(),
             answer: answer.map(|answer| given::in_words(question, answer)).unwrap_or_default(),
             word: answer.map_or("", |answer| if answer.value.is_some() { "" } else { answer.word() }),
@@ -104,12 +97,21 @@ impl Outcome {
             why: status.why.as_deref().map(text::printable),
             todo: status.todo.as_deref().map(text::printable),
             cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
-            result_text: result.as_deref().map(|result| text::excerpt(result, 600)).unwrap_or_default(),
-            result: result.as_deref().map(markdown::to_html),
+            result: status.result.as_deref().map(|result| text::beginning(result, RESULT)),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
             has_run: run.is_some(),
             goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
         })
+    }
+
+    /// The result as HTML.
+    pub fn result_html(&self) -> Option<String> {
+        self.result.as_deref().map(markdown::to_html)
+    }
+
+    /// The result in one line, or nothing.
+    pub fn result_line(&self) -> String {
+        self.result.as_deref().map(|result| text::excerpt(result, 600)).unwrap_or_default()
     }
 }
 
@@ -117,10 +119,10 @@ fn said(answer: &Answer) -> String {
     answer.value.as_ref().map_or_else(|| answer.word().into(), |value| text::printable(&value.to_text()))
 }
 
-/// The whole text of a question, if the title is not all of it.
-fn rest(question: &Question, title: &str) -> String {
+/// The whole text of a question, or nothing if its line is all of it.
+pub fn beyond_its_line(question: &Question) -> String {
     let whole = question.question.trim();
-    if whole == title || whole.is_empty() {
+    if whole == text::excerpt(&question.title(), TITLE) || whole.is_empty() {
         return String::new();
     }
     if question.asked.approval.is_some() { text::still_visible(whole) } else { text::printable(whole) }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use crate::form::{Done, Filled};
 use crate::gate::Posted;
 use crate::pages::later::Later;
-use crate::pages::outcome::Outcome;
+use crate::pages::outcome::{self, Outcome};
 use crate::pages::question_form::QuestionForm;
-use crate::pages::{Frame, question_form, remote_question};
+use crate::pages::{Frame, markdown, question_form, remote_question};
 use crate::reply;
 use crate::send::{self, CHANNEL};
 use crate::site::Visit;
@@ -32,6 +32,9 @@ struct OutcomePage {
     outcome: Outcome,
     /// The next question of the same workflow.
     later: Option<Later>,
+    /// The whole text of the question, if its line is not all of it, and the context as HTML.
+    rest: String,
+    context: Option<String>,
     /// The next waiting question.
     next: Option<(String, String)>,
 }
@@ -76,7 +79,7 @@ pub async fn show(visit: Visit, Path(id): Path<Names>, Query(wanted): Query<Want
                 let taken_back = visit.site.taken_back.filled(&id, &found.document.typed, &visit.signed_in.device);
                 page(visit, &found, &taken_back, None)
             }
-            _ => outcome(visit, &found),
+            _ => outcome_page(visit, &found),
         }
     };
     visit.page(make).await
@@ -119,12 +122,14 @@ fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) 
     question_form::form_page(visit, QuestionForm::new(Some(&visit.site.mailbox), found, filled, only_signed)?, problem)
 }
 
-fn outcome(visit: &Visit, found: &Round) -> Result<Response> {
+fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     let next = question_form::next_question(visit, None)?;
     // The frame reads the configuration again, which the outcome needs too.
     let frame = Frame::new(visit, "");
     let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
-    let page = OutcomePage { frame, outcome, later, next };
+    let question = &found.document.typed;
+    let context = question.asked.context.as_deref().map(markdown::to_html);
+    let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next };
     Ok(reply::html(StatusCode::OK, &page))
 }
 
