@@ -15,6 +15,7 @@ fn rows_stay_under_the_finger_until_the_bar_is_pressed() {
     let page = world.serve_page();
     let given = json!({
         "base": page.browser().origin(), "link": world.link_to_page(None), "post": program("ask-post"), "answer": program("ask-answer"),
+        "relaunch": program("relaunch"),
     });
     browsers::run(&world, "rows.js", &given);
 }

@@ -3,7 +3,7 @@
 const { assert, barriers, launch, layout, person, run, signIn } = require("./lib.js");
 const { execFileSync } = require("child_process");
 
-run(async ({ base, link, post, answer }) => {
+run(async ({ base, link, post, answer, relaunch }) => {
   const browser = await launch();
   const page = await person(browser, "phone");
   await signIn(page, base + link, "ann's phone");
@@ -25,6 +25,13 @@ run(async ({ base, link, post, answer }) => {
   await page.getByRole("link", { name: "The first of all?" }).waitFor();
   assert.strictEqual(await row(1).count(), 0);
   assert.strictEqual(await page.locator(".news:not([hidden])").count(), 0);
+  // Words above the rows wait as well, because they would move them.
+  const still = (await row(3).boundingBox()).y;
+  execFileSync(relaunch, ["pause", "--why", "the API is down for some time, and nobody knows how long"]);
+  await page.getByRole("button", { name: "Show the changes" }).waitFor();
+  assert.strictEqual((await row(3).boundingBox()).y, still);
+  await page.getByRole("button", { name: "Show the changes" }).click();
+  await page.getByText("The queue is paused by").waitFor();
   // The search.
   await page.getByRole("searchbox").pressSequentially("part 2");
   await page.getByRole("link", { name: "The first of all?" }).waitFor({ state: "detached" });

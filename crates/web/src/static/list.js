@@ -2,7 +2,7 @@
 // types.
 "use strict";
 (() => {
-  const { find, all, hidden, load, own } = askbox;
+  const { find, all, hidden, load, own, tellHeldUp } = askbox;
   const live = find("#live");
   const cards = (root) => new Map(all(".card", root).map((card) => [card.dataset.key, card]));
   const bar = document.createElement("button");
@@ -13,11 +13,12 @@
   let waiting = null;
 
   // Puts fresh content in place. Chosen rows stay chosen.
-  const show = (fresh) => {
+  const show = ([fresh, other]) => {
     const chosen = all("input:checked", live).map((box) => box.value);
     const before = cards(live);
     waiting = null;
     bar.hidden = true;
+    tellHeldUp(other);
     live.replaceChildren(...fresh.childNodes);
     all("input[type=checkbox]", live).forEach((box) => (box.checked = chosen.includes(box.value)));
     return all(".card", live).find((card) => !before.has(card.dataset.key));
@@ -28,12 +29,16 @@
     find("a", first ?? live)?.focus({ preventScroll: true });
   });
 
-  own.takes = (fresh) => {
+  // The words above the rows, without their times.
+  const above = (root) => [find("#held-up", root), find(".notes", root)].map((words) => words?.textContent.replace(/\d+\w*/g, "")).join();
+  own.takes = (fresh, other) => {
     const shown = cards(live);
     if (hidden() || !shown.size) {
-      show(fresh);
+      show([fresh, other]);
       return true;
     }
+    const isSameAbove = above(document) === above(other);
+    if (isSameAbove) tellHeldUp(other);
     const now = cards(fresh);
     // A row may also be missing because newer ones have pushed it to the next page.
     const isWhole = !find(".pages", fresh);
@@ -46,10 +51,9 @@
       gone += isOver;
     }
     const added = [...now.keys()].filter((key) => !shown.has(key)).length;
-    const notes = (root) => find(".notes", root)?.textContent ?? "";
-    waiting = fresh;
+    waiting = [fresh, other];
     bar.textContent = added ? `${added} new` : gone ? `${gone} over` : "Show the changes";
-    bar.hidden = !added && !gone && notes(fresh) === notes(live);
+    bar.hidden = !added && !gone && isSameAbove;
     return true;
   };
 
@@ -66,7 +70,7 @@
       const fresh = other && find("#live", other);
       if (!fresh || query.get("find") !== field.value) return;
       history.replaceState(null, "", path);
-      show(fresh);
+      show([fresh, other]);
     }, 150);
   });
 })();

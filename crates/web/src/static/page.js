@@ -76,11 +76,15 @@ const askbox = (() => {
   const live = find("#live");
   // A page may put fresh content in its place by itself: it then returns true.
   const own = { takes: () => false };
+  const tellHeldUp = (other) => {
+    const [told, now] = [find("#held-up"), find("#held-up", other)];
+    if (told && now && told.textContent !== now.textContent) told.replaceChildren(...now.cloneNode(true).childNodes);
+  };
   const replace = (other) => {
-    const [held, now] = [find("#held-up"), find("#held-up", other)];
-    if (held && now && held.textContent !== now.textContent) held.replaceChildren(...now.childNodes);
     const fresh = find("#live", other);
-    if (!live || !fresh || own.takes(fresh)) return;
+    if (live && fresh && own.takes(fresh, other)) return;
+    tellHeldUp(other);
+    if (!live || !fresh) return;
     if ("keep" in live.dataset) {
       // The filled-in form stays, and the news is shown above it.
       if (fresh.dataset.state === live.dataset.state || "keep" in fresh.dataset) return;
@@ -168,5 +172,5 @@ const askbox = (() => {
   });
   setInterval(() => hidden() || look().catch(() => {}), 20000);
 
-  return { find, all, hidden, store, look, load, own };
+  return { find, all, hidden, store, look, load, own, tellHeldUp };
 })();
