@@ -8,8 +8,10 @@ use crate::support::{Terminal, World, needs, until};
 /// The file that a screen names behind these words.
 #[track_caller]
 fn file_behind(screen: &str, words: &str) -> String {
-    let joined = screen.replace('\n', "");
-    let path = joined.split(words).nth(1).unwrap_or_else(|| panic!("no {words:?} in\n{screen}")).trim();
+    // The screen breaks lines between words, and a long path anywhere.
+    let joined = |text: &str| text.split_whitespace().collect::<String>();
+    let (screen, words) = (joined(screen), joined(words));
+    let path = screen.split(&words).nth(1).unwrap_or_else(|| panic!("no {words:?} in\n{screen}")).trim();
     path[..path.find(".toml").expect("a file") + 5].to_owned()
 }
 

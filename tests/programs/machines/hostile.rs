@@ -137,7 +137,7 @@ fn the_words_of_an_enemy_neither_run_nor_control_the_terminal() {
     // The machine takes the answer and says nothing about it: the person is not told that it counts.
     let sent = || Some(here.run("ask-answer", &["build:w", "a"])).filter(|told| !told.stderr.contains("nothing was sent"));
     let answered = until("the answer is sent", sent);
-    assert!(answered.code() == 1 && answered.stderr.contains("may have it or not"), "{answered:?}");
+    assert!(answered.code() == 6 && answered.stderr.contains("may have it or not"), "{answered:?}");
     assert!(here.names("..").iter().all(|name| name != "pwned"), "a word of the enemy was executed");
 }
 

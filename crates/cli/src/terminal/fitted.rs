@@ -45,13 +45,28 @@ fn message_within(line: &str, columns: usize) -> String {
     }
     let starts = PROGRAMS.iter().filter_map(|program| words.rfind(&format!(": {program} ")));
     let (head, command) = starts.max().map_or((words, ""), |at| (&words[..=at], &words[at + 2..]));
-    let mut lines = wrapped(head, columns);
+    let mut lines = between_words(head, columns);
     match lines.last_mut() {
         _ if command.is_empty() => {}
         Some(last) if width(last) + 1 + width(command) <= columns => *last += &format!(" {command}"),
         _ => lines.push(command.to_owned()),
     }
     lines.join("\n") + end
+}
+
+/// Breaks a line between words only. A word that is wider than a line, such as a path, stays whole.
+fn between_words(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in line.split_inclusive(' ') {
+        if used > 0 && used + width(word.trim_end()) > columns {
+            next(&mut lines, &mut used);
+        }
+        push(&mut lines, word);
+        used += width(word);
+    }
+    lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
+    lines
 }
 
 /// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
@@ -161,6 +176,10 @@ mod tests {
         assert_eq!(
             message_within("hint: save one, then go on: checkpoint save w\n", 30),
             "hint: save one, then go on:\ncheckpoint save w\n"
+        );
+        assert_eq!(
+            message_within("it is kept in /a/long/path/of/a/file.toml now\n", 20),
+            "it is kept in\n/a/long/path/of/a/file.toml\nnow\n"
         );
         assert_eq!(message_within("Do you mean this one? (y/N) ", 80), "Do you mean this one? (y/N) ");
     }

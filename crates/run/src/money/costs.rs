@@ -153,7 +153,7 @@ fn day_file(mailbox: &Mailbox, at: Time) -> PathBuf {
     folder(mailbox).join(format!("{}.jsonl", at.date_naive()))
 }
 
-/// US dollars of all bookings of the day of `day` (UTC). Reads only what was booked since [`DayStart`].
+/// US dollars of all bookings of the day of `day` (UTC). Reads only what was booked since the last sum was kept.
 pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
     let path = day_file(mailbox, day);
     let mut file = match disk::open_to_read(&path) {
