@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::browsers;
-use crate::support::{Running, World, approval_question, needs, program, until, working_day::working_day};
+use crate::support::{Running, World, approval_question, needs, program, until, working_day};
 
 /// A world whose agent ends with the words `did docs`, a watcher at work, and a question.
 fn world_with_question() -> World {
@@ -144,7 +144,7 @@ fn no_page_has_a_serious_barrier_and_each_fits_a_phone() {
     let world = World::stepping("work");
     world.make_mailbox();
     let watcher = world.watch();
-    working_day(&world);
+    working_day::questions(&world);
     for workflow in ["answered", "given-up"] {
         world.ok("ask-post", &["-w", workflow, "Which of both?", "-o", "a=The first"]);
     }

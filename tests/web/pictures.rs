@@ -3,33 +3,53 @@
 use serde_json::json;
 
 use crate::browsers;
-use crate::support::{World, needs, working_day::working_day};
+use crate::support::{World, needs, working_day};
+
+/// A picture: its name, its height, the colours, the place on the page, and a text to press first.
+type Picture<'a> = (&'a str, u32, &'a str, &'a str, Option<&'a str>);
+
+/// Draws pictures of a phone's screen.
+fn draw(world: &World, pictures: &[Picture<'_>]) {
+    let _watcher = world.watch();
+    let page = world.serve_page();
+    let folder = match std::env::var_os("ASKBOX_WRITE_DOCS") {
+        Some(_) => std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"),
+        None => world.path("pictures"),
+    };
+    std::fs::create_dir_all(&folder).unwrap();
+    let links: Vec<_> = pictures.iter().map(|_| world.link_to_page(Some("ann's phone"))).collect();
+    let wanted: Vec<_> =
+        pictures.iter().map(|(name, height, colours, place, press)| json!([name, "phone", height, colours, place, press])).collect();
+    let given = json!({"base": page.browser().origin(), "links": links, "pictures": wanted, "folder": folder});
+    browsers::run(world, "screenshots.js", &given);
+    for (name, ..) in pictures {
+        let length = folder.join(format!("{name}.png")).metadata().unwrap().len();
+        assert!((4_000..100_000).contains(&length), "{name}: {length} bytes");
+    }
+}
 
 #[test]
 fn the_pictures_of_the_guide_can_be_drawn() {
     needs!("chromium", "node");
     let world = World::new();
     world.make_mailbox();
-    working_day(&world);
-    let _watcher = world.watch();
-    let page = world.serve_page();
+    working_day::questions(&world);
     let place = format!("/q/release-2.4/{}", world.round("release-2.4"));
-    let folder = match std::env::var_os("ASKBOX_WRITE_DOCS") {
-        Some(_) => std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"),
-        None => world.path("pictures"),
-    };
-    std::fs::create_dir_all(&folder).unwrap();
     let pictures = [
-        ("web-inbox-light", "phone", 740, "light", "/", None),
-        ("web-inbox-dark", "phone", 740, "dark", "/", None),
-        ("web-question-light", "phone", 1100, "light", &place, Some("split")),
-        ("web-question-dark", "phone", 1100, "dark", &place, Some("split")),
+        ("web-inbox-light", 740, "light", "/", None),
+        ("web-inbox-dark", 740, "dark", "/", None),
+        ("web-question-light", 1100, "light", place.as_str(), Some("split")),
+        ("web-question-dark", 1100, "dark", &place, Some("split")),
     ];
-    let links: Vec<_> = pictures.iter().map(|_| world.link_to_page(Some("ann's phone"))).collect();
-    let given = json!({"base": page.browser().origin(), "links": links, "pictures": pictures, "folder": folder});
-    browsers::run(&world, "screenshots.js", &given);
-    for (name, ..) in pictures {
-        let length = folder.join(format!("{name}.png")).metadata().unwrap().len();
-        assert!((4_000..100_000).contains(&length), "{name}: {length} bytes");
-    }
+    draw(&world, &pictures);
+}
+
+#[test]
+fn the_picture_of_a_diff_can_be_drawn() {
+    needs!("chromium", "node");
+    let world = World::new();
+    world.make_mailbox();
+    working_day::question_with_a_diff(&world);
+    let place = format!("/q/pay-fix/{}", world.round("pay-fix"));
+    draw(&world, &[("web-diff-light", 900, "light", place.as_str(), None), ("web-diff-dark", 900, "dark", &place, None)]);
 }

@@ -19,7 +19,7 @@ fn post(world: &World, project: &str, minutes: i64, mut question: Value) {
 }
 
 /// Questions as they wait on a working day.
-pub fn working_day(world: &World) {
+pub fn questions(world: &World) {
     post(
         world,
         "shop",
@@ -64,4 +64,24 @@ pub fn working_day(world: &World) {
         180,
         json!({"workflow_id": "flaky-tests", "asked_by": "test doctor", "question": "May I raise the limit of checkout_spec from 30 to 60 seconds?", "type": "yes_no"}),
     );
+}
+
+/// The change that [`question_with_a_diff`] asks about.
+const DIFF: &str = "\
+--- a/checkout/pay_button.js
++++ b/checkout/pay_button.js
+@@ -14,7 +14,8 @@ export function payButton(order) {
+   const button = document.createElement('button');
+   button.textContent = 'Pay';
+-  button.onclick = () => pay(order);
++  // A second press must not pay again.
++  button.onclick = once(() => pay(order));
+   return button;
+ }
+";
+
+/// A question about a change, which stands beside it.
+pub fn question_with_a_diff(world: &World) {
+    std::fs::write(world.path("pay_button.diff"), DIFF).expect("a file");
+    world.sh("mkdir -p shop && cd shop && ask-post -w pay-fix --asked-by developer -t yes_no --attach ../pay_button.diff 'Merge this fix into 2.4?'");
 }

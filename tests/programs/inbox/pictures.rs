@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::inbox::cells::picture;
-use crate::support::{Terminal, World, approval_question, needs, working_day::working_day};
+use crate::support::{Terminal, World, approval_question, needs, working_day};
 
 /// The size of the terminal, in columns and rows.
 const SIZE: (u16, u16) = (96, 26);
@@ -31,7 +31,7 @@ fn folder(world: &World) -> PathBuf {
 fn the_pictures_of_the_inbox_can_be_drawn() {
     needs!("tmux");
     let world = World::new();
-    working_day(&world);
+    working_day::questions(&world);
     let call = "May the agent call Bash?\n    command: git push --force-with-lease origin release-2.4\nIn the folder /home/ann/shop";
     let mut approval = approval_question("release-push", call);
     approval["timestamp"] = askbox_mailbox::time::rfc3339(askbox_mailbox::time::now()).into();
@@ -55,4 +55,17 @@ fn the_pictures_of_the_inbox_can_be_drawn() {
     terminal.press(&["G", "Enter"]);
     terminal.see("esc later");
     draw(&world, &folder, "approval", &terminal, "git push --force-with-lease origin release-2.4");
+}
+
+#[test]
+fn the_picture_of_a_diff_in_the_inbox_can_be_drawn() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    working_day::question_with_a_diff(&world);
+    let _watcher = world.watch();
+    let folder = folder(&world);
+    let terminal = Terminal::running(&world, (SIZE.0.into(), SIZE.1.into()), &[], &["ask-answer", "pay-fix"]);
+    terminal.see("esc later");
+    draw(&world, &folder, "diff", &terminal, "button.onclick = once(() => pay(order));");
 }
