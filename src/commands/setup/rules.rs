@@ -298,9 +298,12 @@ mod tests {
     #[test]
     fn a_present_rule_is_not_repeated_and_a_wrong_file_is_told() {
         assert_eq!(missing(r#"{"permissions":{"allow":["Bash(ask-post:*)"]}}"#, &RULES), Ok(vec![RULES[1]]));
-        for (text, why) in
-            [("{", "not a JSON"), ("[]", "not a JSON"), ("{\"permissions\": 1}", "no object"), ("{\"permissions\": {\"allow\": {}}}", "no list")]
-        {
+        for (text, why) in [
+            ("{", "not a JSON"),
+            ("[]", "not a JSON"),
+            ("{\"permissions\": 1}", "no object"),
+            ("{\"permissions\": {\"allow\": {}}}", "no list"),
+        ] {
             assert!(missing(text, &RULES).unwrap_err().contains(why), "{text}");
         }
     }
