@@ -20,6 +20,14 @@ fn watched() -> ClaudeWorld {
     world
 }
 
+/// The files that the pages put beside a question: a change that is not committed, and two images.
+fn with_files(world: &ClaudeWorld) {
+    world.sh(
+        "git init -q && echo one >page.html && git add page.html && git -c user.name=ann -c user.email=ann@example.org commit -qm one && \
+         echo two >page.html && for name in before after; do printf '\\211PNG\\r\\n\\032\\n' >$name.png; done",
+    );
+}
+
 /// Answers the question of a workflow with `yes`, and lets the agent that is launched for it type these commands. Returns what its tools said.
 fn typed<'a>(world: &ClaudeWorld, workflow: &str, commands: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let round = world.ask(workflow, &["Begin?", "-o", "yes=Yes"]);
@@ -64,6 +72,7 @@ fn impatient(mut shown: Vec<Shown>) -> Vec<Shown> {
 #[test]
 fn the_commands_of_the_subagents_guide_print_what_it_says() {
     let world = watched();
+    with_files(&world);
     let shown = impatient(fenced(&page("docs/guide-subagent.md")));
     assert!(shown.len() >= 4, "{shown:#?}");
     let results = typed(&world, "w", commands(&shown));
@@ -113,6 +122,7 @@ fn the_agents_part_of_the_readmes_tour_prints_what_it_says() {
 #[test]
 fn the_examples_of_ask_post_and_checkpoint_are_allowed() {
     let world = watched();
+    with_files(&world);
     world.sh("echo '{\"workflow_id\": \"docs-42\", \"current_step\": \"review\"}' > state.json");
     let top = world.ok("checkpoint", &["--help"]);
     let subcommands = Checkpoint::command();
