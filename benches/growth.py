@@ -205,7 +205,7 @@ class Browser:
             raise SystemExit(f"{path}: {reply.status}")
 
 
-# What differs between two rounds: ids, times, hashes, a process, an inode.
+# The parts that differ between two rounds: ids, times, hashes, a process, an inode.
 SLOTS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{64}\b|(?<=^process )\d+|(?<=\")\d+:\d+(?=\")")
 
 

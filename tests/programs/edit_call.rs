@@ -21,6 +21,20 @@ fn git_push() -> World {
 }
 
 #[test]
+fn a_call_that_was_not_seen_is_not_changed() {
+    let world = git_push();
+    let round = world.round("ship");
+    for (seen, words) in [
+        ("01900000-0000-7000-8000-000000000000".to_owned(), "ship asks another question now; nothing was answered"),
+        (format!("{round}:0123456789abcdef"), "was changed after it was shown to you; nothing was answered"),
+    ] {
+        let refused = world.refused(4, &format!("EDITOR=true ask-answer edit ship --round {seen}"));
+        assert!(refused.contains(words), "{refused}");
+    }
+    assert!(world.in_mailbox("pending/ship.json").exists());
+}
+
+#[test]
 fn a_call_is_changed_in_the_editor_and_confirmed() {
     needs!("tmux");
     let world = git_push();

@@ -17,6 +17,7 @@ use crate::sent::outcomes::{OutcomeState, Outcomes};
 use crate::targets::Targets;
 use crate::text_window::Asking;
 use crate::waking::Changes;
+use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::person::Decision;
 use askbox_cli::program;
 use askbox_mailbox::address::Address;
@@ -81,7 +82,7 @@ pub enum Wish {
     /// Open the editor on this text.
     Edit(String),
     /// Let the person change the call that this workflow asks about, and decide on the changed call.
-    EditCall(WorkflowId),
+    EditCall(WorkflowId, SeenRound),
     /// Follow the log of this workflow.
     Follow(WorkflowId),
 }

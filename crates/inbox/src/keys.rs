@@ -8,6 +8,7 @@ use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
 use crate::sender::{self, RoundAt};
 use crate::text_window::{Asking, Purpose};
+use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::person::AtStake;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
@@ -323,8 +324,10 @@ impl App<'_> {
             Act::Say(words) => self.said = words.into_owned(),
             Act::EditCall if matches!(self.until, Until::Decided(_)) => self.said = "a call is changed in the inbox: ask-answer".into(),
             Act::EditCall => {
-                if let Place::Question(opened) = &self.place {
-                    return Wish::EditCall(opened.shown.round.id.workflow.clone());
+                if let Place::Question(opened) = &self.place
+                    && let Ok(seen) = SeenRound::of(opened.shown.round.id.question, opened.shown.question())
+                {
+                    return Wish::EditCall(opened.shown.round.id.workflow.clone(), seen);
                 }
             }
             Act::Edit => {

@@ -23,6 +23,7 @@ use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender::{self, Others, RoundAt, Sender};
 use crate::sent::from_here::SentAnswer;
 use crate::waking::Waking;
+use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{editor, question_text};
 use askbox_cli::person::Decision;
 use askbox_cli::program::{self, Context};
@@ -173,9 +174,9 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                         Err(e) => app.said = sender::in_one_line(e),
                     }
                 }
-                Wish::EditCall(workflow) => {
+                Wish::EditCall(workflow, seen) => {
                     app.keep_drafts();
-                    if let Err(e) = canvas.left(|| edit_call(app, &workflow))? {
+                    if let Err(e) = canvas.left(|| edit_call(app, &workflow, &seen))? {
                         app.said = sender::in_one_line(e);
                     }
                 }
@@ -220,11 +221,14 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
 }
 
-/// Runs `ask-answer edit`, which shows the changed call and asks the person to confirm it, and waits until the person has read the result.
-fn edit_call(app: &App<'_>, workflow: &WorkflowId) -> Result<()> {
+/// Runs `ask-answer edit` for the call that was seen. It shows the changed call and asks the person to confirm it. Waits until the person has
+/// read the result.
+fn edit_call(app: &App<'_>, workflow: &WorkflowId, seen: &SeenRound) -> Result<()> {
     let beside = std::env::current_exe().ok().map(|program| program.with_file_name("ask-answer")).filter(|program| program.exists());
     let mut command = Command::new(beside.unwrap_or_else(|| "ask-answer".into()));
-    command.args(["edit", workflow.as_str(), "--by", app.sender.person.by(), "--mailbox"]).arg(app.sender.mailbox.root());
+    command
+        .args(["edit", workflow.as_str(), "--round", &seen.to_string(), "--by", app.sender.person.by(), "--mailbox"])
+        .arg(app.sender.mailbox.root());
     command.status().io("run", "ask-answer")?;
     program::say("\nEnter leads back to the inbox. ");
     io::stdin().lock().read_line(&mut String::new()).map(drop).io("read", "standard input")

@@ -5,6 +5,7 @@ mod cannot_run;
 mod documents;
 mod history;
 mod installation;
+mod lost_setup;
 mod mailbox_files;
 mod road;
 mod runs;

@@ -213,7 +213,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
         /// Change only the call of this round, as `show` prints it
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round, requires = "input")]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
         round: Option<SeenRound>,
         /// A note for the agent, beside a changed call
         #[arg(long, value_name = "TEXT", requires = "input")]

@@ -132,10 +132,10 @@ pub struct AskPost {
     #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
 
-    /// A file that the person sees beside the question: a text, a diff or an image; repeat for each
+    /// A text, a diff or an image that the person sees beside the question; repeat it for each file
     ///
-    /// The mailbox keeps a copy, which nobody can exchange afterwards. The content decides what it is: text in UTF-8 (up to 1 MiB; a unified
-    /// diff is coloured), or a PNG, JPEG, GIF or WebP image (up to 4 MiB). At most 8 files and 8 MiB. `-` reads standard input.
+    /// The mailbox keeps a copy, which nobody can exchange afterwards. The content decides its type. A text in UTF-8 has
+    /// up to 1 MiB, and a unified diff is coloured. A PNG, JPEG, GIF or WebP image has up to 4 MiB. At most 8 files and 8 MiB. `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     pub attach: Vec<PathBuf>,
 

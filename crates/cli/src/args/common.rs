@@ -40,7 +40,7 @@ impl Common {
         self.open_or(|message, hint| program::say(&format!("{message}: {hint}\n")))
     }
 
-    /// [`Self::open_if_there`], and nothing is said if the folder does not exist yet.
+    /// [`Self::open_if_there`], but silent if the folder does not exist yet.
     pub fn open_if_made(&self) -> Result<Option<Mailbox>> {
         self.open_or(|_, _| {})
     }

@@ -100,7 +100,7 @@ fn not_both(given: &Reply, command: &Command) -> Error {
 fn swapped(args: &AskAnswer, error: Error) -> Error {
     // A misspelt command has an error of its own.
     let (Error::NotFound { message, .. }, [value, id]) = (&error, args.reply.words.as_slice()) else { return error };
-    if !message.starts_with("the workflow ") {
+    if program::is_near_command::<AskAnswer>(value) {
         return error;
     }
     let Ok(workflow) = id.parse::<WorkflowId>() else { return error };
@@ -282,12 +282,19 @@ fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
             format!("see it with: ask-answer show {id}"),
         ));
     }
+    let on = match seen {
+        Some(seen) if seen.id != found.id.question => {
+            return Err(Error::conflict(
+                format!("{id} asks another question now; nothing was answered"),
+                format!("see it with: ask-answer show {id}"),
+            ));
+        }
+        Some(seen) => seen.of_waiting(id, found.id.question, &found.document.typed)?,
+        None if input.is_some() => On::WhatWaits,
+        None => On::question(&found.id, &found.document.typed)?,
+    };
     let person = person(args, context)?;
     if found.document.typed.asked.approval.is_some() {
-        let on = match input {
-            Some(_) => seen.map_or(Ok(On::WhatWaits), |seen| seen.of_waiting(id, found.id.question, &found.document.typed))?,
-            None => On::question(&found.id, &found.document.typed)?,
-        };
         let below = question_text::round(Some(&mailbox), &found, context.only_signed_answers_count());
         let Some(edited) = edit_call::edit(context, &found.document.typed, &below, input)? else {
             return program::print(&format!("{id}: nothing was decided\n"));
@@ -298,7 +305,6 @@ fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
     if input.is_some() {
         return Err(Error::usage("--input changes a tool call, and no call is asked about", format!("answer: ask-answer {id} - < FILE")));
     }
-    let on = On::question(&found.id, &found.document.typed)?;
     let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
     let reply = person.value(AnswerValue::Text(draft.text.clone()));
     give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {

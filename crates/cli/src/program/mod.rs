@@ -35,4 +35,4 @@ pub use variables::{
     current_workflow, env, folder_in_a_document, in_a_document, is_interactive, prints_to_terminal, says_to_terminal, this_run, user,
     workflow, workflow_from_env,
 };
-pub use wrong_words::maybe_command;
+pub use wrong_words::{is_near_command, maybe_command};

@@ -39,6 +39,12 @@ pub fn maybe_command<A: CommandFactory>(word: &str, error: Error) -> Error {
     }
 }
 
+/// True if the word may be a misspelt command.
+#[must_use]
+pub fn is_near_command<A: CommandFactory>(word: &str) -> bool {
+    meant(&A::command(), word).is_some()
+}
+
 /// The command that the word probably misspells.
 fn meant<'c>(program: &'c Command, word: &str) -> Option<&'c str> {
     let names = names(program);
