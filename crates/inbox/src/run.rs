@@ -28,7 +28,7 @@ use askbox_cli::ask_answer::{editor, question_text};
 use askbox_cli::person::Decision;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
-use askbox_cli::terminal::foreground::{is_foreground, wait_for_foreground};
+use askbox_cli::terminal::foreground::{Dropped, Pictures, is_foreground, wait_for_foreground};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, IoContext, Result};
@@ -254,7 +254,9 @@ fn end_with_the_terminal() -> Result<()> {
 
 /// The terminal's alternate screen. Dropping it restores what was shown before.
 struct Canvas {
-    terminal: Terminal<CrosstermBackend<BufWriter<io::Stdout>>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Pictures>>>,
+    /// Tells that a picture never came to the terminal.
+    dropped: Dropped,
     /// True if the terminal may show the last picture differently than it was drawn.
     is_unsure: bool,
     /// True if the terminal reports the mouse.
@@ -264,8 +266,10 @@ struct Canvas {
 impl Canvas {
     fn enter() -> Result<Self> {
         open_screen(true).map_err(|e| terminal_failed(&e))?;
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, io::stdout())));
-        terminal.map(|terminal| Self { terminal, is_unsure: false, has_mouse: true }).map_err(|e| {
+        let pictures = Pictures::default();
+        let dropped = pictures.dropped();
+        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_PICTURE, pictures)));
+        terminal.map(|terminal| Self { terminal, dropped, is_unsure: false, has_mouse: true }).map_err(|e| {
             close_screen();
             terminal_failed(&e)
         })
@@ -279,7 +283,7 @@ impl Canvas {
         }
         let mut right_for = None;
         // Without this, words of one question could remain on the screen of the next one.
-        if std::mem::take(&mut self.is_unsure) {
+        if std::mem::take(&mut self.is_unsure) | self.dropped.take() {
             self.wipe().map_err(|e| terminal_failed(&e))?;
         }
         let drawn = self.terminal.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;

@@ -9,7 +9,7 @@ use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternate
 use crossterm::{cursor, execute, queue};
 
 use crate::terminal::columns;
-use crate::terminal::foreground::is_foreground;
+use crate::terminal::foreground::{Pictures, is_foreground};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 
@@ -35,13 +35,14 @@ impl Screen {
     ///
     /// Draws nothing in the background, where the screen belongs to another program.
     pub fn draw(&self, text: &str, from: usize) -> Result<usize> {
-        if self.takes_keys && !is_foreground() {
-            return Ok(from);
-        }
         let size = size().unwrap_or(Size { rows: 24, columns: 80 });
         let (frame, from) = frame(&text::printable(text), size, from).map_err(|e| terminal_failed(&e))?;
-        io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush()).map_err(|e| terminal_failed(&e))?;
-        Ok(from)
+        let written = if self.takes_keys {
+            Pictures::default().write_all(&frame)
+        } else {
+            io::stdout().lock().write_all(&frame).and_then(|()| io::stdout().flush())
+        };
+        written.map(|()| from).map_err(|e| terminal_failed(&e))
     }
 }
 
