@@ -15,7 +15,8 @@ from running import supervisors
 from watching import Watcher
 
 # A year of one workflow, a team's history, a crowded inbox, a busy day.
-FEW, SOME, MANY = 20, 2_000, 10_000
+# Few fill what a program shows of them: `history --limit 10` looks at twice as many names as it prints.
+FEW, SOME, MANY = 50, 2_000, 10_000
 MOST_MEMORY = 32 << 10  # KiB
 AT_MOST = 1.2
 QUESTION = "Shall the branch be merged before the release?"
