@@ -40,8 +40,9 @@ fn a_long_day_of_every_kind_of_round_leaves_no_trace() {
     needs!("python3", "curl", "tmux", "postgres");
     let lasts = Duration::from_secs(60 * u64::try_from(number(VARIABLE, 2)).expect("minutes"));
     let mut world = World::stepping(AGENT);
-    world.set_longest_life(lasts + Duration::from_secs(900));
-    let (database, place) = (Database::new(), World::new());
+    let (database, mut place) = (Database::new(), World::new());
+    let longest = lasts + Duration::from_secs(900);
+    [&mut world, &mut place].into_iter().for_each(|world| world.set_longest_life(longest));
     let receiver = Server::start(&place, "receiver.py", &["a secret"]);
     configure(&world, &database, receiver.port);
     world.make_mailbox();
