@@ -20,7 +20,7 @@ use askbox_mailbox::time::{self, Time};
 const MAX_CACHE: usize = 16 << 20;
 
 /// The content of the file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct Cached {
     /// The peer that leads to the machine: see [`Peer::name`](crate::Peer::name).
     pub(super) peer: String,
@@ -35,13 +35,34 @@ pub(super) struct Cached {
 }
 
 /// A question: with its round and document, or with the reason why it cannot be read.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Entry {
     workflow_id: WorkflowId,
+    question_id: Option<QuestionId>,
+    document: Option<Box<RawValue>>,
+    error: Option<String>,
+}
+
+/// [`Cached`] as it is written, without a copy of the documents.
+#[derive(Serialize)]
+struct ToCache<'a> {
+    peer: &'a str,
+    host: &'a HostName,
+    as_of: Option<Time>,
+    unreached: Option<Unreached>,
+    version: Option<&'a str>,
+    left_out: usize,
+    questions: Vec<EntryToCache<'a>>,
+}
+
+/// [`Entry`] as it is written.
+#[derive(Serialize)]
+struct EntryToCache<'a> {
+    workflow_id: &'a WorkflowId,
     #[serde(skip_serializing_if = "Option::is_none")]
     question_id: Option<QuestionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<Box<RawValue>>,
+    document: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -100,12 +121,9 @@ pub(super) fn forget(folder: &Path, host: &HostName) {
 pub(super) fn keep(folder: &Path, view: &HostView, unreached: Option<Unreached>) -> Result<()> {
     let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0, view.left_out);
     for question in &view.questions {
-        let mut entry = Entry { workflow_id: question.workflow.clone(), question_id: None, document: None, error: None };
+        let mut entry = EntryToCache { workflow_id: &question.workflow, question_id: None, document: None, error: None };
         match &question.asked {
-            Ok(asked) => {
-                let json = String::from_utf8_lossy(&asked.document.to_bytes()).into_owned();
-                (entry.question_id, entry.document) = (Some(asked.question), RawValue::from_string(json).ok());
-            }
+            Ok(asked) => (entry.question_id, entry.document) = (Some(asked.question), Some(asked.json())),
             Err(why) => entry.error = Some(why.excerpt(300)),
         }
         let size = question.bytes + 512;
@@ -116,14 +134,7 @@ pub(super) fn keep(folder: &Path, view: &HostView, unreached: Option<Unreached>)
         bytes += size;
         questions.push(entry);
     }
-    let cached = Cached {
-        peer: view.peer.clone(),
-        host: view.host.clone(),
-        as_of: view.as_of,
-        unreached,
-        version: view.version.clone(),
-        left_out,
-        questions,
-    };
+    let cached =
+        ToCache { peer: &view.peer, host: &view.host, as_of: view.as_of, unreached, version: view.version.as_deref(), left_out, questions };
     disk::replace_unsynced(&folder.join(format!("{}.json", view.host)), &askbox_mailbox::document::to_json(&cached)?, SystemTime::now())
 }

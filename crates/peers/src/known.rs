@@ -190,6 +190,9 @@ impl KnownMachine {
     }
 
     pub(super) fn add(&mut self, question: RemoteQuestion) {
+        // After a new connection the machine tells all its questions again. Those that are the same stay, and their rows too.
+        let is_same = |known: &&Arc<RemoteQuestion>| self.coming.is_some() && known.is_same(&question);
+        let same = self.questions.get(&question.workflow).filter(is_same).cloned();
         let (questions, bytes, left_out) = match &mut self.coming {
             Some(coming) => (&mut coming.questions, &mut coming.bytes, &mut coming.left_out),
             None => (&mut self.questions, &mut self.bytes, &mut self.left_out),
@@ -202,7 +205,7 @@ impl KnownMachine {
             return;
         }
         *bytes += question.bytes;
-        questions.insert(question.workflow.clone(), Arc::new(question));
+        questions.insert(question.workflow.clone(), same.unwrap_or_else(|| Arc::new(question)));
     }
 
     /// Removes a question that is over. If the round is given, a newer question of the workflow stays.
@@ -317,6 +320,26 @@ mod tests {
         known.listed();
         assert!(known.question(&"a".parse().unwrap()).is_none() && known.question(&"b".parse().unwrap()).is_some());
         assert!(known.earlier(&"a".parse().unwrap()).is_some() && known.earlier(&"b".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_question_that_is_told_again_stays_the_same() {
+        let mut known = KnownMachine::new(0);
+        let id = QuestionId::from_uuid(Uuid::now_v7());
+        let told = |text: &str| {
+            let document = format!(r#"{{"workflow_id":"w","question":"{text}"}}"#);
+            RemoteQuestion::read("build".parse().unwrap(), "w".parse().unwrap(), id, document.as_bytes())
+        };
+        let mut list = |text: &str| {
+            known.begin("1");
+            known.add(told(text));
+            known.listed();
+            known.question(&"w".parse().unwrap()).unwrap()
+        };
+        let first = list("Which?");
+        assert!(Arc::ptr_eq(&first, &list("Which?")), "a row that was made of it is still true");
+        let changed = list("Which one?");
+        assert_eq!(changed.document().unwrap().typed.question, "Which one?");
     }
 
     #[test]

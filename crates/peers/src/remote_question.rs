@@ -30,15 +30,31 @@ pub struct RemoteQuestion {
     pub bytes: usize,
 }
 
-/// The question itself.
-#[derive(Debug, Clone)]
+/// The question itself. There may be ten thousand of one machine, so only its text is kept, and is read again when it is needed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The round, as its machine names it.
     pub question: QuestionId,
     /// The hash of what is shown here. An answer names it, so that the answer counts only for this text.
     pub hash: Uuid,
-    /// The document. Its paths are paths of its machine.
-    pub document: QuestionDocument,
+    json: Json,
+}
+
+/// The text of a document that was read before.
+#[derive(Debug, Clone)]
+struct Json(Box<RawValue>);
+
+impl Json {
+    fn of_bytes(bytes: &[u8]) -> Result<Self> {
+        let json = RawValue::from_string(document::utf8(bytes)?.to_owned());
+        json.map(Self).map_err(|e| Error::invalid("file", e.to_string(), "look at it on its machine"))
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
 }
 
 impl RemoteQuestion {
@@ -64,6 +80,26 @@ impl RemoteQuestion {
         Address { host: Some(self.host.clone()), workflow: self.workflow.clone() }
     }
 
+    /// The document.
+    ///
+    /// # Errors
+    /// The reason why it cannot be read.
+    pub fn document(&self) -> Result<QuestionDocument, Untrusted> {
+        self.asked.as_ref().map_err(Clone::clone)?.document().map_err(|e| e.to_string().into())
+    }
+
+    /// The reason why the question cannot be read, on one line and cut to `max` characters. Empty if it can be read.
+    #[must_use]
+    pub fn why_unreadable(&self, max: usize) -> String {
+        self.document().err().map(|why| why.excerpt(max)).unwrap_or_default()
+    }
+
+    /// True if this is the same round with the same text.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.host, &self.workflow, &self.asked) == (&other.host, &other.workflow, &other.asked)
+    }
+
     /// The round, if the question can be read.
     #[must_use]
     pub fn round(&self) -> Option<RoundId> {
@@ -73,17 +109,39 @@ impl RemoteQuestion {
 }
 
 impl Asked {
+    /// The question in a document that was read before.
+    ///
+    /// # Errors
+    /// If it cannot be put into JSON.
+    pub fn of_document(question: QuestionId, document: &QuestionDocument) -> Result<Self> {
+        Ok(Self { question, hash: document.typed.hash()?, json: Json::of_bytes(&document.to_bytes())? })
+    }
+
+    /// The document. Its paths are paths of its machine.
+    ///
+    /// # Errors
+    /// None for a question that was read before.
+    pub fn document(&self) -> Result<QuestionDocument> {
+        QuestionDocument::parse(self.json.0.get().as_bytes())
+    }
+
+    /// The document as its machine has sent it.
+    #[must_use]
+    pub fn json(&self) -> &RawValue {
+        &self.json.0
+    }
+
     /// An offer of this answer. If the caller signs, the signature covers the question as it is shown here, and the hash that the
     /// question's machine has reported for the rest of it.
     ///
     /// # Errors
     /// If it cannot be signed.
     pub fn offer(&self, caller: &Caller, answer: Answer, own_words: bool) -> Result<Offer> {
-        let mut question = self.document.typed.clone();
-        question.question_id = Some(self.question);
+        let document = self.document()?;
+        let told = document.field(OF_ITS_MACHINE).and_then(|json| serde_json::from_str::<String>(json).ok());
+        let question = Question { question_id: Some(self.question), ..document.typed };
         let at = time::to_the_millisecond(answer.at.unwrap_or_else(time::now));
         let answer = Answer { at: Some(at), question_hash: Some(self.hash), ..answer };
-        let told = self.document.field(OF_ITS_MACHINE).and_then(|json| serde_json::from_str::<String>(json).ok());
         let answer = caller.signed_for_another_machine(&question, told.as_deref(), answer)?;
         let shown = told.map(|told| Shown::with(&question, &told)).transpose()?;
         let round = RoundId { workflow: question.workflow_id, question: self.question };
@@ -104,7 +162,7 @@ fn read(workflow: &WorkflowId, question: QuestionId, bytes: &[u8]) -> Result<Ask
         return Err(Error::invalid("workflow_id", "names another round than its machine does", "look at it there"));
     }
     check_question::check(typed)?;
-    Ok(Asked { question, hash: typed.hash()?, document })
+    Ok(Asked { question, hash: typed.hash()?, json: Json::of_bytes(bytes)? })
 }
 
 /// The end of a workflow's last question, in its machine's words.

@@ -14,8 +14,8 @@ use askbox_mailbox::{Mailbox, Question};
 pub enum Waiting<'a> {
     /// On this machine.
     Here(&'a Pending),
-    /// On another one.
-    There(&'a HostView, &'a Arc<RemoteQuestion>),
+    /// On another one, with its document if it can be read.
+    There(&'a HostView, &'a RemoteQuestion, Option<&'a Question>),
 }
 
 impl Waiting<'_> {
@@ -24,7 +24,7 @@ impl Waiting<'_> {
     pub fn address(&self) -> Address {
         match self {
             Self::Here(pending) => Address::here(pending.workflow.clone()),
-            Self::There(_, question) => question.address(),
+            Self::There(_, question, _) => question.address(),
         }
     }
 
@@ -33,13 +33,13 @@ impl Waiting<'_> {
     pub fn question(&self) -> Option<&Question> {
         match self {
             Self::Here(pending) => pending.document.as_ref().ok().map(|document| &document.typed),
-            Self::There(_, question) => question.asked.as_ref().ok().map(|asked| &asked.document.typed),
+            Self::There(_, _, question) => *question,
         }
     }
 }
 
 /// Applies `row` to every question, and returns the rows in order: larger `priority` first, then the oldest, on whichever machine.
-/// Questions that do not wait for a person come last. One document of this machine is read at a time, and only the rows are kept.
+/// Questions that do not wait for a person come last. One document is read at a time, and only the rows are kept.
 ///
 /// # Errors
 /// If the mailbox cannot be read.
@@ -50,7 +50,11 @@ pub fn all<Row>(mailbox: Option<&Mailbox>, hosts: &[HostView], row: impl Fn(Wait
         None => Vec::new(),
     };
     for host in hosts {
-        rows.extend(host.questions.iter().map(|question| with_rank(Waiting::There(host, question))));
+        let there = |question: &Arc<RemoteQuestion>| {
+            let document = question.document().ok();
+            with_rank(Waiting::There(host, question, document.as_ref().map(|document| &document.typed)))
+        };
+        rows.extend(host.questions.iter().map(there));
     }
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(rows.into_iter().map(|(_, row)| row).collect())

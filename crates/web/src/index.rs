@@ -51,7 +51,7 @@ pub struct Row {
 }
 
 /// The state of another machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OtherMachine {
     /// Its name.
     pub host: HostName,

@@ -1,10 +1,10 @@
 //! The questions of other machines, and the answers that this page has offered to them. No request waits for a machine. The page calls an
 //! offer an answer only after its machine has accepted it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -37,8 +37,17 @@ type Rows = Arc<Vec<Arc<Row>>>;
 pub struct OtherMachines {
     peers: Arc<Peers>,
     offered: Arc<Mutex<VecDeque<Offered>>>,
-    /// The rows, with the revision of the machines' state behind them.
-    rows: Mutex<Option<(u64, Rows)>>,
+    rows: Arc<Mutex<KnownRows>>,
+}
+
+/// The rows as they were made last.
+#[derive(Debug, Default)]
+struct KnownRows {
+    /// The revision of the machines' state behind them, once there are rows.
+    revision: Option<u64>,
+    /// The question of each row. A question that is over is not kept for it.
+    questions: Vec<Weak<RemoteQuestion>>,
+    rows: Rows,
 }
 
 /// An answer that was offered from this page.
@@ -88,9 +97,9 @@ impl OtherMachines {
             // If the channel is full, a message that says the same is already waiting.
             let _ = wake.try_send(());
         })?);
-        let offered = Arc::<Mutex<VecDeque<Offered>>>::default();
+        let (offered, rows) = (Arc::<Mutex<VecDeque<Offered>>>::default(), Arc::<Mutex<KnownRows>>::default());
         if !peers.is_empty() {
-            let (peers, offered) = (Arc::downgrade(&peers), Arc::clone(&offered));
+            let (peers, offered, rows) = (Arc::downgrade(&peers), Arc::clone(&offered), Arc::clone(&rows));
             thread::start(move || {
                 let mut told = 0;
                 while woken.recv().is_ok() {
@@ -99,13 +108,15 @@ impl OtherMachines {
                     // A machine reports every few seconds that it is there. That alone does not change a page.
                     let now = fingerprint(&peers, &locked(&offered));
                     if now != told {
+                        // Rows of questions that are over are given back now, even if nobody looks at a page.
+                        locked(&rows).renew(&peers);
                         changes.tell_all();
                         told = now;
                     }
                 }
             })?;
         }
-        Ok(Self { peers, offered, rows: Mutex::default() })
+        Ok(Self { peers, offered, rows })
     }
 
     /// True if there are no other machines.
@@ -118,20 +129,10 @@ impl OtherMachines {
         if self.peers.is_empty() {
             return Arc::default();
         }
-        let mut rows = locked(&self.rows);
-        let now = self.peers.revision();
+        let mut known = locked(&self.rows);
         // The last known state is shown even before any machine has reported.
-        if let Some((_, known)) = rows.as_ref().filter(|(of, _)| *of == now) {
-            return Arc::clone(known);
-        }
-        let views = self.peers.view();
-        let all = views.iter().flat_map(|view| {
-            let there = Arc::new(OtherMachine { host: view.host.clone(), is_away: view.is_stale(), as_of: view.as_of });
-            view.questions.iter().map(move |question| Arc::new(row(&there, view, question)))
-        });
-        let all = Arc::new(all.collect());
-        *rows = Some((now, Arc::clone(&all)));
-        all
+        known.renew(&self.peers);
+        Arc::clone(&known.rows)
     }
 
     /// Notes about machines that are not reached, or that have more questions than are kept here.
@@ -223,14 +224,41 @@ impl OtherMachines {
     }
 }
 
-fn row(there: &Arc<OtherMachine>, view: &HostView, question: &RemoteQuestion) -> Row {
+impl KnownRows {
+    /// Makes the rows anew, if anything has changed. A document is read only if its question has changed.
+    fn renew(&mut self, peers: &Peers) {
+        let now = peers.revision();
+        if self.revision.replace(now) == Some(now) {
+            return;
+        }
+        let views = peers.view();
+        let known: HashMap<_, _> = self.questions.iter().map(Weak::as_ptr).zip(self.rows.iter()).collect();
+        let mut rows = Vec::with_capacity(views.iter().map(|view| view.questions.len()).sum());
+        for view in &views {
+            // When a machine was heard is shown only while it is away.
+            let as_of = view.as_of.filter(|_| view.is_stale());
+            let there = Arc::new(OtherMachine { host: view.host.clone(), is_away: view.is_stale(), as_of });
+            for question in &view.questions {
+                let sent_by = question.round().and_then(|round| offer_state::first_sender(view, round.question));
+                let row = match known.get(&Arc::as_ptr(question)) {
+                    Some(row) if row.sent_by == sent_by && row.elsewhere.as_ref() == Some(&there) => Arc::clone(row),
+                    Some(row) => Arc::new(Row { elsewhere: Some(Arc::clone(&there)), sent_by, ..Row::clone(row) }),
+                    None => Arc::new(Row { elsewhere: Some(Arc::clone(&there)), sent_by, ..row(question) }),
+                };
+                rows.push(row);
+            }
+        }
+        self.questions = views.iter().flat_map(|view| view.questions.iter().map(Arc::downgrade)).collect();
+        self.rows = Arc::new(rows);
+    }
+}
+
+fn row(question: &RemoteQuestion) -> Row {
     let id = question.address().to_string();
-    let row = match &question.asked {
-        Ok(asked) => Row::from_question(id, &asked.document.typed, Some(asked.question)),
+    match question.document() {
+        Ok(document) => Row::from_question(id, &document.typed, question.round().map(|round| round.question)),
         Err(why) => Row::unreadable(id, format!("unreadable: {}", why.excerpt(200))),
-    };
-    let sent_by = row.question.and_then(|round| offer_state::first_sender(view, round));
-    Row { elsewhere: Some(Arc::clone(there)), sent_by, ..row }
+    }
 }
 
 /// A hash that changes when a page has something new to show.
@@ -241,7 +269,7 @@ fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
         view.undecided.iter().for_each(|sent| sent.offer.hash(&mut hasher));
         for question in &view.questions {
             question.workflow.as_str().hash(&mut hasher);
-            question.asked.as_ref().ok().map(|asked| (asked.question.to_string(), asked.hash)).hash(&mut hasher);
+            question.asked.as_ref().ok().map(|asked| (asked.question, asked.hash)).hash(&mut hasher);
         }
     }
     for offered in offered {

@@ -91,7 +91,7 @@ impl Sender<'_> {
     pub fn look<T>(self, address: &Address, look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T) -> Option<T> {
         match &address.host {
             None => here::look(self.mailbox, &address.workflow, look),
-            Some(host) => self.others.latest().question(host, &address.workflow).map(|question| look(others::seen(question))),
+            Some(host) => self.others.latest().question(host, &address.workflow).map(|question| others::look_at(question, look)),
         }
     }
 

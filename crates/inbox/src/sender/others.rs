@@ -100,7 +100,7 @@ impl Others {
         let address = shown.address();
         match latest.question(host, &id.workflow).map(|question| question.asked.as_ref()) {
             Some(Ok(asked)) if asked.question == id.question => {
-                if is_same(&asked.document.typed, shown.question()) {
+                if asked.document().is_ok_and(|document| is_same(&document.typed, shown.question())) {
                     Ok(())
                 } else {
                     Err(format!("{address} was changed while you read it"))
@@ -130,7 +130,7 @@ impl Others {
         let answer = Answer { channel: answer::channel(CHANNEL), ..answer };
         // The person has already been asked about words that are close to an option.
         let answer = check_answer::check(question, answer, Given::InOwnWords)?;
-        let asked = Asked { question: shown.round.id.question, hash: question.hash()?, document: shown.round.document.clone() };
+        let asked = Asked::of_document(shown.round.id.question, &shown.round.document)?;
         let offer = asked.offer(person, answer.clone(), true)?;
         let in_words = |of_value: String| if answer.value.is_some() { of_value } else { answer.word().into() };
         let offered = Offered {
@@ -207,11 +207,11 @@ fn look(shared: &Shared, peers: &Peers) -> bool {
     true
 }
 
-/// A question of another machine in the form for the list.
-pub(super) fn seen(question: &Arc<RemoteQuestion>) -> std::result::Result<Seen<'_>, String> {
-    match &question.asked {
-        Ok(asked) => Ok(Seen { id: Some(asked.question), question: &asked.document.typed }),
-        Err(why) => Err(why.excerpt(200)),
+/// Passes a question of another machine to `look`, in the form for the list.
+pub(super) fn look_at<T>(question: &RemoteQuestion, look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T) -> T {
+    match question.document() {
+        Ok(document) => look(Ok(Seen { id: question.round().map(|round| round.question), question: &document.typed })),
+        Err(why) => look(Err(why.excerpt(200))),
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let person = person()?;
             let question = to_answer(context, &id)?;
             let waits = asked(&question.1)?;
-            let typed = &waits.document.typed;
+            let typed = &waits.document()?.typed;
             if let Some(seen) = &reply.round {
                 seen.of_waiting(&question.1.workflow, waits.question, typed)?;
             }
@@ -124,7 +124,8 @@ pub fn channel(means: &str) -> String {
 fn to_answer(context: &Context, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
     let (peers, question) = found(context, id, true).map_err(nothing_sent)?.waiting(id)?;
     if question.workflow != id.workflow {
-        let title = asked(&question)?.document.typed.title();
+        let document = asked(&question)?.document()?;
+        let title = document.typed.title();
         short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
     }
     Ok((peers, question))
@@ -212,7 +213,7 @@ pub fn asked(question: &RemoteQuestion) -> Result<&Asked> {
 pub fn as_round(question: &RemoteQuestion) -> Result<Round> {
     let asked = asked(question)?;
     let id = askbox_mailbox::id::RoundId { workflow: question.workflow.clone(), question: asked.question };
-    Ok(Round { folder: Folder::Pending, id, document: asked.document.clone() })
+    Ok(Round { folder: Folder::Pending, id, document: asked.document()? })
 }
 
 /// `ask-answer show HOST:ID`
@@ -278,8 +279,8 @@ fn edit(args: &AskAnswer, context: &Context, found: &(Peers, Arc<RemoteQuestion>
 fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer, person: &Caller) -> Result<u8> {
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);
-    let address = question.address();
-    Decision::by(person, round).may_be_made(&address.to_string(), &asked.document.typed, &answer)?;
+    let (address, document) = (question.address(), asked.document()?);
+    Decision::by(person, round).may_be_made(&address.to_string(), &document.typed, &answer)?;
     if let Some(expected) = round.filter(|id| *id != asked.question) {
         return Err(Error::conflict(
             format!("{address} asks another question by now (round {}, not {expected})", asked.question),
@@ -289,7 +290,7 @@ fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<Qu
     let Some(view) = peers.view().into_iter().find(|view| view.host == *host) else { return Err(no_peer(host)) };
     takes_offers(&view).map_err(|e| Error::failed(format!("nothing was sent: {e}"), e.hint()))?;
     let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };
-    let answer = check_answer::check(&asked.document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
+    let answer = check_answer::check(&document.typed, answer, given).map_err(|e| addressed(e, &question.workflow, &address))?;
     if let Some(said) = offer_state::undecided_note(&view, asked.question) {
         program::warn(&said);
     }
@@ -320,7 +321,7 @@ fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<Qu
             return not_decided(args, &address, "sent", id, &message, &format!("see later how it ended: ask-answer show {address}"));
         }
     };
-    acknowledge(args, &address, &asked.document.typed, &answer, &verdict)
+    acknowledge(args, &address, &document.typed, &answer, &verdict)
 }
 
 /// Tells the person that it is not known yet whether the answer counts. That is not an error: the answer may count.

@@ -1,8 +1,6 @@
 //! `ask-answer list` with the questions of all machines. The list does not wait for a machine that was not reached the last time. Its known
 //! questions are shown with their age.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::Peers;
@@ -18,7 +16,7 @@ use askbox_cli::ask_answer::listing::{self, Cells};
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{pause, text, time};
+use askbox_mailbox::{Question, pause, text, time};
 
 /// Prints the list; returns the exit status.
 pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
@@ -47,8 +45,8 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     }
     let row = |waiting: Waiting<'_>| match waiting {
         Waiting::Here(pending) => listing::cells_if_fits(pending, filter),
-        Waiting::There(view, question) => {
-            Some(cells(view, question)).filter(|cells| listing::cells_fit(cells, question_priority(question), filter))
+        Waiting::There(view, question, document) => {
+            Some(cells(view, question, document)).filter(|cells| listing::cells_fit(cells, priority(document), filter))
         }
     };
     let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
@@ -76,21 +74,21 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     Ok(0)
 }
 
-fn question_priority(question: &RemoteQuestion) -> i32 {
-    question.asked.as_ref().ok().and_then(|asked| asked.document.typed.asked.priority).unwrap_or(0)
+fn priority(document: Option<&Question>) -> i32 {
+    document.and_then(|question| question.asked.priority).unwrap_or(0)
 }
 
-fn cells(view: &HostView, question: &Arc<RemoteQuestion>) -> Cells {
+fn cells(view: &HostView, question: &RemoteQuestion, document: Option<&Question>) -> Cells {
     let id = question.address().to_string();
     let sent = question.round().and_then(|round| offer_state::first_sender(view, round.question));
     let sent = sent.map_or(String::new(), |by| format!("(sent by {by}) "));
     let seen = if view.is_stale() { format!("{sent}(as of {}) ", age(view)) } else { sent };
-    match &question.asked {
-        Ok(asked) => {
-            let [_, age, project, by, headline] = listing::cells_of(&id, &asked.document.typed);
+    match document {
+        Some(document) => {
+            let [_, age, project, by, headline] = listing::cells_of(&id, document);
             [id, age, project, by, format!("{seen}{headline}")]
         }
-        Err(why) => [id, "-".into(), "-".into(), "-".into(), format!("{seen}unreadable: {}", why.excerpt(200))],
+        None => [id, "-".into(), "-".into(), "-".into(), format!("{seen}unreadable: {}", question.why_unreadable(200))],
     }
 }
 
@@ -99,13 +97,13 @@ fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], fil
     let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
         match waiting {
             Waiting::Here(pending) => listing::json_if_fits(pending, filter),
-            Waiting::There(view, question) => {
-                if !listing::cells_fit(&cells(view, question), question_priority(question), filter) {
+            Waiting::There(view, question, document) => {
+                if !listing::cells_fit(&cells(view, question, document), priority(document), filter) {
                     return Ok(None);
                 }
-                let mut object = match &question.asked {
-                    Ok(asked) => listing::json_of(&asked.document.typed, Some(asked.question)),
-                    Err(why) => json!({"workflow_id": question.workflow, "error": why.excerpt(300)}),
+                let mut object = match document {
+                    Some(document) => listing::json_of(document, question.round().map(|round| round.question)),
+                    None => json!({"workflow_id": question.workflow, "error": question.why_unreadable(300)}),
                 };
                 object["host"] = question.host.as_str().into();
                 object["address"] = question.address().to_string().into();

@@ -32,7 +32,7 @@ impl Later {
     pub fn on_another_machine(there: &OtherMachines, host: &HostName, of: &RoundId) -> Option<Self> {
         let question = there.question(host, of)?;
         let round = question.round().filter(|round| round != of)?;
-        let title = question.asked.as_ref().ok().map(|asked| text::excerpt(&asked.document.typed.title(), 300))?;
+        let title = question.document().ok().map(|document| text::excerpt(&document.typed.title(), 300))?;
         Some(Self { path: format!("/q/{host}:{}/{}", of.workflow, round.question), title, waits: true })
     }
 }
