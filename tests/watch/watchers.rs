@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::support::{Watcher, World, files, kill, until};
+use crate::support::process::asleep;
+use crate::support::{Watcher, World, files, kill, quickly, until};
 use askbox::time::{Time, parse_rfc3339};
 use serde_json::Value;
 
@@ -66,6 +67,52 @@ fn the_first_of_two_watchers_works_and_the_other_takes_over() {
     first.kill();
     deliver("after");
     assert_eq!(second.said("launched ").len(), by_second + 1);
+}
+
+#[test]
+fn all_but_two_watchers_sleep_and_one_wakes_when_one_is_killed() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let mut watchers: Vec<Watcher> = Vec::new();
+    for _ in 0..6 {
+        watchers.push(world.start_watcher());
+        watchers.last().expect("one").says("watching ");
+    }
+    let deliver = |workflow: &str| {
+        world.ask_and_answer(workflow);
+        world.reaches(workflow, "delivered");
+    };
+    deliver("before");
+    let before: Vec<_> = watchers.iter().map(|watcher| asleep(watcher.process.pid())).collect();
+    (0..5).for_each(|n| deliver(&format!("w{n}")));
+    let woken: Vec<_> = watchers.iter().zip(&before).map(|(watcher, before)| asleep(watcher.process.pid()) - before).collect();
+    // One minute's look around may fall into this time.
+    assert!(woken[0] > 0 && woken[2..].iter().all(|woken| *woken < 10), "woken by five rounds: {woken:?}");
+    // Whoever is killed, an answer is launched long before the next look around.
+    let mut left = watchers;
+    for n in 0..5 {
+        let (one, other) = (n % left.len(), (n + 1) % left.len());
+        let with_next = n == 2;
+        let killed = if with_next { vec![one.max(other), one.min(other)] } else { vec![if n % 2 == 0 { 0 } else { left.len() - 1 }] };
+        if left.len() <= killed.len() {
+            break;
+        }
+        // The answer may come before, while and after the killed one reacts.
+        let workflow = format!("killed{n}");
+        world.ask_and_answer(&workflow);
+        killed.into_iter().for_each(|n| left.remove(n).kill());
+        quickly("an answer beside a killed watcher", Duration::from_secs(25), || world.reaches(&workflow, "delivered"));
+        let workflow = format!("after{n}");
+        world.ask_and_answer(&workflow);
+        quickly("an answer after that", Duration::from_secs(25), || world.reaches(&workflow, "delivered"));
+    }
+    assert!(left[0].said("takes its place").len() <= 1);
+    let starts: Vec<String> =
+        world.log().into_iter().filter(|line| line.starts_with("start killed") || line.starts_with("start after")).collect();
+    let mut once = starts.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), starts.len(), "each answer is launched once: {starts:#?}");
 }
 
 #[test]
@@ -141,7 +188,8 @@ fn a_question_by_hand_is_recorded_once_by_many_watchers() {
         std::fs::write(world.in_mailbox(format!("pending/hand{n}.json")), format!("{{\"workflow_id\":\"hand{n}\",\"question\":\"?\"}}"))
             .expect("a file");
     }
-    until("all have seen them", || log().matches("asked").count() == 10 * watchers.len());
+    // The third one sleeps, until its next look around at the latest.
+    until("two have seen them", || log().matches("asked").count() >= 20);
     let posted = audited(&world, "posted").into_iter().filter(|l| l["by"] == "hand").collect::<Vec<_>>();
     assert_eq!(posted.len(), 10, "{posted:#?}");
     // The same question again, once it is over, is another one.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::messages::{Left, Options, WatchMessage};
+use crate::turn::Turn;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::error::{Error, Result};
@@ -17,41 +18,62 @@ use askbox_run::log;
 /// A watcher's connection to its mailbox. It ends when it is dropped.
 pub(super) struct Connection {
     identity: Identity,
-    /// `None` for a watcher that polls.
+    /// `None` for a watcher that polls, or that sleeps until it is its turn.
     hints: Option<Hints>,
+    polls: bool,
     /// Only the service announces itself.
-    presence: Option<Presence>,
-    /// Held by the first of the mailbox's watchers.
-    first: Option<Lock>,
+    _presence: Option<Presence>,
+    turn: Turn,
+    sender: Sender<WatchMessage>,
 }
 
 impl Connection {
-    /// Opens the connection. Every answer that comes after this returns is seen.
+    /// Opens the connection. Every answer that comes after this returns is seen, by this watcher or by an earlier one.
     pub(super) fn open(mailbox: &Mailbox, options: &Options, sender: &Sender<WatchMessage>) -> Result<Self> {
-        let hints = if options.poll.is_none() { Some(watch_folders(mailbox, sender.clone())?) } else { None };
-        let presence = options.scope.is_service().then(|| presence::announce(mailbox)).transpose()?;
+        let (polls, is_service) = (options.poll.is_some(), options.scope.is_service());
+        let turn = if is_service && !polls { Turn::take(mailbox) } else { Turn::Alone };
+        let hints = if polls || turn.is_later() { None } else { Some(watch_folders(mailbox, sender.clone())?) };
+        let presence = is_service.then(|| presence::announce(mailbox)).transpose()?;
         let gone = || Error::failed("the mailbox vanished", "start the watcher again");
         let identity = identity(mailbox.root()).ok_or_else(gone)?;
-        Ok(Self { identity, hints, presence, first: None })
+        if turn.is_later() {
+            Turn::wait(mailbox, sender.clone());
+        }
+        Ok(Self { identity, hints, polls, _presence: presence, turn, sender: sender.clone() })
     }
 
     /// True if there are no file events. Every look at everything then reads every file.
     pub(super) fn polls(&self) -> bool {
-        self.hints.is_none()
+        self.polls
     }
 
-    /// True if this is the first of the mailbox's watchers: it holds `locks/first`. If that one ends, another becomes the first. A watcher
-    /// of one tree counts as first, because it works only while there is no other one.
+    /// True if this watcher reacts at once: see [`Turn`].
     pub(super) fn is_first(&mut self, mailbox: &Mailbox) -> bool {
-        if self.presence.is_some() && self.first.is_none() {
-            self.first = match Lock::try_acquire(&mailbox.lock_file("first")) {
-                Ok(Some(first)) => Some(first),
-                Ok(None) => return false,
-                // Without locks nobody can be the first.
-                Err(_) => return true,
-            };
+        self.turn.is_first(mailbox)
+    }
+
+    /// True if this watcher sleeps until another one ends.
+    pub(super) fn is_later(&self) -> bool {
+        self.turn.is_later()
+    }
+
+    /// Makes this watcher the second one. Returns true if it reacts to file events from now on, so that it has to look at everything.
+    pub(super) fn is_second_now(&mut self, mailbox: &Mailbox, lock: Lock) -> bool {
+        // The lock may be that of a mailbox that this watcher has left.
+        if !self.turn.is_later() || lock.path() != mailbox.lock_file("second") || !lock.is_named() {
+            return false;
         }
-        true
+        match watch_folders(mailbox, self.sender.clone()) {
+            Ok(hints) => {
+                (self.hints, self.turn) = (Some(hints), Turn::Second(lock));
+                true
+            }
+            Err(e) => {
+                // The next one gets the lock. This one still looks at everything once a minute.
+                log::error(&e);
+                false
+            }
+        }
     }
 
     /// Returns the reason to leave the mailbox, if there is one.

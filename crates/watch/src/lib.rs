@@ -15,6 +15,7 @@
 //! | [`messages`] | the messages that wake a watcher, its options, why it stopped |
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
+//! | [`turn`] | which of several watchers reacts, and which ones sleep |
 //! | `dates` | the dates when there is something to do although no message came |
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
@@ -38,4 +39,5 @@ pub mod relaunch;
 pub mod report;
 pub mod scope;
 pub mod tree_driver;
+pub mod turn;
 pub mod watcher;

@@ -4,6 +4,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use crate::scope::Scope;
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::timers::Timer;
 use askbox_mailbox::error::Result;
@@ -23,6 +24,8 @@ pub enum WatchMessage {
     AwaitedFile(Hint),
     /// The result of a look: true if the file of the timer's question is there.
     Looked(Box<Timer>, bool),
+    /// The watcher is the second of its mailbox now: see [`Turn`](crate::turn::Turn).
+    Second(Lock),
     /// Stop watching. Runs go on.
     Stop,
 }

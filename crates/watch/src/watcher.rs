@@ -31,8 +31,7 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk};
 use askbox_run::log;
 
-/// How much later than the first watcher of a mailbox the other ones react. Fifty of them would otherwise take each other's locks for each
-/// answer. If the first one is stopped or busy, an answer waits this long for the next.
+/// How much later than the first watcher of a mailbox the second one reacts. If the first one is stopped or busy, an answer waits this long.
 const AFTER_THE_FIRST: Duration = Duration::from_millis(500);
 
 /// A watcher on one mailbox.
@@ -82,7 +81,7 @@ impl<'a> Watcher<'a> {
         if self.served.by_service() {
             questions::complete_all_posts(&self.served, &mut self.dates);
         }
-        self.news.keep_at_work();
+        self.keep_news_at_work();
         self.launches.count_recent_failures();
         self.look_at_everything(true, false);
         if self.served.by_service() {
@@ -102,7 +101,7 @@ impl<'a> Watcher<'a> {
                 if self.questions.are_swept() { self.next_deadline().saturating_duration_since(Instant::now()) } else { Duration::ZERO };
             match messages.recv_timeout(wait) {
                 Ok(first) => {
-                    if !self.connection.is_first(&self.served.mailbox) {
+                    if !matches!(first, WatchMessage::Second(_)) && !self.connection.is_first(&self.served.mailbox) {
                         // The first watcher does what this is about. Afterwards there is nothing left, unless that one is stopped.
                         std::thread::sleep(AFTER_THE_FIRST);
                     }
@@ -137,14 +136,24 @@ impl<'a> Watcher<'a> {
                 self.housekeeping.keep_house(&self.served);
             }
             self.launches.launch(&self.served, &mut self.dates);
-            self.news.keep_at_work();
+            self.keep_news_at_work();
             self.questions.mark_noted(&self.served);
-            self.reports.write(&self.served, &self.launches);
+            if !self.connection.is_later() {
+                self.reports.write(&self.served, &self.launches);
+            }
+        }
+    }
+
+    /// A watcher that does not hear what happens leaves the news, and the reports, to those that do.
+    fn keep_news_at_work(&mut self) {
+        if !self.connection.is_later() {
+            self.news.keep_at_work();
         }
     }
 
     fn next_deadline(&self) -> Instant {
-        let waits = self.launches.deadline().into_iter().chain(self.reports.deadline()).chain(self.news.deadline());
+        let of_reports = self.reports.deadline().filter(|_| !self.connection.is_later());
+        let waits = self.launches.deadline().into_iter().chain(of_reports).chain(self.news.deadline());
         waits.fold(self.dates.next(), Instant::min)
     }
 
@@ -155,6 +164,14 @@ impl<'a> Watcher<'a> {
             WatchMessage::Hint(Hint::Anywhere) => {
                 self.look_at_everything(false, true);
                 self.news.look_at_all();
+            }
+            WatchMessage::Second(lock) => {
+                if self.connection.is_second_now(&self.served.mailbox, lock) {
+                    tracing::info!(event = "takes_over", "one of the two watchers that react has ended; this one takes its place");
+                    // The first one may have ended too.
+                    self.connection.is_first(&self.served.mailbox);
+                    self.look_at_everything(false, true);
+                }
             }
             WatchMessage::RunEnded(round) => {
                 let ended = self.launches.run_ended(&self.served, &mut self.dates, &round);

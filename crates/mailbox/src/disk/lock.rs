@@ -77,6 +77,17 @@ impl Lock {
         }
     }
 
+    /// Takes the lock. Blocks until no process holds it, without polling. If several wait, one of them gets it. Call it on a thread of its
+    /// own.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the lock file cannot be opened or locked.
+    pub fn acquire_blocking(path: &Path) -> Result<Self> {
+        let file = open_append(path)?;
+        FileExt::lock_exclusive(&file).io("lock", path)?;
+        Ok(Self { file, path: path.to_path_buf() })
+    }
+
     /// True if a process holds the lock. False if the lock file does not exist.
     ///
     /// # Errors
