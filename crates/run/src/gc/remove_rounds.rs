@@ -7,7 +7,7 @@ use crate::delivery;
 use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::round_files;
-use crate::money::workflow_cost;
+use crate::money::{workflow_cost, workflow_time};
 use askbox_mailbox::attachments;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
@@ -25,6 +25,7 @@ impl Gc<'_> {
         // If a document has changed since the selection, it stays.
         let still = |r: &RoundId| self.is_old(&self.mailbox.round(Folder::Closed, r)) && !named.contains(&r.question);
         let rounds: Vec<RoundId> = questions.iter().map(round).filter(still).collect();
+        disk::untouch(&workflow_time::path(self.mailbox, lock.workflow()))?;
         if goes_on {
             workflow_cost::carry(self.mailbox, lock, &rounds)?;
         }
@@ -87,6 +88,7 @@ impl Gc<'_> {
         };
         disk::untouch(&recent_rounds::path(self.mailbox, workflow))?;
         disk::untouch(&workflow_cost::path(self.mailbox, workflow))?;
+        disk::untouch(&workflow_time::path(self.mailbox, workflow))?;
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
 

@@ -15,18 +15,17 @@ use std::time::Duration;
 
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
-use crate::attempt::record::{self, Run, RunState};
+use crate::attempt::record::{self, Run};
 use crate::money::day::Day;
-use crate::money::{costs, workflow_cost};
+use crate::money::{costs, workflow_cost, workflow_time};
 use askbox_agent::claude::Invocation;
 use askbox_config::{Config, Limits};
 use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::time;
 
 const DAY: &str = "limits.day_cost";
 const TREE_COST: &str = "limits.tree_cost";
@@ -180,71 +179,8 @@ impl Tree {
         self.members.iter().try_fold(0.0, |sum, member| Ok(sum + workflow_cost::of_workflow(mailbox, member)?))
     }
 
-    /// The time that the tree has been at work. No run counts for more than `longest`: a longer span means that the clock was set
-    /// forward.
+    /// The time that the tree has been at work. No run counts for more than `longest`.
     pub fn time(&self, mailbox: &Mailbox, longest: Duration) -> Result<Duration> {
-        let now = time::now();
-        let mut spans = Vec::new();
-        for member in &self.members {
-            for round in list::rounds_of(mailbox, member) {
-                for attempt in record::attempts(mailbox, &round)? {
-                    match record::read(mailbox, &round, attempt) {
-                        Err(e) if e.is_missing_file() => {}
-                        other => spans.extend(span(mailbox, &other?, now)?),
-                    }
-                }
-            }
-        }
-        Ok(union(spans.into_iter().map(|span| cut(span, longest)).collect()))
-    }
-}
-
-/// The span from an attempt's launch to its end. If its supervisor died, the span ends with the last event, because recovery may have
-/// recorded the end days later.
-fn span(mailbox: &Mailbox, run: &Run, now: Time) -> Result<Option<(Time, Time)>> {
-    let Some(begin) = run.progress.started_at else { return Ok(None) };
-    if run.progress.state == RunState::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
-        return Ok(Some((begin, now)));
-    }
-    let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
-    Ok(last_event.into_iter().chain(run.progress.ended_at).min().map(|end| (begin, end)))
-}
-
-fn cut((begin, end): (Time, Time), longest: Duration) -> (Time, Time) {
-    (begin, end.min(begin.checked_add_signed(chrono::TimeDelta::from_std(longest).unwrap_or_default()).unwrap_or(end)))
-}
-
-/// The time that at least one of the spans covers.
-fn union(mut spans: Vec<(Time, Time)>) -> Duration {
-    spans.sort_unstable();
-    let (mut sum, mut until) = (Duration::ZERO, Time::MIN_UTC);
-    for (begin, end) in spans {
-        sum += (end - begin.max(until).min(end)).to_std().unwrap_or_default();
-        until = until.max(end);
-    }
-    sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overlapping_runs_count_once_and_sleep_does_not_count() {
-        let at = |s: i64| Time::from_timestamp(1_700_000_000 + s, 0).unwrap();
-        let spans = |all: &[(i64, i64)]| union(all.iter().map(|(a, b)| (at(*a), at(*b))).collect()).as_secs();
-        assert_eq!(spans(&[]), 0);
-        // Two that overlap, a long sleep, then one within another.
-        assert_eq!(spans(&[(0, 10), (2, 14), (100_000, 100_005), (100_003, 100_004)]), 19);
-        // A span of negative length, because the clock was set back.
-        assert_eq!(spans(&[(50, 40), (0, 3)]), 3);
-    }
-
-    #[test]
-    fn a_clock_set_forward_counts_at_most_the_longest_run() {
-        let at = |s: i64| Time::from_timestamp(1_700_000_000 + s, 0).unwrap();
-        let hour = Duration::from_secs(3600);
-        assert_eq!(cut((at(0), at(10)), hour), (at(0), at(10)));
-        assert_eq!(cut((at(0), at(315_360_000)), hour), (at(0), at(3600)));
+        workflow_time::of_workflows(mailbox, &self.members, longest)
     }
 }

@@ -1,41 +1,16 @@
-//! The cost of a workflow, without reading the records of thousands of past rounds.
-//!
-//! `costs/workflows/W.json` keeps the sum of the rounds that are not among the newest ones of W ([`recent_rounds`]). All of these are
-//! closed, so their cost does not change. The others are read each time.
-//!
-//! The file is a hint, is not synced, and may be removed. It is used only if the folders that came into `runs/W` since are exactly the
-//! newest rounds that it does not know, and if no round was pruned with its cost. Otherwise the records of all rounds are read. btrfs and
-//! other filesystems that do not count the folders of a folder have no such file.
+//! The cost of a workflow, without reading the records of thousands of past rounds: `costs/workflows/W.json` keeps their sum, as
+//! `past_rounds` describes it. It is not used if a round was pruned with its cost.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use crate::money::costs;
+use crate::money::past_rounds::{self, Sum};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::listing::recent_rounds::{self, Folders};
-use askbox_mailbox::{Mailbox, WorkflowLock, disk, document, workflows};
-
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 64 << 10;
-
-/// The sum as its file holds it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    schema_version: u32,
-    /// The folder `runs/W`, and how many folders it had.
-    folders: Folders,
-    /// The cost of pruned rounds in the workflow's record.
-    pruned_usd: f64,
-    /// US dollars of all rounds but the `others`.
-    usd: f64,
-    /// The newest rounds at that time.
-    others: Vec<QuestionId>,
-}
+use askbox_mailbox::{Mailbox, WorkflowLock, disk, workflows};
 
 /// The path of the file of a workflow.
 #[must_use]
@@ -83,62 +58,29 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
 
 /// US dollars of all rounds that have a folder in `runs/W`. `pruned_usd` is the cost of those that have none any more.
 fn of_rounds(mailbox: &Mailbox, workflow: &WorkflowId, pruned_usd: f64) -> Result<f64> {
-    let folders = recent_rounds::folders(mailbox, workflow);
-    let recent = recent_rounds::recent(mailbox, workflow);
-    let newest: HashSet<QuestionId> = recent.rounds.into_iter().map(|round| round.question).collect();
-    let sum = |rounds: &mut dyn Iterator<Item = QuestionId>| -> Result<f64> {
-        let mut sum = 0.0;
-        for question in rounds {
-            sum += costs::of_round(mailbox, &RoundId { workflow: workflow.clone(), question })?.unwrap_or(0.0);
-        }
-        Ok(sum)
-    };
-    if recent.are_all {
-        return sum(&mut newest.iter().copied());
-    }
-    let kept = folders.and_then(|folders| Some((folders, read(mailbox, workflow)?)));
-    let kept = kept.filter(|(folders, kept)| {
-        kept.pruned_usd.to_bits() == pruned_usd.to_bits() && kept.usd.is_finite() && kept.follows(*folders, &newest)
-    });
-    let (past, is_changed) = match &kept {
-        Some((_, kept)) => {
-            let gone: Vec<QuestionId> = kept.others.iter().filter(|other| !newest.contains(other)).copied().collect();
-            (kept.usd + sum(&mut gone.iter().copied())?, kept.others.len() != newest.len() || !gone.is_empty())
-        }
-        None => {
-            let mut past = list::rounds_of(mailbox, workflow).map(|round| round.question).filter(|question| !newest.contains(question));
-            (sum(&mut past)?, true)
-        }
-    };
-    // A folder that came during the look may be in both sums, or in none.
-    let is_same = folders.is_some() && folders == recent_rounds::folders(mailbox, workflow);
-    if let Some(folders) = folders.filter(|_| is_changed && is_same) {
-        let others = newest.iter().copied().collect();
-        keep(mailbox, workflow, &Kept { schema_version: document::SCHEMA_VERSION, folders, pruned_usd, usd: past, others });
-    }
-    Ok(past + sum(&mut newest.iter().copied())?)
+    let nothing = Cost { pruned_usd, usd: 0.0 };
+    Ok(past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.usd)
 }
 
-impl Kept {
-    /// True if the rounds that came since are exactly those of `newest` that are not among the others.
-    fn follows(&self, folders: Folders, newest: &HashSet<QuestionId>) -> bool {
-        let known: HashSet<QuestionId> = self.others.iter().copied().collect();
-        let came = newest.iter().filter(|question| !known.contains(question)).count() as u64;
-        folders.inode == self.folders.inode && folders.count.checked_sub(self.folders.count) == Some(came)
+/// A sum of costs as its file holds it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Cost {
+    /// The cost of pruned rounds in the workflow's record.
+    pruned_usd: f64,
+    /// US dollars of the rounds.
+    usd: f64,
+}
+
+impl Sum for Cost {
+    const LONGEST: u64 = 64 << 10;
+
+    fn add(&mut self, mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+        self.usd += costs::of_round(mailbox, round)?.unwrap_or(0.0);
+        Ok(())
     }
-}
 
-fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Kept> {
-    document::json(&disk::read(&path(mailbox, workflow), LONGEST).ok()?)
-}
-
-/// Writes the file. If that fails, the next reader reads more.
-fn keep(mailbox: &Mailbox, workflow: &WorkflowId, kept: &Kept) {
-    let path = path(mailbox, workflow);
-    let Ok(bytes) = document::to_json(kept) else { return };
-    if disk::replace_unsynced(&path, &bytes, SystemTime::now()).is_err_and(|e| e.is_missing_file()) {
-        let _ = disk::touch_folder(&costs::folder(mailbox)).and_then(|()| disk::touch_folder(&costs::folder(mailbox).join("workflows")));
-        let _ = disk::replace_unsynced(&path, &bytes, SystemTime::now());
+    fn follows(&self, nothing: &Self) -> bool {
+        self.pruned_usd.to_bits() == nothing.pruned_usd.to_bits() && self.usd.is_finite()
     }
 }
 
@@ -149,6 +91,7 @@ mod tests {
 
     use crate::delivery::Delivery;
     use askbox_mailbox::Folder;
+    use askbox_mailbox::listing::recent_rounds;
 
     struct World {
         _folder: tempfile::TempDir,

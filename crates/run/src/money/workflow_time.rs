@@ -1,0 +1,217 @@
+//! The times when a workflow was at work, without reading the records of thousands of past rounds: `costs/times/W.json` keeps those of past
+//! rounds, as `past_rounds` describes it. Runs of different workflows may be live at the same time, so the spans are kept, and not their
+//! sum: twelve bytes for each time that the workflow was at work.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::record::{self, Run, RunState};
+use crate::money::costs;
+use crate::money::past_rounds::{self, Sum};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::time::{self, Time};
+
+/// From when to when, in milliseconds since 1970.
+type Span = (i64, i64);
+
+/// The path of the file of a workflow.
+#[must_use]
+pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
+    costs::folder(mailbox).join("times").join(workflow.file_name())
+}
+
+/// The time when at least one of these workflows was at work. No run counts for more than `longest`: a longer span means that the clock was
+/// set forward.
+pub fn of_workflows(mailbox: &Mailbox, workflows: &[WorkflowId], longest: Duration) -> Result<Duration> {
+    let nothing = AtWork { longest_ms: u64::try_from(longest.as_millis()).unwrap_or(u64::MAX), steps: Vec::new(), new: Vec::new() };
+    let mut spans = Vec::new();
+    for workflow in workflows {
+        spans.extend(past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.spans());
+    }
+    let at_work = merged(spans).into_iter().map(|(begin, end)| end.abs_diff(begin)).fold(0, u64::saturating_add);
+    Ok(Duration::from_millis(at_work))
+}
+
+/// The times when a workflow was at work.
+#[derive(Debug, Clone)]
+struct AtWork {
+    /// The limit for each run that counted for these times.
+    longest_ms: u64,
+    /// The beginning of the first span, then in turn the length of a span and the gap behind it: no two spans overlap.
+    steps: Vec<i64>,
+    /// Spans in no order, not among the steps yet.
+    new: Vec<Span>,
+}
+
+/// [`AtWork`] as its file holds it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    longest_ms: u64,
+    steps: Vec<i64>,
+}
+
+impl Serialize for AtWork {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (mut steps, mut at) = (Vec::new(), 0);
+        for (begin, end) in self.spans() {
+            steps.extend([begin - at, end - begin]);
+            at = end;
+        }
+        Kept { longest_ms: self.longest_ms, steps }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AtWork {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Kept { longest_ms, steps } = Kept::deserialize(deserializer)?;
+        Ok(Self { longest_ms, steps, new: Vec::new() })
+    }
+}
+
+impl AtWork {
+    /// All spans, in their order. No two overlap.
+    fn spans(&self) -> Vec<Span> {
+        let mut at = 0_i64;
+        let kept = self.steps.chunks_exact(2).map(|step| {
+            let begin = at.saturating_add(step[0]);
+            at = begin.saturating_add(step[1]);
+            (begin, at)
+        });
+        let kept: Vec<Span> = kept.collect();
+        if self.new.is_empty() { kept } else { merged(kept.into_iter().chain(self.new.iter().copied()).collect()) }
+    }
+}
+
+impl Sum for AtWork {
+    const LONGEST: u64 = 4 << 20;
+
+    fn add(&mut self, mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+        for attempt in record::attempts(mailbox, round)? {
+            match record::read(mailbox, round, attempt) {
+                Err(e) if e.is_missing_file() => {}
+                other => self.new.extend(span(mailbox, &other?)?.map(|span| cut(span, self.longest_ms))),
+            }
+        }
+        Ok(())
+    }
+
+    fn follows(&self, nothing: &Self) -> bool {
+        self.longest_ms == nothing.longest_ms
+    }
+}
+
+/// The span from an attempt's launch to its end. If its supervisor died, the span ends with the last event, because recovery may have
+/// recorded the end days later.
+fn span(mailbox: &Mailbox, run: &Run) -> Result<Option<Span>> {
+    let Some(begin) = run.progress.started_at else { return Ok(None) };
+    let to = |end: Time| (begin.timestamp_millis(), end.timestamp_millis());
+    if run.progress.state == RunState::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
+        return Ok(Some(to(time::now())));
+    }
+    let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
+    Ok(last_event.into_iter().chain(run.progress.ended_at).min().map(to))
+}
+
+fn cut((begin, end): Span, longest_ms: u64) -> Span {
+    (begin, end.min(begin.saturating_add_unsigned(longest_ms)))
+}
+
+/// The times that at least one of the spans covers, in their order.
+fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    // A span of negative length means that the clock was set back.
+    spans.retain(|(begin, end)| begin < end);
+    spans.sort_unstable();
+    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+    for (begin, end) in spans {
+        match merged.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+            _ => merged.push((begin, end)),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::record::Plan;
+    use crate::delivery::Delivery;
+    use askbox_mailbox::Folder;
+    use askbox_mailbox::id::QuestionId;
+    use askbox_mailbox::listing::recent_rounds;
+
+    #[test]
+    fn overlapping_runs_count_once_and_sleep_does_not_count() {
+        let length = |spans: &[Span]| merged(spans.to_vec()).iter().map(|(begin, end)| end - begin).sum::<i64>();
+        assert_eq!(length(&[]), 0);
+        // Two that overlap, a long sleep, then one within another.
+        assert_eq!(length(&[(0, 10), (2, 14), (100_000, 100_005), (100_003, 100_004)]), 19);
+        // A span of negative length, because the clock was set back.
+        assert_eq!(length(&[(50, 40), (0, 3)]), 3);
+    }
+
+    #[test]
+    fn a_clock_set_forward_counts_at_most_the_longest_run() {
+        assert_eq!(cut((0, 10), 3600), (0, 10));
+        assert_eq!(cut((0, 315_360_000), 3600), (0, 3600));
+    }
+
+    #[test]
+    fn the_spans_come_back_from_their_file() {
+        let spans = vec![(1_700_000_000_000, 1_700_000_005_000), (1_700_000_009_000, 1_700_000_009_001)];
+        let at_work = AtWork { longest_ms: 7, steps: Vec::new(), new: spans.iter().rev().copied().collect() };
+        let json = serde_json::to_string(&at_work).unwrap();
+        assert_eq!(json, r#"{"longest_ms":7,"steps":[1700000000000,5000,4000,1]}"#);
+        assert_eq!(serde_json::from_str::<AtWork>(&json).unwrap().spans(), spans);
+        // A damaged file.
+        let damaged = serde_json::from_str::<AtWork>(r#"{"longest_ms":7,"steps":[9223372036854775807,9223372036854775807,-5]}"#).unwrap();
+        assert_eq!(of_length(&damaged.spans()), 0);
+    }
+
+    fn of_length(spans: &[Span]) -> u64 {
+        merged(spans.to_vec()).iter().map(|(begin, end)| end.abs_diff(*begin)).sum()
+    }
+
+    #[test]
+    fn past_rounds_are_read_once_and_each_new_one_counts() {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let workflow: WorkflowId = "w".parse().unwrap();
+        let (mut rounds, mut at) = (Vec::new(), time::now() - Duration::from_secs(100_000));
+        // Each is at work for two seconds, and then nobody is for three.
+        let mut work = |rounds: &mut Vec<RoundId>| {
+            let round = RoundId { workflow: workflow.clone(), question: QuestionId::generate() };
+            recent_rounds::make_folder(&mailbox, &round).unwrap();
+            let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+            (run.progress.started_at, run.progress.ended_at) = (Some(at), Some(at + Duration::from_secs(2)));
+            at += Duration::from_secs(5);
+            record::create(&mailbox, &run).unwrap();
+            let document = serde_json::json!({ "workflow_id": "w", "question_id": round.question, "question": "?",
+                "timestamp": time::rfc3339(time::now()), "closed": { "state": "delivered", "at": time::rfc3339(time::now()), "by": "test" } });
+            std::fs::write(mailbox.round(Folder::Closed, &round), document.to_string()).unwrap();
+            rounds.push(round);
+        };
+        let spent = |longest: u64| of_workflows(&mailbox, std::slice::from_ref(&workflow), Duration::from_secs(longest));
+        for n in 1..=60 {
+            work(&mut rounds);
+            assert_eq!(spent(3600).unwrap().as_secs(), 2 * n);
+        }
+        // Another limit for a run is counted anew.
+        assert_eq!(spent(1).unwrap().as_secs(), 60);
+        assert_eq!(spent(3600).unwrap().as_secs(), 120);
+        for round in &rounds[..20] {
+            std::fs::write(record::folder(&mailbox, round, 1).join("run.json"), "{").unwrap();
+        }
+        for n in 61..=100 {
+            work(&mut rounds);
+            assert_eq!(spent(3600).unwrap().as_secs(), 2 * n, "the past is not read again");
+        }
+        std::fs::write(path(&mailbox, &workflow), "{").unwrap();
+        assert!(spent(3600).is_err(), "without its file all is read");
+    }
+}
