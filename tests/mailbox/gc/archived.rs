@@ -19,6 +19,10 @@ fn history(world: &World, args: &str) -> Vec<Value> {
     lines.lines().map(without_place).collect()
 }
 
+fn json_of(world: &World, command: &str) -> Value {
+    serde_json::from_str(&world.sh(command)).expect("JSON")
+}
+
 /// The files in the archives, as their lines make them again.
 fn archived_files(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
@@ -59,6 +63,7 @@ fn an_archived_round_is_whole_and_is_shown_as_before() {
     let runs = world.in_mailbox(format!("runs/lives/{first}/1"));
     std::fs::write(runs.join("stderr.log"), b"caf\xe9\n\x00").expect("writable");
     let (before, shown) = (everything(&world), world.sh("ask-answer show old"));
+    let logged = ["relaunch logs old", "relaunch events old", "relaunch logs --tail 2 old"].map(|command| world.sh(command));
     let (all, of_one, newest) = (history(&world, ""), history(&world, "lives"), world.sh("askbox history --limit 2"));
     assert_eq!(all.len(), 7);
 
@@ -92,13 +97,19 @@ fn an_archived_round_is_whole_and_is_shown_as_before() {
     assert_eq!(world.sh("askbox history --limit 2"), newest);
     assert_eq!(history(&world, "--since 50d"), all[..3]);
     assert_eq!(world.sh("ask-answer show old"), shown);
+    assert_eq!(["relaunch logs old", "relaunch events old", "relaunch logs --tail 2 old"].map(|command| world.sh(command)), logged);
+    let told = world.run("relaunch", &["logs", "-f", "old"]).ok();
+    assert!(told.stdout == format!("{}\n", logged[0]) && told.stderr.contains("this run is archived in "), "{told:?}");
+    let told = world.sh("relaunch status old");
+    assert!(["archive/2", "relaunch logs old", "askbox history old"].iter().all(|words| told.contains(words)), "{told}");
+    assert!(world.refused(3, "relaunch logs back").contains("askbox history back"), "a round without a run");
     let place = world.sh("askbox history older --json | jq -r .file");
     assert!(place.starts_with("archive/2") && place.ends_with(".jsonl.gz"), "{place}");
     assert_eq!(world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.json.question?) | .workflow_id' | sort").lines().count(), 4);
     assert_eq!(world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.file | endswith(\"/run.json\")) | .json.state' | uniq"), "delivered");
     let audit = std::fs::read_to_string(world.in_mailbox("audit.jsonl")).expect("an audit trail");
     assert_eq!(audit.matches(r#""event":"archived""#).count(), 4, "{audit}");
-    assert!(world.refused(3, "relaunch status old").contains("askbox history old"));
+    assert_eq!(json_of(&world, "relaunch status old --json")["state"], "delivered");
 
     // A second gc finds nothing, and the id is free again.
     let archive = files(&world.in_mailbox("archive"));
@@ -139,6 +150,30 @@ fn a_damaged_archive_hides_only_what_it_damages() {
     assert_eq!((out.status.code(), out.stdout.lines().count()), (Some(1), 4), "{}", out.words());
     assert!(out.stderr.contains("archive/2026-01.jsonl.gz is damaged in the ") && out.stderr.contains("from 0"), "{}", out.stderr);
     assert_eq!(world.ok("askbox", &["history", "more", "--json"]).lines().count(), 3);
+}
+
+#[test]
+fn the_log_of_an_archived_crash_says_how_to_read_its_error() {
+    needs!("jq");
+    let world = World::stepping("echo 'no such module' >&2; exit 3");
+    world.make_mailbox();
+    world.configure("attempts = 2");
+    world.ask_and_answer("docs");
+    world.run("relaunch", &["docs"]);
+    world.reaches("docs", "parked");
+    let logged = world.sh("relaunch logs docs");
+    assert!(logged.contains("-- attempt 2\n") && logged.contains("stderr.log"), "{logged}");
+    world.ok("relaunch", &["drop", "docs"]);
+    let closed = world.only("closed", "docs.").expect("it is over");
+    let round = closed.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("docs.")).expect("a round");
+    age(&world, "docs", round, 60);
+    gc(&world, &[]);
+    assert!(!world.in_mailbox("runs/docs").exists());
+    let archived = world.sh("relaunch logs docs");
+    let events = |logged: &str| logged.lines().filter(|line| !line.starts_with("-- the agent")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(events(&archived), events(&logged));
+    let command = archived.lines().find_map(|line| line.strip_prefix("-- the agent wrote to its standard error: ")).expect(&archived);
+    assert_eq!(world.sh(command), "no such module");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub use index::{Located, located, months};
 pub use logs::Kind;
 pub use month::Month;
 pub use newest::{ArchivedRound, NewestArchived, newest_of};
-pub use reader::{Content, content, digests};
+pub use reader::{Content, content, digests, file_parts};
 pub use state::{ArchiveState, state};
 pub use writer::{Source, Writer};
 

@@ -70,6 +70,29 @@ pub fn content(mailbox: &Mailbox, located: Located) -> Result<HashMap<RoundId, C
     Ok(found)
 }
 
+/// Hands over the parts of one file of a round, in their order. Returns true if the archive has that file.
+///
+/// # Errors
+/// [`Error::Failed`] with the file and the place if the member is damaged. The first error of `take`.
+pub fn file_parts(
+    mailbox: &Mailbox,
+    located: Located,
+    round: &RoundId,
+    file: &str,
+    mut take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<bool> {
+    let (mut is_there, mut refused) = (false, None);
+    each_line(mailbox, located, |line| {
+        if line.file == file && line.round() == *round && refused.is_none() {
+            is_there = true;
+            // An error of the caller does not mean that the archive is damaged.
+            refused = take(&line.bytes()?).err();
+        }
+        Ok(())
+    })?;
+    refused.map_or(Ok(is_there), Err)
+}
+
 /// The SHA-256 of every file of a round in a member.
 ///
 /// # Errors

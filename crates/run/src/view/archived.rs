@@ -1,10 +1,11 @@
-//! Reads rounds from the archive: the document, and the records of its attempts.
+//! Reads rounds from the archive: the document, the records of its attempts, and their events.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::archive::{self, ArchivedRound, Content, Located};
 use crate::attempt::record::Run;
+use crate::view::status::{self, Status};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -56,6 +57,78 @@ impl ArchiveReader {
             .collect();
         attempts.sort_unstable_by_key(|(number, _)| *number);
         Ok(ArchivedFiles { id, archive, document, attempts: attempts.into_iter().map(|(_, run)| run).collect() })
+    }
+}
+
+/// The status of a workflow whose rounds are all archived: that of its newest round. `None` if none is.
+///
+/// # Errors
+/// [`Error::Failed`] if the archive is damaged there. [`Error::Invalid`] if the document cannot be read.
+pub fn status(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Status>> {
+    let Some(found) = archive::newest_of(mailbox, workflow)? else { return Ok(None) };
+    let round = ArchiveReader::default().read(mailbox, &found)?;
+    let question = read_question::of_bytes(&round.document, &round.archive, &round.id)?.typed;
+    let status = status::of_archived(mailbox, &round.id, &question, &round.attempts)?;
+    let events = if round.attempts.is_empty() { String::new() } else { format!("; what its run did: relaunch logs {workflow}") };
+    let todo = format!("archived in {}{events}; all of its rounds: askbox history {workflow}", round.archive.display());
+    Ok(Some(Status { todo: Some(todo), ..status }))
+}
+
+/// The run of an archived round.
+#[derive(Debug)]
+pub struct ArchivedRun {
+    found: ArchivedRound,
+    /// The archive.
+    pub archive: PathBuf,
+    /// The records of its attempts, in their order.
+    pub attempts: Vec<Run>,
+}
+
+/// How many of the newest rounds are looked for at once.
+const AT_ONCE: usize = 8;
+
+impl ArchivedRun {
+    /// The newest archived run of a workflow. `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the archive is damaged there.
+    pub fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Self>> {
+        let mut reader = ArchiveReader::default();
+        for found in archive::NewestArchived::find(mailbox, Some(workflow), None, Some(AT_ONCE))? {
+            let found = found?;
+            let ArchivedFiles { archive, attempts, .. } = reader.read(mailbox, &found)?;
+            // Some rounds ended without a run.
+            if !attempts.is_empty() {
+                return Ok(Some(Self { found, archive, attempts }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The path of a file of an attempt, below the mailbox.
+    #[must_use]
+    pub fn file(&self, attempt: u32, name: &str) -> String {
+        let RoundId { workflow, question } = self.found.id();
+        format!("runs/{workflow}/{question}/{attempt}/{name}")
+    }
+
+    /// Hands over each complete line of a file of an attempt, without its line feed. Returns true if the archive has that file. One part of
+    /// the file is in memory at a time.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the archive is damaged there. The first error of `take`.
+    pub fn each_line(&self, mailbox: &Mailbox, attempt: u32, name: &str, mut take: impl FnMut(&str) -> Result<()>) -> Result<bool> {
+        let mut incomplete = Vec::new();
+        archive::file_parts(mailbox, self.found.located, &self.found.id(), &self.file(attempt, name), |part| {
+            for piece in part.split_inclusive(|byte| *byte == b'\n') {
+                incomplete.extend_from_slice(piece);
+                if let Some(line) = incomplete.strip_suffix(b"\n") {
+                    take(&String::from_utf8_lossy(line))?;
+                    incomplete.clear();
+                }
+            }
+            Ok(())
+        })
     }
 }
 

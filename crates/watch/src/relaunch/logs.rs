@@ -1,11 +1,11 @@
 //! `relaunch logs` and `relaunch events`: the events of a workflow's newest run, over all its attempts, as text or as JSON Lines. Every
 //! event is printed once. If an answer waits for its run, following begins with that run. Following ends with the run.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::relaunch::event_words::{Clock, words};
-use crate::relaunch::hold_queue;
+use crate::relaunch::log_lines::Lines;
+use crate::relaunch::{archived_logs, hold_queue};
 use askbox_agent::events::Event;
 use askbox_cli::hangup::on_hangup;
 use askbox_cli::program;
@@ -13,104 +13,52 @@ use askbox_mailbox::disk::{self, file_events::FolderWatch};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::time::Time;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, round, text};
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::delivery;
+use askbox_run::view::archived::ArchivedRun;
 use askbox_run::view::tail::{Next, RoundEvents};
+
+pub use crate::relaunch::log_lines::{As, FirstEvent};
 
 /// The maximum time between two looks for a run's record. No file event reports a new record.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The format of printed events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum As {
-    /// In words.
-    Words,
-    /// As they are stored in `events.jsonl`.
-    Json,
-    /// As they are stored, with the text that is being generated.
-    JsonWithPartialText,
-}
-
-/// The first events to print.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FirstEvent {
-    /// Only events with a greater `seq`.
-    pub seq: u64,
-    /// Only events since this time.
-    pub at: Option<Time>,
-    /// Only so many of the events that are there.
-    pub last: Option<usize>,
-}
-
-impl FirstEvent {
-    fn takes(&self, event: &Event) -> bool {
-        event.seq > self.seq && self.at.is_none_or(|at| event.at >= at)
-    }
-}
-
-/// The last lines of the events that are there, or all of them.
-struct Lines {
-    last: Option<usize>,
-    kept: VecDeque<String>,
-}
-
-impl Lines {
-    /// Prints a line, or keeps it until it is known to be one of the last.
-    fn add(&mut self, line: String, print: impl Fn(&str) -> Result<()>) -> Result<()> {
-        let Some(last) = self.last else { return print(&line) };
-        self.kept.push_back(line);
-        if self.kept.len() > last {
-            self.kept.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Prints what was kept. Everything after it is printed as it comes.
-    fn all_are_there(&mut self, print: impl Fn(&str) -> Result<()>) -> Result<()> {
-        self.last = None;
-        std::mem::take(&mut self.kept).iter().try_for_each(|line| print(line))
-    }
-}
-
-/// Prints the events of a workflow's newest run. With `follow`, goes on until the run ends. In words, names the file with what a failed
-/// agent wrote to its standard error.
+/// Prints the events of a workflow's newest run, which may be archived. With `follow`, goes on until the run ends. In words, names the file
+/// with what a failed agent wrote to its standard error.
 pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, from: FirstEvent, how: As) -> Result<u8> {
     // The program ends when the reader goes away, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
-    let round = if follow { to_follow(mailbox, workflow)? } else { newest(mailbox, workflow)? };
+    let mut lines = Lines::new(from, how);
+    let round = match if follow { to_follow(mailbox, workflow) } else { newest(mailbox, workflow) } {
+        // Nothing in the mailbox has a run: an archived one may be the newest.
+        Err(e @ Error::NotFound { .. }) => {
+            return match ArchivedRun::newest(mailbox, workflow)? {
+                Some(run) => archived_logs::print(mailbox, &run, from, how, lines),
+                None => Err(e),
+            };
+        }
+        other => other?,
+    };
     let mut events = RoundEvents::new(mailbox, round.clone(), follow);
     if how == As::JsonWithPartialText {
         events = events.with_partial_text();
     }
-    let json = how != As::Words;
-    let clock = Clock::of_output();
-    let mut lines = Lines { last: from.last, kept: VecDeque::new() };
-    let print = |line: &str| if json { program::print_json_text(line) } else { program::print(line) };
     loop {
         // `goes_on` is checked before the events are read, so that the last look reads the last events.
         let goes_on = follow && events.goes_on()?;
         loop {
             match events.read()? {
                 Next::Event(_, event) if !from.takes(&event) => {}
-                Next::Event(line, _) if json => lines.add(line, print)?,
-                Next::Event(_, event) => {
-                    // Some events are only for programs.
-                    let words = words(&event, clock);
-                    if !words.is_empty() {
-                        lines.add(words, print)?;
-                    }
-                }
-                Next::Attempt(n) if !json => lines.add(format!("-- attempt {n}\n"), print)?,
-                Next::Attempt(_) => {}
+                Next::Event(line, event) => lines.event(line, &event)?,
+                Next::Attempt(n) => lines.attempt(n)?,
                 Next::Nothing => break,
             }
         }
-        lines.all_are_there(print)?;
+        lines.all_are_there()?;
         if !goes_on {
-            if !json {
+            if how == As::Words {
                 name_error_logs(mailbox, &round)?;
             }
             return Ok(0);

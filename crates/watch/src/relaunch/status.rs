@@ -17,6 +17,7 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::view::activity::Refused;
+use askbox_run::view::archived;
 use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
 
 /// Prints one workflow, or all workflows that are not over.
@@ -64,11 +65,19 @@ fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
 /// The workflows to show.
 fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
     let mut found = match workflow {
-        Some(workflow) => vec![status::of_workflow(mailbox, workflow)?],
+        Some(workflow) => vec![of_one(mailbox, workflow)?],
         None => status::open(mailbox)?,
     };
     explain(mailbox, context, found.iter_mut())?;
     Ok(found)
+}
+
+/// The status of a workflow. Its rounds may all be archived.
+fn of_one(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
+    match status::of_workflow(mailbox, workflow) {
+        Err(e @ Error::NotFound { .. }) => archived::status(mailbox, workflow)?.ok_or(e),
+        other => other,
+    }
 }
 
 /// The workflows in words: one with its details if `one`, otherwise a table.
