@@ -3,19 +3,49 @@
 use askbox_cli::args::askbox_args::Gc;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;
-use askbox_mailbox::time;
+use askbox_mailbox::{document, text, time};
 use askbox_run::gc::{self, Archived, Fate, Policy, Report, Tally};
 use serde::Serialize;
 
-/// A report with the names of the files that would go.
-#[derive(Serialize)]
-struct Named<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    would_go: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    would_be_archived: Vec<String>,
+/// How many bytes are printed together.
+const PRINTED_TOGETHER: usize = 16 << 10;
+
+/// Prints one JSON object: the names of the files that would go, and the report. There may be a million names, so they are printed as they
+/// are found: first those that would be removed, then those that would be archived.
+#[derive(Default)]
+struct JsonReport {
+    /// What becomes of the files in the list that is not closed yet.
+    list: Option<Fate>,
+    unprinted: String,
+}
+
+impl JsonReport {
+    fn name(&mut self, fate: Fate, name: &str) -> Result<()> {
+        let key = match fate {
+            Fate::Removed => "would_go",
+            Fate::Archived => "would_be_archived",
+        };
+        match self.list.replace(fate) {
+            Some(before) if before == fate => self.unprinted.push(','),
+            Some(_) => self.unprinted.push_str(&format!("],\"{key}\":[")),
+            None => self.unprinted.push_str(&format!("{{\"{key}\":[")),
+        }
+        self.unprinted.push_str(&in_json(&name)?);
+        if self.unprinted.len() < PRINTED_TOGETHER { Ok(()) } else { program::print_exactly(&std::mem::take(&mut self.unprinted)) }
+    }
+
+    fn end(mut self, report: &Report) -> Result<()> {
+        let report = in_json(report)?;
+        match report.strip_prefix('{').filter(|_| self.list.is_some()) {
+            Some(fields) => self.unprinted.push_str(&format!("],{fields}")),
+            None => self.unprinted.push_str(&report),
+        }
+        program::print_value(&self.unprinted)
+    }
+}
+
+fn in_json(value: &impl Serialize) -> Result<String> {
+    Ok(text::escape_json(&String::from_utf8_lossy(&document::to_json(value)?)))
 }
 
 /// Archives and removes old history, and prints what it did.
@@ -30,17 +60,16 @@ pub fn run(args: &Gc, context: &Context) -> Result<u8> {
         None => of_file()?.archive,
     };
     let policy = Policy { keep, archive: archive.0.map(|span| span.0), dry_run: args.dry_run };
-    let (mut would_go, mut would_be_archived, mut printed) = (Vec::new(), Vec::new(), Ok(()));
+    let (mut json, mut printed) = (JsonReport::default(), Ok(()));
     // There may be a million names. They are printed as they are found.
-    let report = gc::run(&args.common.open()?, policy, &mut |fate, name| match (args.common.json, fate) {
-        (true, Fate::Removed) => would_go.push(name.to_owned()),
-        (true, Fate::Archived) => would_be_archived.push(name.to_owned()),
-        (false, _) if printed.is_ok() => printed = program::print(&format!("{name}\n")),
-        (false, _) => {}
+    let report = gc::run(&args.common.open()?, policy, &mut |fate, name| match args.common.json {
+        _ if printed.is_err() => {}
+        true => printed = json.name(fate, name),
+        false => printed = program::print(&format!("{name}\n")),
     })?;
     printed?;
     if args.common.json {
-        program::print_json(&Named { report: &report, would_go, would_be_archived })?;
+        json.end(&report)?;
     } else {
         program::print(&words(&report))?;
         report.left.iter().for_each(|left| program::warn(&format!("{} was kept: {}", left.subject, left.why)));

@@ -257,3 +257,23 @@ fn a_look_at_one_workflow_reads_no_names_of_all_history() {
     assert!(mended.success());
     assert_eq!(world.state("docs"), "delivered");
 }
+
+#[test]
+fn the_names_of_a_dry_run_are_printed_as_they_are_found() {
+    needs!("strace");
+    let world = world();
+    world.past_rounds("docs", 0..1_500);
+    let trace = world.path("trace");
+    let before = strace(&["-f", "-qq", "-e", "trace=write,openat2,statx", "-e", "signal=none", "-o", trace.to_str().unwrap()]);
+    for (keep, list) in [("--archive=30d", "would_be_archived"), ("--keep=30d", "would_go")] {
+        let out = output(world.wrapped(&before, "askbox").args(["gc", "--dry-run", "--json", keep]));
+        let report: Value = serde_json::from_str(&out.ok().stdout).expect("one object");
+        assert!(report[list].as_array().is_some_and(|names| names.len() >= 1_499), "{report}");
+        assert_eq!(report["dry_run"], true);
+        let trace = std::fs::read_to_string(&trace).unwrap();
+        let printed: Vec<usize> = trace.lines().enumerate().filter(|(_, line)| line.contains(" write(1, ")).map(|(n, _)| n).collect();
+        assert!(printed.len() > 3, "{list} is printed in {} pieces", printed.len());
+        let looked = trace.lines().enumerate().filter(|(_, line)| line.contains("/docs")).map(|(n, _)| n).max().unwrap();
+        assert!(printed[0] < looked, "the first names are printed before the last ones are found");
+    }
+}

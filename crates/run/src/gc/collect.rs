@@ -25,7 +25,8 @@ const IN_MEMORY: usize = 1 << 16;
 pub(super) type OldRound = (Time, RoundId);
 
 /// Removes the rounds that ended before the limit and are not needed. Archives those that ended before the other limit. If something
-/// cannot be removed, it is reported, and the rest is done all the same. In a dry run, `tell` is told each file that would go.
+/// cannot be removed, it is reported, and the rest is done all the same. In a dry run, `tell` is told each file that would go:
+/// first those that would be removed, then those that would be archived.
 ///
 /// # Errors
 /// If the mailbox cannot be read.
