@@ -19,6 +19,9 @@ const EXCERPT: usize = 80;
 /// The number of columns that must be left after an id for its details. If fewer are left, the details are printed on the next line.
 const ROOM: usize = 24;
 
+/// How many bytes are printed together.
+const PRINTED_TOGETHER: usize = 16 << 10;
+
 struct Forest<'a> {
     mailbox: &'a Mailbox,
     context: &'a Context,
@@ -39,16 +42,21 @@ pub fn run(args: &Tree, context: &Context) -> Result<u8> {
         return live_view::follow(&mailbox, &forest, args.common.json);
     }
     forest.check()?;
-    let (columns, mut is_first) = (screen::columns(), true);
-    // Each tree is printed as soon as it is read, because there may be very many.
-    forest::look(&mailbox, which, |mut nodes| {
+    let (columns, mut is_first, mut unprinted) = (screen::columns(), true, String::new());
+    // Some trees are printed together as soon as they are read, because there may be very many.
+    let looked = forest::look(&mailbox, which, |mut nodes| {
         status::explain(&mailbox, context, nodes.iter_mut().map(|n| &mut n.status))?;
         if args.common.json {
             return nodes.iter().try_for_each(program::print_json);
         }
-        let head = if std::mem::take(&mut is_first) { head(columns) } else { String::new() };
-        program::print(&(head + &lines(&nodes, columns)))
-    })?;
+        if std::mem::take(&mut is_first) {
+            unprinted.push_str(&head(columns));
+        }
+        unprinted.push_str(&lines(&nodes, columns));
+        if unprinted.len() < PRINTED_TOGETHER { Ok(()) } else { program::print(&std::mem::take(&mut unprinted)) }
+    });
+    program::print(&unprinted)?;
+    looked?;
     if !args.common.json {
         program::print(&forest.end(is_first))?;
     }

@@ -105,6 +105,9 @@ struct TreePosition {
     in_ring: bool,
 }
 
+/// The workflow at the top of a tree: when it began, its id, and true if it is the oldest of a ring.
+type Top = (Option<Time>, WorkflowId, bool);
+
 /// A workflow and its ancestors, as far as they were followed.
 #[derive(Debug, Default)]
 struct Ancestry {
@@ -126,7 +129,7 @@ struct Forest<'a> {
     /// nothing ties to another one are not among them, because there may be a hundred thousand.
     known: RefCell<HashMap<WorkflowId, Kin>>,
     /// The open workflows without a parent.
-    roots: Vec<(Option<Time>, WorkflowId)>,
+    roots: Vec<Top>,
     /// The open workflows with a parent.
     below: Vec<WorkflowId>,
     /// The parent that waits, by the workflow that it waits for. Empty for a single tree.
@@ -174,7 +177,7 @@ impl<'a> Forest<'a> {
             if let Some(parent) = &kin.parent {
                 links.entry(parent.clone()).or_default().insert(workflow.clone());
             } else if !self.awaited.contains_key(workflow) {
-                self.roots.push((kin.born, workflow.clone()));
+                self.roots.push((kin.born, workflow.clone(), false));
                 continue;
             }
             self.below.push(workflow.clone());
@@ -187,8 +190,7 @@ impl<'a> Forest<'a> {
 
     /// The trees with an open workflow.
     fn open(mut self, mut show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
-        let mut tops: Vec<(Option<Time>, WorkflowId, bool)> =
-            std::mem::take(&mut self.roots).into_iter().map(|(born, workflow)| (born, workflow, false)).collect();
+        let mut tops: Vec<Top> = std::mem::take(&mut self.roots);
         let mut seen = HashSet::new();
         for workflow in std::mem::take(&mut self.below) {
             let line = self.line_until(&workflow, &seen);
@@ -255,7 +257,7 @@ impl<'a> Forest<'a> {
 
     /// The workflows with an open round, those that wait, and the ones that are awaited.
     fn hot(&self) -> impl Iterator<Item = &WorkflowId> {
-        self.roots.iter().map(|(_, workflow)| workflow).chain(&self.below)
+        self.roots.iter().map(|(_, workflow, _)| workflow).chain(&self.below)
     }
 
     fn kin(&self, workflow: &WorkflowId) -> Kin {
