@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use crate::support::World;
-use crate::support::process::processor_time;
+use crate::support::process::{bytes_read, processor_time};
 
 /// The memory of a process in KiB: what is resident, and the most that was.
 fn memory(pid: i32) -> (u64, u64) {
@@ -69,4 +69,27 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
     println!("tree {tree:?}, then at most {with_tree} KiB");
     assert!(tree.0 < Duration::from_millis(1_000), "{tree:?}");
     assert!(with_tree < most + (16 << 10), "{most} KiB, then {with_tree} KiB");
+}
+
+#[test]
+fn what_was_done_is_read_without_what_was_done_before() {
+    let world = World::new();
+    world.make_mailbox();
+    // So many that the names of the newest ones are kept in a list.
+    world.past_rounds("w", 0..2_500);
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "desk");
+    let read = || {
+        // The first looks after a change list all names, and keep those of the newest.
+        (0..2).for_each(|_| drop(browser.see("/done")));
+        let before = bytes_read(page.process.pid());
+        browser.see("/done");
+        bytes_read(page.process.pid()) - before
+    };
+    let few = read();
+    world.past_rounds("w", 2_500..6_000);
+    assert!(browser.see("/done").text().contains("Merge 5999?"));
+    let many = read();
+    println!("bytes for what was done: {few} beside 2500 rounds, {many} beside 6000");
+    assert!(few > 0 && many < few + few / 10, "{few} and {many}");
 }

@@ -8,7 +8,7 @@ use crate::support::{Machine, Terminal, World, needs, until};
 /// How many questions each machine has.
 const MANY: u64 = 10_000;
 /// The most memory for each question. Its document has 770 bytes.
-const OF_EACH: u64 = 2_600;
+const OF_EACH: u64 = 3_400;
 
 /// Anonymous memory of a process in bytes.
 fn memory(pid: i32) -> u64 {
@@ -93,9 +93,9 @@ fn twenty_thousand_rows_of_others_take_little_in_the_inbox() {
     let machines = [with_many(&here, "build"), with_many(&here, "tower")];
     let mailbox = here.mailbox().display().to_string();
     let inbox = |screen: &str| {
-        let terminal = Terminal::running(&here, (100, 30), &[], &["ask-answer", "--mailbox", &mailbox]);
+        let terminal = Terminal::running(&here, (100, 30), &[], &["askbox", "inbox", "--mailbox", &mailbox]);
         terminal.see(screen);
-        let is_inbox = |pid: &i32| command_line(*pid).starts_with("ask-answer") && command_line(*pid).contains(&mailbox);
+        let is_inbox = |pid: &i32| command_line(*pid).starts_with("askbox inbox") && command_line(*pid).contains(&mailbox);
         let pid = until("its process is found", || pids().find(is_inbox));
         (terminal, pid)
     };
