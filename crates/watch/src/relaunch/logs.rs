@@ -31,7 +31,8 @@ pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, from: First
     // The program ends when the reader goes away, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
     let mut lines = Lines::new(from, how);
-    let round = match if follow { to_follow(mailbox, workflow) } else { newest(mailbox, workflow) } {
+    let found = if follow { to_follow(mailbox, workflow) } else { newest(mailbox, workflow) };
+    let round = match found {
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
             return match ArchivedRun::newest(mailbox, workflow)? {
