@@ -131,6 +131,20 @@ fn cases() -> Vec<Case> {
             json!({"value": "edited", "edited": "git push --dry-run"}),
             |document| document["answer"]["edited"] = json!("git push --force"),
         ),
+        case(
+            "accepted-refusal-for-good",
+            "The person refuses a tool call whenever the workflow makes it.",
+            editable(),
+            json!({"outcome": "declined", "note": "never on main", "always": true}),
+            untouched,
+        ),
+        case(
+            "refused-added-always",
+            "A refusal of one call was made a refusal for good after the answer.",
+            editable(),
+            json!({"outcome": "declined", "note": "never on main"}),
+            |document| document["answer"]["always"] = json!(true),
+        ),
         case("refused-changed-question", "The text of the question was changed after the answer.", merge(), merged.clone(), |document| {
             document["question"]["question"] = json!("The sections overlap. Delete both?");
         }),

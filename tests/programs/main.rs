@@ -43,6 +43,7 @@ mod setup;
 mod silent_hook;
 mod small_programs;
 mod ssh_signatures;
+mod standing;
 mod told_as_data;
 mod tree;
 mod trusted;

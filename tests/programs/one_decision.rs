@@ -50,7 +50,7 @@ fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
     let world = World::new();
     let first = ask_about(&world, "git status");
     let shown = world.sh("ask-answer show w");
-    let copied = shown.trim_end().lines().last().unwrap().trim().to_owned();
+    let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
     assert!(copied.starts_with(&format!("ask-answer w once --round {first}:")), "{shown}");
     let refused = world.refused(2, "ask-answer w once");
     assert!(refused.contains("this does not say which call you have seen") && refused.contains("hint: look at it"), "{refused}");
@@ -74,7 +74,7 @@ fn a_question_edited_after_it_was_shown_is_not_answered() {
     std::fs::write(world.in_mailbox("pending/w.json"), harmless.to_string()).unwrap();
     let shown = world.sh("ask-answer show w");
     assert!(shown.contains("ls /data"), "{shown}");
-    let copied = shown.trim_end().lines().last().unwrap().trim().to_owned();
+    let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
     std::fs::write(world.in_mailbox("pending/w.json"), &real).unwrap();
     let refused = world.refused(4, &copied);
     assert!(refused.contains("was changed after it was shown to you; nothing was answered"), "{refused}");

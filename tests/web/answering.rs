@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Browser, Page, World, until};
+use crate::support::{Browser, Page, World, approval_question, until};
 
 fn world_with_page() -> (World, Page, Browser) {
     let world = World::new();
@@ -158,6 +158,29 @@ fn a_confirmed_meaning_stays_while_more_is_asked() {
     assert!(asked.status == 422 && asked.text().contains("again sends your answer without it"), "{}", asked.text());
     assert!(asked.hidden("told").is_some_and(|both| both.len() > told.len() && both.contains(&told)));
     assert!(asked.body.contains(r#"name="m0" value="own" checked"#), "{}", asked.body);
+}
+
+#[test]
+fn a_tool_call_is_refused_for_good_on_the_page() {
+    let (world, _page, browser) = world_with_page();
+    let mut call = approval_question("ship", "May the agent call Bash?\n    command: git push");
+    call["approval"]["editable"] = serde_json::json!({"field": "command", "text": "git push"});
+    std::fs::write(world.in_mailbox("pending/ship.json"), call.to_string()).unwrap();
+    let path = place(&world, "ship");
+    let shown = browser.see(&path).body;
+    assert!(shown.contains("Deny it always") && shown.contains("<code>Bash(git push)</code>"), "{shown}");
+    let fields = [("why", "never on main"), ("act", "always")];
+    let first = browser.see(&path);
+    for _ in 0..2 {
+        // The second time is a browser that heard no reply.
+        assert_eq!(browser.fill_as_shown(&first, &path, &fields).status, 303);
+    }
+    let answer = &world.document("answered/ship.json")["answer"];
+    assert_eq!((&answer["always"], &answer["note"]), (&serde_json::json!(true), &serde_json::json!("never on main")));
+    assert!(browser.see(&path).text().contains("declined for good"));
+    world.ok("ask-post", &["-w", "w", "Which?", "-o", "a=A"]);
+    assert!(!browser.see(&place(&world, "w")).body.contains("Deny it always"));
+    assert_eq!(browser.fill(&place(&world, "w"), &[("act", "always")]).status, 422);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub enum Decision {
     Answer(AnswerValue, String),
     /// Decline for this reason. The reason may be empty.
     Decline(String),
+    /// Refuse a tool call whenever the workflow makes it, for this reason. The reason may be empty.
+    DeclineAlways(String),
     /// Ask the agent this question first.
     AskBack(String),
 }
@@ -36,6 +38,7 @@ impl Decision {
         match self {
             Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
             Self::Decline(why) => person.declined(not_blank(why)),
+            Self::DeclineAlways(why) => person.declined_always(not_blank(why)),
             Self::AskBack(question) => person.asking_back(question),
         }
     }
@@ -44,6 +47,9 @@ impl Decision {
 fn not_blank(words: String) -> Option<String> {
     Some(words).filter(|words| !words.trim().is_empty())
 }
+
+/// The name of the page's button that refuses a tool call for good.
+pub const DECLINE_ALWAYS: &str = "always";
 
 /// The decision that a person is about to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +63,9 @@ pub enum Act {
 }
 
 impl Act {
-    /// The decision with this name. The page uses the name for the button.
+    /// The decision with this name. The page uses the name for the button. A refusal for good is a refusal too.
     pub fn named(name: &str) -> Option<Self> {
+        let name = if name == DECLINE_ALWAYS { Self::Decline.name() } else { name };
         [Self::Send, Self::AskBack, Self::Decline].into_iter().find(|act| act.name() == name)
     }
 

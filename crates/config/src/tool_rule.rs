@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::shell_commands;
+use askbox_mailbox::documents::fields::approval::Approval;
 use askbox_mailbox::{spelling, text};
 
 /// Claude Code's tool that runs shell commands.
@@ -113,6 +114,16 @@ impl ToolRule {
         Ok(Self { tool: tool.into(), input })
     }
 
+    /// Returns the rule that is written like exactly this call. `None` if none is: only Bash takes a command in parentheses, and not every
+    /// command. The rule may name further calls.
+    #[must_use]
+    pub fn like_call(approval: &Approval) -> Option<Self> {
+        let command = approval.editable.as_ref().filter(|_| approval.tool == BASH).map(|editable| editable.text.as_str())?;
+        let is_plain = text::visible(command) == command && !command.contains('\n');
+        let rule = Self::parse(&format!("{BASH}({command})")).ok().filter(|_| is_plain)?;
+        matches!(&rule.input, Input::Is(words) if words == command).then_some(rule)
+    }
+
     /// The tools that the rule names, as a regular expression.
     #[must_use]
     pub fn tools(&self) -> String {
@@ -190,10 +201,24 @@ impl schemars::JsonSchema for ToolRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn names(rule: &str, command: &str) -> bool {
         let input = Map::from_iter([("command".to_owned(), Value::from(command))]);
         ToolRule::parse(rule).unwrap().names("Bash", &input)
+    }
+
+    #[test]
+    fn a_call_is_written_as_a_rule_only_if_the_rule_is_exact() {
+        let like = |tool: &str, text: &str| {
+            let approval = json!({"tool": tool, "sha256": "", "editable": {"field": "command", "text": text}});
+            ToolRule::like_call(&serde_json::from_value(approval).unwrap()).map(|rule| rule.to_string())
+        };
+        assert_eq!(like("Bash", "cd x && git push").as_deref(), Some("Bash(cd x && git push)"));
+        for text in ["rm *", "git push:*", " ls", "ls\nrm x", "ls \u{202e}x", ""] {
+            assert_eq!(like("Bash", text), None, "{text}");
+        }
+        assert_eq!(like("Write", "text"), None);
     }
 
     #[test]

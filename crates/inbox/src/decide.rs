@@ -34,7 +34,11 @@ impl App<'_> {
             (_, Place::Question(opened)) => opened.draft.typed.for_purpose(purpose).to_owned(),
             _ => String::new(),
         };
-        self.asked = Some(Asking::new(purpose, &before, letter));
+        let mut asking = Asking::new(purpose, &before, letter);
+        if let (Purpose::Decline, Place::Question(opened)) = (purpose, &self.place) {
+            asking.call = opened.shown.question().asked.approval.as_ref().map(question_text::call_in_words);
+        }
+        self.asked = Some(asking);
     }
 
     /// The same for a decision that must be confirmed by the name of its question.
@@ -54,6 +58,7 @@ impl App<'_> {
             (KeyCode::Enter, _) if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
             (KeyCode::Enter, _) => return self.enter_text(),
             (KeyCode::Tab, Some(AtStake::Begun { word, .. })) => self.take_as_words(&word),
+            (KeyCode::Tab, _) if asking.call.is_some() => asking.is_always = !asking.is_always,
             // The person can move in the list while typing the filter.
             (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
             (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
@@ -77,7 +82,7 @@ impl App<'_> {
             "write your question, or leave with esc".clone_into(&mut self.said);
             return Wish::Nothing;
         }
-        let begun = self.begun();
+        let (begun, is_always) = (self.begun(), asking.is_always);
         let Some(act) = purpose.act() else {
             if self.may_go_on(begun.as_slice()) {
                 self.close_text(&text);
@@ -93,10 +98,11 @@ impl App<'_> {
         }
         let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
         self.close_text(&text);
+        let why = |text: String| if text.trim().is_empty() { self.note() } else { text };
         let decision = match act {
             Act::AskBack => Decision::AskBack(text),
-            _ if text.trim().is_empty() => Decision::Decline(self.note()),
-            _ => Decision::Decline(text),
+            _ if is_always => Decision::DeclineAlways(why(text)),
+            _ => Decision::Decline(why(text)),
         };
         self.decide(decision, passed)
     }

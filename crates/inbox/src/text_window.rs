@@ -18,6 +18,10 @@ pub struct Asking {
     pub asks_by_name: bool,
     /// True if the window began with an earlier text, and only enter was pressed since.
     pub is_unnoticed: bool,
+    /// The tool call whose refusal this window decides, as a rule or by its tool. `None` for everything else.
+    pub call: Option<String>,
+    /// True if the call is to be refused whenever the workflow makes it.
+    pub is_always: bool,
 }
 
 /// Words that often begin an answer, with the letter that opens the note.
@@ -27,7 +31,17 @@ impl Asking {
     /// A window with the text `before`, and the cursor after it.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
         let is_unnoticed = !before.trim().is_empty();
-        Self { purpose, area: area(before), letter: letter.filter(|_| before.is_empty()), asks_by_name: false, is_unnoticed }
+        let letter = letter.filter(|_| before.is_empty());
+        Self { purpose, area: area(before), letter, asks_by_name: false, is_unnoticed, call: None, is_always: false }
+    }
+
+    /// The title above the text. `has_others` is true if there are other machines.
+    pub fn title(&self, has_others: bool) -> String {
+        match &self.call {
+            Some(call) if self.is_always => format!("Refuse {call} whenever the workflow makes it. Why? (may be empty)"),
+            Some(_) => "Refuse this one call. Why? (for the agent; may be empty)".into(),
+            None => self.purpose.title(has_others),
+        }
     }
 
     pub fn text(&self) -> String {
@@ -120,8 +134,7 @@ impl Purpose {
         if self == Self::Filter { 1 } else { 3 }
     }
 
-    /// The title above the text. `has_others` is true if there are other machines.
-    pub fn title(self, has_others: bool) -> String {
+    fn title(self, has_others: bool) -> String {
         match self {
             Self::Filter if has_others => "Filter: words, host:NAME, project:NAME, by:NAME, priority:N".into(),
             Self::Filter => "Filter: words, project:NAME, by:NAME, priority:N".into(),

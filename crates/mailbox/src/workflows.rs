@@ -44,6 +44,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             cancelled: None,
             permission_mode: None,
             grants: Vec::new(),
+            refusals: Vec::new(),
             pruned_cost_usd: 0.0,
             pruned: Vec::new(),
             created: Some(crate::time::now()),

@@ -7,13 +7,13 @@
 //! | `wN` | part N: the person's own words, or the number |
 //! | `mN` | part N: the meaning of its words, which is the index of an option, or `own`. It counts only if `told` names these words |
 //! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
-//! | `act` | `send`, `decline` or `back` |
+//! | `act` | `send`, `decline`, `always` (refuse a tool call for good) or `back` |
 //! | `told` | the warnings given before a decision, by their ids: see [`person`](askbox_cli::person) |
 
 use serde_json::Map;
 
 use crate::gate::Posted;
-use askbox_cli::person::{self, Act, AtStake, Decision, PressAgain, Texts, about};
+use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, Decision, PressAgain, Texts, about};
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
 use askbox_mailbox::documents::fields::options::Choice;
@@ -139,6 +139,10 @@ impl Filled {
         match self.act.as_str() {
             "decline" if self.why.trim().is_empty() => Done::Decided(Decision::Decline(self.note.clone())),
             "decline" => Done::Decided(Decision::Decline(self.why.clone())),
+            DECLINE_ALWAYS => {
+                let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
+                Done::Decided(Decision::DeclineAlways(why.clone()))
+            }
             "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
             "back" => Done::Decided(Decision::AskBack(self.back.clone())),
             "send" => self.answer(question),

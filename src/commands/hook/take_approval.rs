@@ -10,8 +10,8 @@ use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 use askbox_run::approval::ask::{self, Shown};
 use askbox_run::approval::call::{self, Call};
-use askbox_run::approval::grants;
 use askbox_run::approval::permit::{self, Permit};
+use askbox_run::approval::standing::{self, Standing};
 use askbox_run::attempt::record::Run;
 use askbox_run::attempt::suspended_call;
 use askbox_run::prompt::remarks::beside_allowance;
@@ -76,10 +76,10 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
         let shown = if permit::is_used(mailbox, &round) { Shown::PerhapsMade } else { Shown::First };
         return ask(mailbox, run, event, shown).map(Some);
     }
-    if grants::covers(mailbox, policy, &run.workflow_id, &call)? {
-        return Ok(Some(Decision::Allow(event.tool_input.clone())));
+    match standing::about(mailbox, policy, &run.workflow_id, &call)? {
+        Some(standing) => Ok(Some(decision(standing, &call))),
+        None => ask(mailbox, run, event, Shown::First).map(Some),
     }
-    ask(mailbox, run, event, Shown::First).map(Some)
 }
 
 /// Decides about a subagent's call. The supervisor of this live run holds the call, and asks a person.
@@ -87,10 +87,15 @@ fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, i
     if !is_named {
         return Ok(None);
     }
-    if grants::covers(mailbox, policy, &run.workflow_id, call)? {
-        return Ok(Some(Decision::Allow(call.input.clone())));
+    let standing = standing::about(mailbox, policy, &run.workflow_id, call)?;
+    Ok(Some(standing.map_or(Decision::AskHost, |standing| decision(standing, call))))
+}
+
+fn decision(standing: Standing, call: &Call<'_>) -> Decision {
+    match standing {
+        Standing::Allowed => Decision::Allow(call.input.clone()),
+        Standing::Refused(words) => Decision::Deny(words),
     }
-    Ok(Some(Decision::AskHost))
 }
 
 fn ask(mailbox: &Mailbox, run: &Run, event: &PreToolUse, shown: Shown) -> Result<Decision> {

@@ -158,3 +158,45 @@ fn a_granted_call_of_a_subagent_passes_both_gates() {
     let said: String = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect();
     assert!(said.contains("noted one") && said.contains("a subagent cannot wait for a person"), "{said}");
 }
+
+#[test]
+fn a_refusal_for_good_counts_only_if_it_was_signed_so() {
+    let mut world = signing(|_, signed| format!("{ASK}{signed}"));
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: begin", json!([bash("note one"), {"text": "begin is done"}]));
+    world.sh("ask-answer w begin");
+    wait_until_it_asks(&world, 1);
+    world.stop_watching();
+    // A refusal of one call is not made a refusal for good behind its signature.
+    world.sh("ask-answer decline w");
+    let mut answered = world.document("answered/w.json");
+    answered["answer"]["always"] = json!(true);
+    std::fs::write(world.in_mailbox("answered/w.json"), answered.to_string()).expect("the forged refusal");
+    world.keep_watching();
+    world.wait_status("w", "asked again", |s| {
+        s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
+    });
+    // The person's own one counts.
+    let round = world.round("w");
+    world.sh(&format!("ask-answer decline w --always --round {round}"));
+    world.wait_status("w", "begin", |s| s["state"] == "delivered" && s["result"] == "begin is done");
+    let again = |word: &str| {
+        world.ask("w", &[&format!("{word}?")]);
+        world.api.on(&format!("User chose: {word}"), json!([bash("note one"), {"text": format!("{word} is done")}]));
+        world.answer("w", word);
+    };
+    again("more");
+    world.wait_status("w", "more", |s| s["state"] == "delivered" && s["result"] == "more is done");
+    assert!(made(&world).is_empty() && told(&world).contains("whenever you make it"), "{}", told(&world));
+    // The record alone, without the signed answer, neither refuses nor allows.
+    let closed = world.sh(&format!("grep -l '\"{round}\"' '{}'/closed/*", world.mailbox().display()));
+    std::fs::remove_file(closed.trim()).expect("the round that refused it");
+    let record = world.in_mailbox("workflows/w.json");
+    let mut forged: serde_json::Value = serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
+    forged["grants"] = forged["refusals"].clone();
+    std::fs::write(&record, forged.to_string()).expect("the forged record");
+    let rounds = world.rounds("closed", "w").len();
+    again("forged");
+    wait_until_it_asks(&world, rounds + 1);
+    assert!(made(&world).is_empty(), "{}", world.describe("w"));
+}

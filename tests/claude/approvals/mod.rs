@@ -6,7 +6,7 @@
 //! | `beside` | calls beside each other in one message |
 //! | `by_page` | allowed and refused by the page |
 //! | `edited` | changed by the person, and made as they changed it |
-//! | `granted` | allowed to a workflow, and revoked |
+//! | `granted` | allowed or refused to a workflow for good, and revoked |
 //! | `held` | what does not get through: other rules, other calls in the same message, subagents, messages |
 //! | `stopped` | calls that no rule of the operator names, and Claude Code's own rules stop |
 //! | `subagents` | calls of subagents inside the session |

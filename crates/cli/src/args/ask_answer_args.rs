@@ -163,8 +163,14 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
         /// Decline only this round
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
-        round: Option<QuestionId>,
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
+        round: Option<SeenRound>,
+        /// Refuse this tool call whenever the workflow makes it, without asking; needs --round, which says which call you have seen
+        ///
+        /// `ask-answer show` prints the command, and the call as a rule of [approvals]. Only exactly this call of this workflow is refused.
+        /// To take it back: relaunch approve --revoke ID
+        #[arg(long)]
+        always: bool,
     },
     /// Ask back before you decide; the agent is relaunched with your question, and asks again
     #[command(after_help = "Examples:

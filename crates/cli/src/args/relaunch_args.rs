@@ -302,19 +302,20 @@ nothing: what waits is launched after `relaunch go`. The pause is a file, pause.
     },
     /// Let the queue go on after `relaunch pause`; after failures, try one run now
     Go,
-    /// Show or take back the tool calls that you allowed to a workflow with the answer `workflow`
+    /// Show or take back the tool calls that you allowed or refused to a workflow for good
     #[command(after_long_help = "Examples:
   $ relaunch approve --list
   $ relaunch approve --revoke docs-42
   $ relaunch approve --revoke docs-42 --call 3f9a12
 
-Calls are allowed by answering their question: ask-answer ID once, or ask-answer ID workflow. After --revoke, the next
-such call is asked about again. Which calls are asked about: [approvals] in the configuration, see `askbox init --print`.")]
+Calls are decided by answering their question: ask-answer ID workflow allows the call whenever the workflow makes it, and \
+ask-answer decline ID --always refuses it. A call is shown as a rule of [approvals] if one is written like it, and only \
+exactly this call is meant. After --revoke, the next such call is asked about again. Which calls are asked about: [approvals] in the configuration, see `askbox init --print`.")]
     Approve {
-        /// Show what is allowed to this workflow, or without an ID to all
+        /// Show what is allowed and refused to this workflow, or without an ID to all
         #[arg(long, value_name = "ID", num_args = 0..=1, required_unless_present = "revoke", conflicts_with = "revoke")]
         list: Option<Option<String>>,
-        /// Take back what is allowed to this workflow
+        /// Take back what is allowed and refused to this workflow
         #[arg(long, value_name = "ID")]
         revoke: Option<String>,
         /// Take back only the call whose hash begins like this

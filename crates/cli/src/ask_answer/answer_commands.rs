@@ -7,6 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
+use crate::args::seen_round::SeenRound;
 use crate::ask_answer::{answering, ask_user_question, edit_call, editor, listing, other_machines, question_text, short_id, shown_files};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
@@ -60,11 +61,13 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             shown_files::write_out(&mailbox, &found.id, &found.document.typed, name)?;
         }
         Command::Show { id, format, .. } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
-        Command::Decline { id, note, round } => {
-            let (note, round) = (note.clone().or_else(|| given.note.clone()), round.or(seen));
+        Command::Decline { id, note, round, always } => {
+            let note = note.clone().or_else(|| given.note.clone());
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
-            let person = person(&args, context)?;
-            give(&args, &args.common.open()?, &id, round, person.declined(note), &person)?;
+            let (mailbox, person) = (args.common.open()?, person(&args, context)?);
+            let on = seen_as(round.as_ref().or(given.round.as_ref()), &mailbox, &id)?;
+            let reply = if *always { person.declined_always(note) } else { person.declined(note) };
+            give(&args, &mailbox, &id, on, reply, &person)?;
         }
         Command::AskBack { id, question, round } => {
             if question.trim().is_empty() {
@@ -185,7 +188,11 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
 
 /// Returns the question that the answer is about: that of the round that the person names, or the one that waits.
 fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
-    let Some(seen) = &args.reply.round else { return Ok(On::WhatWaits) };
+    seen_as(args.reply.round.as_ref(), mailbox, id)
+}
+
+fn seen_as(seen: Option<&SeenRound>, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
+    let Some(seen) = seen else { return Ok(On::WhatWaits) };
     match answering::question(mailbox, id) {
         Ok(found) if found.folder == Folder::Pending => seen.of_waiting(id, found.id.question, &found.document.typed),
         _ => Ok(On::Round(seen.id)),

@@ -6,10 +6,11 @@ use std::fmt::Write;
 use crate::args::seen_round::SeenRound;
 use crate::terminal::columns::{padded, width};
 use crate::terminal::fitted;
+use askbox_config::ToolRule;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::asked::{Kind, OnExpiry, Part};
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
+use askbox_mailbox::documents::fields::approval::{Approval, ONCE, WORKFLOW};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{self, excerpt, one_line};
@@ -192,6 +193,9 @@ fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
     if let Some(cwd) = &question.cwd {
         lines.push(format!("in {}", one_line(&cwd.display().to_string())));
     }
+    if let Some(approval) = &question.asked.approval {
+        lines.extend(as_rule(approval));
+    }
     if let Some(path) = &question.checkpoint {
         let not_used = match mailbox.map(|mailbox| store::read_named(mailbox, path, &question.workflow_id)) {
             Some(Err(e)) if store::is_not_proven(&e) => " (not used: it does not say that it is this workflow's)",
@@ -203,6 +207,19 @@ fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
     lines
         .extend(files.map(|file| if mailbox.is_some() { format!("with {file}") } else { format!("with {file}, which is not shown here") }));
     lines
+}
+
+/// The call as a rule of the operator's configuration, if one is written like it: what a standing decision is called in lists.
+#[must_use]
+pub fn as_rule(approval: &Approval) -> Option<String> {
+    Some(format!("as a rule of [approvals]: {}", ToolRule::like_call(approval)?))
+}
+
+/// The call in a few words: as a rule of the operator's configuration if one is written like it, else by its tool.
+#[must_use]
+pub fn call_in_words(approval: &Approval) -> String {
+    let tool = || format!("this call of {}", excerpt(&text::visible(&approval.tool), 60));
+    ToolRule::like_call(approval).map_or_else(tool, |rule| excerpt(&rule.to_string(), 120))
 }
 
 /// The maximum number of earlier questions of a thread that are shown.
@@ -300,7 +317,8 @@ pub fn to_allow(address: &str, found: &Round) -> String {
     let Ok(round) = SeenRound::of(found.id.question, &found.document.typed) else { return String::new() };
     format!(
         "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
-         ask-answer {address} {ONCE} --round {round}\n{}",
+         ask-answer {address} {ONCE} --round {round}\n{}To refuse it whenever the workflow makes it:\n  \
+         ask-answer decline {address} --always --round {round}\n",
         to_edit(address, &found.document.typed)
     )
 }

@@ -95,7 +95,7 @@ fn declined_together<'a>(app: &'a App<'_>) -> Option<(String, &'a [Named])> {
 fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     let title = match (declined_together(app), &app.asked) {
         (Some((title, _)), _) => title,
-        (None, Some(asking)) => asking.purpose.title(!app.heard.now.is_nobody()),
+        (None, Some(asking)) => asking.title(!app.heard.now.is_nobody()),
         (None, None) => return,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));

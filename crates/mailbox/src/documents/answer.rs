@@ -182,6 +182,9 @@ pub struct Answer {
     /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_back: bool,
+    /// The refusal of a tool call counts whenever the workflow makes this call. Only with the outcome `declined`, and not with `asks_back`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
     /// The offer by which it came from another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
@@ -207,6 +210,8 @@ struct Full {
     signature: Option<String>,
     #[serde(default)]
     asks_back: bool,
+    #[serde(default)]
+    always: bool,
     offer_id: Option<Uuid>,
 }
 
@@ -231,18 +236,20 @@ impl<'de> Deserialize<'de> for Spelling {
             note: None,
             signature: None,
             asks_back: false,
+            always: false,
             offer_id: None,
         }))
     }
 }
 
 impl From<Spelling> for Answer {
-    fn from(
-        Spelling(Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, offer_id }): Spelling,
-    ) -> Self {
+    fn from(Spelling(full): Spelling) -> Self {
+        let Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, offer_id } =
+            full;
         let outcome = outcome.unwrap_or_default();
         let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, offer_id }
+        let always = always && outcome == Outcome::Declined && !asks_back;
+        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, offer_id }
     }
 }
 
@@ -263,6 +270,7 @@ impl Answer {
             note: None,
             signature: None,
             asks_back: false,
+            always: false,
             offer_id: None,
         }
     }
@@ -279,18 +287,28 @@ impl Answer {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
     }
 
-    /// Returns a UUIDv5 of the outcome, the value, the note and an edited text, in the namespace of the question's hash. The audit trail
-    /// names an answer by it.
+    /// Returns a UUIDv5 of the outcome, the value, the note, an edited text and `always`, in the namespace of the question's hash. The audit
+    /// trail names an answer by it.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) if the answer cannot be written as JSON.
     pub fn hash(&self, question: &Uuid) -> crate::error::Result<Uuid> {
         let said = (&self.outcome, &self.value, &self.note);
-        let said = match &self.edited {
-            None => crate::document::to_json(&said)?,
-            Some(edited) => crate::document::to_json(&(said.0, said.1, said.2, edited))?,
-        };
-        Ok(Uuid::new_v5(question, &said))
+        Ok(Uuid::new_v5(question, &self.with_later_fields(crate::document::to_json(&said)?)?))
+    }
+
+    /// Returns this JSON array with the fields of later versions at its end: `edited` and `always`, each only where the answer has it.
+    /// So the hashes and the signatures of all other answers stay the same.
+    pub(crate) fn with_later_fields(&self, mut array: Vec<u8>) -> crate::error::Result<Vec<u8>> {
+        let edited = self.edited.as_ref().map(crate::document::to_json).transpose()?;
+        let always = self.always.then(|| b"true".to_vec());
+        for more in edited.into_iter().chain(always) {
+            array.pop();
+            array.push(b',');
+            array.extend(more);
+            array.push(b']');
+        }
+        Ok(array)
     }
 
     /// True if a person or an agent gave this answer. False for the asker's default and for an event.
@@ -299,10 +317,14 @@ impl Answer {
         self.by != BY_DEFAULT && self.by != BY_EVENT
     }
 
-    /// Returns the word for messages: `answered`, `declined` or `asked back`.
+    /// Returns the word for messages: `answered`, `declined`, `declined for good` or `asked back`.
     #[must_use]
     pub fn word(&self) -> &'static str {
-        if self.asks_back { "asked back" } else { self.outcome.word() }
+        match (self.asks_back, self.always) {
+            (true, _) => "asked back",
+            (false, true) => "declined for good",
+            (false, false) => self.outcome.word(),
+        }
     }
 
     /// Returns the word for the audit trail: `answered`, `declined` or `asked_back`.

@@ -9,20 +9,23 @@ use crate::documents::fields::approval::CallHash;
 use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::time::Time;
 
-/// A tool call that a person has allowed to the workflow, as often as it makes exactly this call.
+/// A tool call that a person has allowed or refused to the workflow, as often as it makes exactly this call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Grant {
     /// The tool's name.
     pub tool: String,
     /// The hash of the call: its tool, its folder and its input.
     pub sha256: CallHash,
+    /// The call as a rule of `[approvals]`, if a rule can say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// The beginning of what the person was shown.
     pub shown: String,
-    /// Who allowed it.
+    /// Who decided.
     pub by: String,
     /// When.
     pub at: Time,
-    /// The round whose answer allowed it.
+    /// The round whose answer decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
 }
@@ -68,6 +71,9 @@ pub struct Workflow {
     /// The tool calls that a person has allowed to it: see `relaunch approve`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<Grant>,
+    /// The tool calls that a person has refused to it. A program of an earlier version does not know them, and asks about these calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Grant>,
     /// The cost of its rounds that `askbox gc` pruned, in US dollars. It still counts against its limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pruned_cost_usd: f64,

@@ -129,15 +129,15 @@ impl<'a> Decision<'a> {
         Ok(reply)
     }
 
-    /// Checks that the caller may make this decision, and that it names its question if it allows a tool call. `address` names the
-    /// question in the error.
+    /// Checks that the caller may make this decision, and that it names its question if it allows a tool call, or refuses it for good.
+    /// `address` names the question in the error.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the caller may not decide. [`Error::Usage`] if a tool call is allowed without naming the call that
-    /// was seen.
+    /// [`Error::Conflict`] if the caller may not decide. [`Error::Usage`] if a tool call is allowed, or refused for good, without naming
+    /// the call that was seen.
     pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
         self.caller.may_decide(question)?;
-        if question.asked.approval.is_some() && reply.value.is_some() && self.on == On::WhatWaits {
+        if question.asked.approval.is_some() && (reply.value.is_some() || reply.always) && self.on == On::WhatWaits {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
                 format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),

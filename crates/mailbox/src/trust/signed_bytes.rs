@@ -32,16 +32,8 @@ pub fn with(question: &Question, of_its_machine: &str, answer: &Answer) -> Resul
     let of = (&question.workflow_id, round, hash, shown::for_everybody(question)?, of_its_machine);
     let said = (answer.outcome, &answer.value, &answer.note, answer.asks_back);
     let content = (of.0, of.1, of.2, of.3, of.4, said.0, said.1, said.2, said.3, &answer.by, &answer.channel, &answer.through, at);
-    let mut content = document::to_json(&content)?;
-    if let Some(edited) = &answer.edited {
-        // One more element at the end, only where there is one.
-        content.pop();
-        content.push(b',');
-        content.extend(document::to_json(edited)?);
-        content.push(b']');
-    }
     let mut bytes = FIRST_LINE.as_bytes().to_vec();
-    bytes.extend(content);
+    bytes.extend(answer.with_later_fields(document::to_json(&content)?)?);
     Ok(bytes)
 }
 
@@ -93,6 +85,8 @@ mod tests {
         ] {
             assert_ne!(signed(&DOCUMENT.replacen(field, other, 1)), signed(DOCUMENT), "{field} → {other}");
         }
+        let declined = DOCUMENT.replacen("\"value\": \"yes\"", "\"outcome\": \"declined\"", 1);
+        assert_ne!(signed(&declined.replacen("\"by\"", "\"always\": true, \"by\"", 1)), signed(&declined));
         // Every field of the question that matters to a person or to its agent.
         for more in [
             r#""type":"text""#,

@@ -217,6 +217,12 @@ impl Caller {
         Answer { through: self.through.clone(), ..Answer::declined(note, &self.by, &self.channel) }
     }
 
+    /// Returns an answer that refuses a tool call whenever the workflow makes it, given now.
+    #[must_use]
+    pub fn declined_always(&self, note: Option<String>) -> Answer {
+        Answer { always: true, ..self.declined(note) }
+    }
+
     /// Returns an answer that asks the agent something before the person decides, given now.
     #[must_use]
     pub fn asking_back(&self, question: String) -> Answer {

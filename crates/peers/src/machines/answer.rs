@@ -56,10 +56,15 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
             Found::Ended(ended) => show_ended(args, id, &ended, *format),
         },
-        Some(Command::Decline { id, note, round }) => {
+        Some(Command::Decline { id, note, round, always }) => {
             let note = note.clone().or_else(|| reply.note.clone());
-            let person = person()?;
-            send(args, &to_answer(context, id)?, round.or(seen), person.declined(note), &person)
+            let (person, question) = (person()?, to_answer(context, id)?);
+            let round = round.as_ref().or(reply.round.as_ref());
+            if let Some(seen) = round {
+                seen.of_waiting(&question.1.workflow, asked(&question.1)?.question, &asked(&question.1)?.document.typed)?;
+            }
+            let answer = if *always { person.declined_always(note) } else { person.declined(note) };
+            send(args, &question, round.map(|seen| seen.id), answer, &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {

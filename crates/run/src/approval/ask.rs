@@ -13,7 +13,7 @@ use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Question, text};
+use askbox_mailbox::{Answer, Question, text};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;
@@ -151,6 +151,7 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
         (Outcome::Answered, None) if word == WORKFLOW => Reply::Workflow,
         (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
+        (Outcome::Declined, _) if answer.always => Reply::Refused(refused_for_good(Some(answer))),
         (Outcome::Declined, _) => {
             let note = they_say(answer);
             Reply::Refused(format!(
@@ -158,6 +159,14 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
             ))
         }
     })
+}
+
+/// The words for the agent about a call that its user refuses whenever the workflow makes it.
+pub(super) fn refused_for_good(answer: Option<&Answer>) -> String {
+    let note = answer.map_or_else(|| " ".into(), they_say);
+    format!(
+        "The user refuses this call whenever you make it.{note}Do not make it again, and do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
+    )
 }
 
 #[cfg(test)]

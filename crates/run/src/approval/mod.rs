@@ -3,16 +3,17 @@
 //! - `call`: a tool call and its hash; also the calls that `askbox hook` has let through, for the supervisor that is asked once more
 //! - `ask`: the question that shows the call, and what a person's reply means
 //! - `permit`: an answer allows exactly the call that was shown, once
-//! - `grants`: what a person has allowed to a workflow, in the workflow's record
+//! - `standing`: what a person has allowed or refused to a workflow for good, in the workflow's record
 //!
 //! 1. The hook or the supervisor holds a call back and asks with [`ask::question`].
 //! 2. Once the question is answered and its round is claimed, [`permit::permit`] decides about the call. Before it says *allowed*, it
 //!    makes the round's mark (`runs/W/Q/approved`), exclusively and durably: nobody can use the same answer again.
-//! 3. With the answer `workflow`, the call is put into the workflow's record, and [`grants::covers`] allows the next one.
+//! 3. With the answer `workflow`, the call is put into the workflow's record, and [`standing::about`] allows the next one. A refusal with
+//!    `always` is put there when its round is claimed, and [`standing::about`] refuses the next one.
 //!
 //! No message to the agent, no default and no event allows anything: the answer must be a person's `once` or `workflow`.
 
 pub mod ask;
 pub mod call;
-pub mod grants;
 pub mod permit;
+pub mod standing;

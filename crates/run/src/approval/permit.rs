@@ -2,7 +2,7 @@
 
 use crate::approval::ask::{self, Reply, Shown, reply};
 use crate::approval::call::Call;
-use crate::approval::grants;
+use crate::approval::standing;
 use crate::attempt::used_answer::Use;
 use crate::prompt::remarks::user_added;
 use askbox_config::ToolRule;
@@ -48,7 +48,7 @@ pub fn permit(
     match reply {
         Reply::Refused(words) => return Ok(Permit::Refused(words)),
         // The person allowed this call for the whole workflow. If the grant was revoked, the person is asked again.
-        Reply::Workflow if is_used(mailbox, round) && grants::covers(mailbox, policy, &round.workflow, call)? => {
+        Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, policy, &round.workflow, call)? => {
             return Ok(Permit::Allowed);
         }
         Reply::Once | Reply::Workflow | Reply::Edited(_) => {}
@@ -65,7 +65,7 @@ pub fn permit(
     }
     let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
     if matches!(reply, Reply::Workflow) {
-        grants::add(mailbox, round, call, by)?;
+        standing::allow(mailbox, round, question)?;
     }
     let entry = Entry::about_round("allowed", round).by(by);
     audit::record(mailbox, if edited.is_some() { entry.why("edited: the answer has the text") } else { entry });
@@ -255,12 +255,12 @@ mod tests {
     #[test]
     fn what_a_workflow_may_do_stays_allowed_until_it_is_revoked() {
         let world = Answered::new();
-        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert!(!standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
-        assert!(grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert!(standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
-        assert_eq!(grants::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
-        assert!(!grants::covers(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
+        assert_eq!(standing::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
+        assert!(!standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
     }
 }

@@ -1,5 +1,6 @@
 //! The stages of a claim: see the drawing in [`crate::claim`].
 
+use crate::approval::standing;
 use crate::attempt::record::{self, Run, RunState};
 use crate::claim::moved_folder;
 use askbox_mailbox::audit::{self, Entry};
@@ -87,6 +88,8 @@ impl Claim<Chosen> {
             // If this fails, the record cannot be written either, and the claim is undone.
             let _ = recent_rounds::make_folder(mailbox, &round);
         }
+        // If this fails, or the process dies before, the person is asked about the next such call.
+        let _ = standing::note_refusal(mailbox, &workflow, &round, &document.typed);
         audit::record(mailbox, Entry::about_round("claimed", &round).by(run.claimant.word()));
         Ok(Claim { document, run, stage: Taken { workflow, prepared, round: None } })
     }

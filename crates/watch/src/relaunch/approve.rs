@@ -1,4 +1,4 @@
-//! `relaunch approve`: the tool calls that a person has allowed for workflows.
+//! `relaunch approve`: the tool calls that a person has allowed or refused to workflows for good.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::text;
 use askbox_mailbox::time;
 use askbox_mailbox::{Folder, Mailbox, workflows};
-use askbox_run::approval::grants;
+use askbox_run::approval::standing::{self, Kind};
 
 /// The number of characters of a hash that are shown.
 const DIGITS: usize = 12;
 
-/// `relaunch approve --list`. Without a mailbox, nothing is allowed.
+/// `relaunch approve --list`. Without a mailbox, nothing is allowed or refused.
 pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let Some(mailbox) = mailbox else {
         return Ok(0);
@@ -26,20 +26,20 @@ pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) ->
     };
     let mut found = Vec::new();
     for id in ids {
-        match grants::of_workflow(mailbox, &id) {
-            Ok(of_it) => found.extend(of_it.into_iter().map(|grant| (id.clone(), grant))),
+        match standing::of_workflow(mailbox, &id) {
+            Ok(of_it) => found.extend(of_it.into_iter().map(|(kind, grant)| (id.clone(), kind, grant))),
             Err(e) if only.is_none() => program::warn(&program::message(&e)),
             Err(e) => return Err(e),
         }
     }
     if json {
-        return found.iter().try_for_each(|(id, grant)| program::print_json(&as_json(id, grant))).map(|()| 0);
+        return found.iter().try_for_each(|(id, kind, grant)| program::print_json(&as_json(id, *kind, grant))).map(|()| 0);
     }
-    for (id, grant) in &found {
-        program::print(&line(id, grant))?;
+    for (id, kind, grant) in &found {
+        program::print(&line(id, *kind, grant))?;
     }
     if found.is_empty() {
-        program::print("no call is allowed to a workflow beyond the one that was asked about\n")?;
+        program::print("no call is allowed or refused to a workflow beyond the one that was asked about\n")?;
     }
     Ok(0)
 }
@@ -50,46 +50,49 @@ pub fn revoke(mailbox: &Mailbox, id: &WorkflowId, call: Option<&str>, json: bool
         return Err(Error::not_found(format!("there is no workflow {id} that has run"), "see: relaunch approve --list"));
     }
     let only = call.map(|beginning| the_one(mailbox, id, beginning)).transpose()?;
-    let revoked = grants::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &program::user())?;
+    let revoked = standing::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &program::user())?;
     if json {
-        return revoked.iter().try_for_each(|grant| program::print_json(&as_json(id, grant))).map(|()| 0);
+        return revoked.iter().try_for_each(|(kind, grant)| program::print_json(&as_json(id, *kind, grant))).map(|()| 0);
     }
-    for grant in &revoked {
-        program::print(&format!("revoked    {}", line(id, grant)))?;
+    for (kind, grant) in &revoked {
+        program::print(&format!("revoked    {}", line(id, *kind, grant)))?;
     }
     if revoked.is_empty() {
-        program::print(&format!("nothing was allowed to {id}\n"))?;
+        program::print(&format!("nothing was allowed or refused to {id}\n"))?;
     }
     Ok(0)
 }
 
 /// The only call whose hash begins with `beginning`.
 fn the_one(mailbox: &Mailbox, id: &WorkflowId, beginning: &str) -> Result<Grant> {
-    let mut fitting = grants::of_workflow(mailbox, id)?.into_iter().filter(|grant| grant.sha256.to_string().starts_with(beginning));
+    let all = standing::of_workflow(mailbox, id)?.into_iter().map(|(_, grant)| grant);
+    let mut fitting = all.filter(|grant| grant.sha256.to_string().starts_with(beginning));
     match (fitting.next(), fitting.next()) {
         (Some(one), None) => Ok(one),
         (None, _) => {
             let shown = text::excerpt(beginning, 64);
             Err(Error::not_found(
-                format!("no call that is allowed to {id} has the hash {shown}"),
+                format!("no call that is allowed or refused to {id} has the hash {shown}"),
                 format!("see: relaunch approve --list {id}"),
             ))
         }
-        (Some(_), Some(_)) => Err(Error::usage(format!("several calls that are allowed to {id} begin so"), "write more of the hash")),
+        (Some(_), Some(_)) => Err(Error::usage(format!("the hashes of several calls of {id} begin so"), "write more of the hash")),
     }
 }
 
-fn line(id: &WorkflowId, grant: &Grant) -> String {
+fn line(id: &WorkflowId, kind: Kind, grant: &Grant) -> String {
     let (hash, age) = (grant.sha256.to_string(), time::human(time::since(grant.at)));
     let hash = hash.get(..DIGITS).unwrap_or(&hash);
-    let (tool, shown, by) = (text::excerpt(&grant.tool, 60), text::excerpt(&grant.shown, 200), text::excerpt(&grant.by, 60));
-    format!("{id}  {hash}  {tool}  {shown}  (by {by}, {age} ago)\n")
+    let call = text::excerpt(grant.rule.as_ref().unwrap_or(&grant.tool), 120);
+    let (shown, by) = (text::excerpt(&grant.shown, 200), text::excerpt(&grant.by, 60));
+    format!("{id}  {hash}  {:6}  {call}  {shown}  (by {by}, {age} ago)\n", kind.word())
 }
 
-fn as_json(id: &WorkflowId, grant: &Grant) -> Value {
+fn as_json(id: &WorkflowId, kind: Kind, grant: &Grant) -> Value {
     let mut value = json!(grant);
     if let Some(fields) = value.as_object_mut() {
         fields.insert("workflow_id".into(), json!(id));
+        fields.insert("always".into(), json!(kind.word()));
     }
     value
 }

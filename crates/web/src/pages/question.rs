@@ -223,7 +223,8 @@ pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
     };
     match decision {
         Decision::Answer(value, _) => answer.value.as_ref() == Some(value),
-        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back,
+        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always,
+        Decision::DeclineAlways(_) => answer.always,
         Decision::AskBack(question) => answer.counter_question() == Some(question),
     }
 }

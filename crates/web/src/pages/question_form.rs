@@ -15,7 +15,8 @@ use crate::reply;
 use crate::site::Visit;
 use askbox_cli::ask_answer::question_text::{self, Earlier};
 use askbox_cli::ask_answer::shown_files::{self, ShownFile};
-use askbox_cli::person::{AtStake, LeftOut};
+use askbox_cli::person::{AtStake, DECLINE_ALWAYS, LeftOut};
+use askbox_config::ToolRule;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::error::{Error, Result};
@@ -40,6 +41,8 @@ pub struct QuestionForm {
     pub is_batch: bool,
     /// The tool whose call a person may allow.
     pub approves: Option<String>,
+    /// The call as a rule of the operator's configuration, if one is written like it.
+    pub rule: Option<String>,
     pub asked_by: String,
     pub project: String,
     pub folder: String,
@@ -150,6 +153,7 @@ impl QuestionForm {
             rest: show(&rest),
             is_batch: question.is_batch(),
             approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            rule: question.asked.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
             asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
@@ -200,6 +204,7 @@ fn again(act: &str, question: &Question) -> String {
         ("back", _) => "Ask back",
         ("decline", false) => "Decline to answer",
         ("decline", true) => "Deny the call",
+        (DECLINE_ALWAYS, true) => "Deny it always",
         (_, false) => "Send the answer",
         (_, true) => "Allow",
     };

@@ -30,9 +30,12 @@ pub enum Given {
 ///
 /// # Errors
 /// [`Error::Invalid`] with the field `answer` (or `answer.ID` in a batch) if the value is missing, empty, too long, or does not fit
-/// the question.
+/// the question, or if `always` stands in a refusal that is not about a tool call.
 pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Answer> {
     match (reply.outcome, reply.value.take()) {
+        (Outcome::Declined, _) if reply.always && question.asked.approval.is_none() => {
+            return Err(Error::invalid("answer.always", "refuses a tool call, and no call is asked about", "leave it out"));
+        }
         (Outcome::Declined, _) => reply.edited = None,
         (Outcome::Answered, Some(value)) if is_edited(&value) && question.asked.approval.is_some() => {
             edited(question, reply.edited.as_deref())?;

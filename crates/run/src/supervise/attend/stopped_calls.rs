@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 
 use crate::approval::ask::{self, Shown};
 use crate::approval::call::{self, Call};
-use crate::approval::grants;
 use crate::approval::permit::{self, Permit};
+use crate::approval::standing::{self, Standing};
 use crate::attempt::suspended_call;
 use crate::prompt::inserted::within;
 use crate::prompt::remarks::beside_allowance;
@@ -114,8 +114,8 @@ fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<b
     if asked.requires_user_interaction || is_refused || calls_askbox(asked) {
         return Ok(false);
     }
-    let is_granted = || grants::of_workflow(live.mailbox, &live.run.workflow_id).map(|grants| !grants.is_empty());
-    Ok(is_asked_about(live, asked, input) || live.own_question()?.asked.approval.is_some() || is_granted()?)
+    let may_stand = || standing::of_workflow(live.mailbox, &live.run.workflow_id).map(|all| !all.is_empty());
+    Ok(is_asked_about(live, asked, input) || live.own_question()?.asked.approval.is_some() || may_stand()?)
 }
 
 /// True if a person is asked about the call while the run waits. The hook cannot defer a subagent's call, so it leaves those that the
@@ -196,8 +196,10 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     let (question, policy) = (live.own_question()?, live.config.answers.policy());
     let handed_over = suspended_call::is_handed_over_in(live.mailbox, live.run);
-    if grants::covers(live.mailbox, &policy, &live.run.workflow_id, &call)? {
-        return Ok(Decided::Allow);
+    match standing::about(live.mailbox, &policy, &live.run.workflow_id, &call)? {
+        Some(Standing::Allowed) => return Ok(Decided::Allow),
+        Some(Standing::Refused(words)) => return Ok(Decided::Refuse(words)),
+        None => {}
     }
     // The round's own answer is for the call that the session itself made.
     if question.asked.approval.is_none() || asked.subagent.is_some() {
