@@ -111,6 +111,8 @@ class Grown(Mailbox):
             [musl("askbox"), "web", "--listen", "127.0.0.1:0"], env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=log.open("wb")
         )
         while not (port := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())):
+            if page.poll() is not None:
+                raise SystemExit(f"askbox web has ended: {log.read_text()}")
             time.sleep(0.01)
         return page, Browser(int(port[1]), re.search(r"/in/\S+", self.run(musl("askbox"), "web", "link", "desk"))[0])
 

@@ -31,7 +31,7 @@ def baselines():
 def build(gnu):
     """The C baselines, and the programs as they are released."""
     baselines()
-    cargo = ["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml"]
+    cargo = ["cargo", "build", "--release", "--features", "mcp,web", "--manifest-path", PROJECT / "Cargo.toml"]
     subprocess.run([*cargo, "--target", TRIPLE], check=True)
     subprocess.run(["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)
     if gnu:

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn two_react_and_the_next_one_follows_when_either_ends() {
         let folder = tempfile::tempdir().unwrap();
-        let mailbox = Mailbox::open_or_create(&folder.path().join("m")).unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let [first, mut second, third] = [(); 3].map(|()| Turn::take(&mailbox));
         assert!(matches!((&first, &second, &third), (Turn::First(_), Turn::Second(_), Turn::Later)), "{first:?} {second:?} {third:?}");
         assert!(!second.is_first(&mailbox) && third.is_later());

@@ -28,9 +28,10 @@ pub fn peer(bytes: &[u8]) {
             match &remote.asked {
                 // A question of another machine is as valid as a local one, and belongs to the round that its machine names.
                 Ok(asked) => {
-                    assert_eq!(asked.document.typed.workflow_id, *workflow_id);
-                    assert!(asked.document.typed.question_id.is_none_or(|id| id == *question_id));
-                    assert_eq!(asked.hash, asked.document.typed.hash().expect("JSON"));
+                    let document = asked.document().expect("what was read once can be read again").typed;
+                    assert_eq!(document.workflow_id, *workflow_id);
+                    assert!(document.question_id.is_none_or(|id| id == *question_id));
+                    assert_eq!(asked.hash, document.hash().expect("JSON"));
                 }
                 Err(why) => promises::is_one_safe_line(&why.one_line()),
             }

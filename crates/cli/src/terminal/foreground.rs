@@ -1,9 +1,6 @@
 //! Job control: a program in the background must not change its terminal. The kernel stops it (SIGTTOU) if it tries, and stops it again
 //! after each SIGCONT. A program that has caught SIGTERM would then never come to its end.
 
-use std::cell::Cell;
-use std::io::{self, Write};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
@@ -20,51 +17,6 @@ const TRIES: u32 = 3;
 #[must_use]
 pub fn is_foreground() -> bool {
     rustix::termios::tcgetpgrp(std::io::stdin()).map_or(true, |foreground| foreground == getpgrp())
-}
-
-/// Standard output for pictures. A picture that was begun in the foreground may be ready after the process has come to the background: it is
-/// dropped then.
-#[derive(Debug, Default)]
-pub struct Pictures {
-    /// True if something was dropped since [`Dropped::take`].
-    dropped: Dropped,
-}
-
-/// Tells whether a picture was dropped, so that what the terminal shows is unknown.
-#[derive(Debug, Clone, Default)]
-pub struct Dropped(Rc<Cell<bool>>);
-
-impl Dropped {
-    /// True if a picture was dropped since the last call.
-    #[must_use]
-    pub fn take(&self) -> bool {
-        self.0.take()
-    }
-}
-
-impl Pictures {
-    /// Tells whether a picture was dropped.
-    #[must_use]
-    pub fn dropped(&self) -> Dropped {
-        self.dropped.clone()
-    }
-}
-
-impl Write for Pictures {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if is_foreground() {
-            let mut output = io::stdout().lock();
-            output.write_all(bytes)?;
-            output.flush()?;
-        } else {
-            self.dropped.0.set(true);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Stops this process's job while it is in the background, as a shell expects it: the shell says so, and `fg` continues the job. Call it

@@ -3,6 +3,7 @@
 //! - `columns`: tables and lines that align, measured in terminal columns
 //! - `fitted`: breaks text into lines at its words. Fits output to a terminal, and leaves it unchanged in a pipe or a file
 //! - `foreground`: waits until this job may use the terminal
+//! - `pictures`: standard output while the screen belongs to this process
 //! - `screen`: the terminal's size, and its alternate screen
 //! - `live_view`: a view that stays up to date until Ctrl-C
 
@@ -10,4 +11,5 @@ pub mod columns;
 pub mod fitted;
 pub mod foreground;
 pub mod live_view;
+pub mod pictures;
 pub mod screen;

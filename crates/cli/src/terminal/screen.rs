@@ -9,7 +9,8 @@ use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternate
 use crossterm::{cursor, execute, queue};
 
 use crate::terminal::columns;
-use crate::terminal::foreground::{Pictures, is_foreground};
+use crate::terminal::foreground::is_foreground;
+use crate::terminal::pictures::Pictures;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 

@@ -61,7 +61,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let (person, question) = (person()?, to_answer(context, id)?);
             let round = round.as_ref().or(reply.round.as_ref());
             if let Some(seen) = round {
-                seen.of_waiting(&question.1.workflow, asked(&question.1)?.question, &asked(&question.1)?.document.typed)?;
+                seen.of_waiting(&question.1.workflow, asked(&question.1)?.question, &asked(&question.1)?.document()?.typed)?;
             }
             let answer = if *always { person.declined_always(note) } else { person.declined(note) };
             send(args, &question, round.map(|seen| seen.id), answer, &person)
