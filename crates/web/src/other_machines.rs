@@ -192,8 +192,10 @@ impl OtherMachines {
         person.may_decide(typed)?;
         // The person has already been asked about words that are close to an option.
         let given = check_answer::check(typed, decision.given_by(person), Given::InOwnWords)?;
-        let same =
-            |offered: &Offered| offered.answer.value == given.value && offered.answer.note == given.note && offered.answer.by == given.by;
+        let same = |Offered { answer, .. }: &Offered| {
+            let is_as_long = answer.always == given.always;
+            is_as_long && answer.value == given.value && answer.note == given.note && answer.by == given.by
+        };
         if let Some((offered, progress)) = self.offered(host, &round.id)
             && same(&offered)
             && progress.is_open()
