@@ -6,6 +6,7 @@ extern crate askbox_testkit as support;
 mod answering;
 mod attachments;
 mod browsers;
+mod change_call;
 mod check;
 mod connection;
 mod crowded;

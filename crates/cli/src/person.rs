@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::id::QuestionId;
@@ -23,6 +24,8 @@ use askbox_mailbox::{Answer, AnswerValue, Question};
 pub enum Decision {
     /// Answer with this value and this note. The note may be empty.
     Answer(AnswerValue, String),
+    /// Allow a tool call once, with this text in place of its editable one, and with this note. The note may be empty.
+    Edit(String, String),
     /// Decline for this reason. The reason may be empty.
     Decline(String),
     /// Refuse a tool call whenever the workflow makes it, for this reason. The reason may be empty.
@@ -37,6 +40,7 @@ impl Decision {
     pub fn given_by(self, person: &Caller) -> Answer {
         match self {
             Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
+            Self::Edit(edited, note) => Answer { edited: Some(edited), note: not_blank(note), ..person.value(EDITED.into()) },
             Self::Decline(why) => person.declined(not_blank(why)),
             Self::DeclineAlways(why) => person.declined_always(not_blank(why)),
             Self::AskBack(question) => person.asking_back(question),
@@ -120,6 +124,8 @@ pub struct Texts<'a> {
     pub why: &'a str,
     /// The question to the agent.
     pub back: &'a str,
+    /// The changed text of a tool call that the decision does not send. Empty if it is unchanged, or sent.
+    pub changed: &'a str,
 }
 
 /// The texts that an act leaves out.
@@ -142,6 +148,7 @@ pub fn texts_left_out(filled: &Texts<'_>, question: &Question, act: Act) -> Vec<
             add("note", "the note".into(), filled.note);
         }
     }
+    add("edited", "your change of the call".into(), filled.changed);
     add("left-note", "a note that you typed".into(), filled.left_note);
     if act != Act::AskBack {
         add("back", "your question to the agent".into(), filled.back);

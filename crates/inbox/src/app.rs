@@ -82,7 +82,7 @@ pub enum Wish {
     /// Open the editor on this text.
     Edit(String),
     /// Let the person change the call that this workflow asks about, and decide on the changed call.
-    EditCall(WorkflowId, SeenRound),
+    EditCall(Address, SeenRound),
     /// Follow the log of this workflow.
     Follow(WorkflowId),
 }

@@ -173,6 +173,7 @@ impl App<'_> {
             left_note: if left_note == draft.note { "" } else { left_note },
             why: &why,
             back: &back,
+            changed: "",
         };
         let texts = person::texts_left_out(&texts, opened.shown.question(), act);
         (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })

@@ -327,7 +327,7 @@ impl App<'_> {
                 if let Place::Question(opened) = &self.place
                     && let Ok(seen) = SeenRound::of(opened.shown.round.id.question, opened.shown.question())
                 {
-                    return Wish::EditCall(opened.shown.round.id.workflow.clone(), seen);
+                    return Wish::EditCall(opened.shown.address(), seen);
                 }
             }
             Act::Edit => {

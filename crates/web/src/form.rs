@@ -7,23 +7,32 @@
 //! | `wN` | part N: the person's own words, or the number |
 //! | `mN` | part N: the meaning of its words, which is the index of an option, or `own`. It counts only if `told` names these words |
 //! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
-//! | `act` | `send`, `decline`, `always` (refuse a tool call for good) or `back` |
+//! | `edited` | the text of a tool call, which the person may change |
+//! | `seen` | the change that the person was shown: see [`seen`] |
+//! | `act` | `send`, `decline`, `always` (refuse a tool call for good) or `back`; of a changed call `edit` (show the change), `make` or `again` |
 //! | `told` | the warnings given before a decision, by their ids: see [`person`](askbox_cli::person) |
 
 use serde_json::Map;
+use uuid::Uuid;
 
+use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
 use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, Decision, PressAgain, Texts, about};
-use askbox_mailbox::documents::asked::{Kind, Part};
-use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::documents::fields::options::Choice;
+use askbox_mailbox::documents::asked::Part;
+use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::{AnswerValue, Question};
 
 /// All words in a form whose question is no longer known.
 pub fn words(posted: &Posted) -> Vec<String> {
-    let is_written = |name: &str| ["note", "why", "back"].contains(&name) || name.starts_with('w');
+    let is_change = posted.get("act").is_some_and(|act| ["edit", "make"].contains(&act));
+    let is_written = |name: &str| ["note", "why", "back"].contains(&name) || name.starts_with('w') || is_change && name == "edited";
     let words = posted.0.iter().filter(|(name, words)| is_written(name) && !words.trim().is_empty());
     words.map(|(_, words)| words.trim().replace("\r\n", "\n")).collect()
+}
+
+/// The id of a changed text, for the question that was shown.
+pub fn seen(shown: Shown, edited: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("change {shown}\n{edited}").as_bytes())
 }
 
 /// A filled-in form.
@@ -37,6 +46,10 @@ pub struct Filled {
     pub why: String,
     /// The question to the agent.
     pub back: String,
+    /// The changed text of the tool call; `None` if the person has changed nothing.
+    pub edited: Option<String>,
+    /// The change that the person was shown.
+    pub seen: Option<Uuid>,
     /// The warnings that the person was given before, or is given now.
     pub told: PressAgain,
     /// The texts that the pressed button would leave out. The person is warned about them now.
@@ -45,33 +58,13 @@ pub struct Filled {
     pub act: String,
 }
 
-/// One filled-in part.
-#[derive(Debug, Default)]
-pub struct FilledPart {
-    /// The chosen options.
-    pub chosen: Vec<String>,
-    /// The written words.
-    pub words: String,
-    /// The meaning of the words, if the person was asked: the index of an option, or `own`.
-    pub meant: Option<String>,
-    /// The reason why the part is not answered yet.
-    pub open: Option<Open>,
-}
-
-/// The reason why a part has no value yet.
-#[derive(Debug, PartialEq)]
-pub enum Open {
-    /// A sentence for the person.
-    Because(&'static str),
-    /// The words may mean an option.
-    NearMiss(AtStake),
-}
-
 /// The result of a form.
 #[derive(Debug, PartialEq)]
 pub enum Done {
     /// The person decided.
     Decided(Decision),
+    /// The person wants to see what they have changed in the call, which has this text now.
+    Change(String),
     /// The form is incomplete. `Filled` says why, or this sentence does.
     LeftOpen(Option<&'static str>),
 }
@@ -94,7 +87,10 @@ impl Filled {
         };
         let parts = question.parts().iter().enumerate().map(part).collect();
         let (note, why, back, act) = (text("note"), text("why"), text("back"), text("act"));
-        Self { parts, note, why, back, told, left_out: None, act }
+        let original = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref()).map(|editable| &editable.text);
+        let edited = posted.get("edited").map(|_| text("edited")).filter(|edited| original.is_some_and(|original| edited != original));
+        let seen = posted.get("seen").and_then(|seen| seen.parse().ok());
+        Self { parts, note, why, back, edited, seen, told, left_out: None, act }
     }
 
     /// Marks the person as having been asked about the words of each part, because a form that is filled in again contains the meanings
@@ -109,8 +105,10 @@ impl Filled {
 
     fn left_out(&self, question: &Question) -> Option<AtStake> {
         let words = self.parts.iter().map(|part| part.words.as_str()).collect();
-        let texts = Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back };
-        let act = Act::named(&self.act)?;
+        let sends_change = ["edit", "make"].contains(&self.act.as_str());
+        let changed = self.edited.as_deref().filter(|_| !sends_change).unwrap_or_default();
+        let texts = Texts { words, note: &self.note, left_note: "", why: &self.why, back: &self.back, changed };
+        let act = if sends_change { Act::Send } else { Act::named(&self.act)? };
         let texts = person::texts_left_out(&texts, question, act);
         (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
     }
@@ -124,7 +122,7 @@ impl Filled {
         let mut told = std::mem::take(&mut self.told);
         for thing in told.untold(about, &at_stake) {
             match thing {
-                AtStake::LeftOut { .. } if matches!(done, Done::Decided(_)) => self.left_out = Some(thing.clone()),
+                AtStake::LeftOut { .. } if matches!(done, Done::Decided(_) | Done::Change(_)) => self.left_out = Some(thing.clone()),
                 near if self.parts.iter().any(|part| matches!(&part.open, Some(Open::NearMiss(open)) if open == near)) => {}
                 // If something is missing, the person is told that first.
                 _ => continue,
@@ -146,8 +144,22 @@ impl Filled {
             "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
             "back" => Done::Decided(Decision::AskBack(self.back.clone())),
             "send" => self.answer(question),
+            "edit" | "make" => self.change(question),
+            "again" => Done::LeftOpen(Some("Change the call below.")),
             _ => Done::LeftOpen(Some("Press one of the buttons.")),
         }
+    }
+
+    /// The changed call, if exactly this change of this question was shown. Otherwise it has to be shown.
+    fn change(&self, question: &Question) -> Done {
+        let Some(edited) = self.edited.clone() else {
+            return Done::LeftOpen(Some("Nothing is changed. Change the call below, or allow it as it is."));
+        };
+        let shown = Shown::of_question(question).ok().map(|shown| seen(shown, &edited));
+        if self.act == "make" && self.seen.is_some() && self.seen == shown {
+            return Done::Decided(Decision::Edit(edited, self.note.clone()));
+        }
+        Done::Change(edited)
     }
 
     fn answer(&mut self, question: &Question) -> Done {
@@ -174,7 +186,7 @@ impl Filled {
     /// Everything that was written, for a person whose answer came too late.
     #[must_use]
     pub fn written(&self) -> String {
-        let words = self.parts.iter().map(|part| &part.words).chain([&self.note, &self.why, &self.back]);
+        let words = self.parts.iter().map(|part| &part.words).chain(&self.edited).chain([&self.note, &self.why, &self.back]);
         words.map(|words| words.trim()).filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -190,79 +202,6 @@ impl Filled {
             filled.chosen.iter().filter_map(key).collect::<Vec<_>>().join(", ")
         };
         parts.iter().zip(&self.parts).map(of).filter(|chosen| !chosen.is_empty()).collect::<Vec<_>>().join("; ")
-    }
-}
-
-impl FilledPart {
-    /// True if this was chosen.
-    #[must_use]
-    pub fn has(&self, chosen: &str) -> bool {
-        self.chosen.iter().any(|c| c == chosen)
-    }
-
-    fn value(&self, part: &Part) -> Result<AnswerValue, Open> {
-        let is_written = !self.words.trim().is_empty();
-        let text = |text: &str| Ok(AnswerValue::Text(text.to_owned()));
-        let keys: Vec<String> = self.chosen.iter().filter_map(|place| option(part, place)).map(|choice| choice.key.clone()).collect();
-        match part.kind() {
-            Kind::YesNo => match self.chosen.as_slice() {
-                [answer] if answer == "yes" || answer == "no" => text(answer),
-                _ => Err(Open::Because("Choose yes or no.")),
-            },
-            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => Err(Open::Because("Write a number.")),
-            Kind::Number => text(self.words.trim()),
-            Kind::Text if is_written => text(&self.words),
-            Kind::Text => Err(Open::Because("Write your answer first.")),
-            Kind::MultiChoice => {
-                let mut keys = keys;
-                if is_written {
-                    let own = self.own_words(part)?;
-                    if !keys.contains(&own) {
-                        keys.push(own);
-                    }
-                }
-                if keys.is_empty() { Err(Open::Because("Choose at least one.")) } else { Ok(AnswerValue::List(keys)) }
-            }
-            Kind::Choice => match (keys.as_slice(), is_written) {
-                ([key], false) => text(key),
-                // In a hurry, the person may have meant either of them.
-                ([_], true) => Err(Open::Because(
-                    "An option is chosen, and words of your own are written as well. Choose one of both; words beside an option are a note.",
-                )),
-                ([], true) => self.own_words(part).map(AnswerValue::Text),
-                ([], false) if self.has("words") => Err(Open::Because("Write your own words first.")),
-                _ => Err(Open::Because("Choose one.")),
-            },
-        }
-    }
-
-    /// The person's own words, unless they may mean an option.
-    fn own_words(&self, part: &Part) -> Result<String, Open> {
-        // If the words spell out an option of a single choice, they mean that option. If several may be chosen, it may be one that the
-        // person left out.
-        if let Meaning::Option(choice) = match_option::meaning(&part.options, &self.words) {
-            return Ok(choice.key.clone());
-        }
-        match (near_miss(part, &self.words), self.meant.as_deref()) {
-            (None, _) | (Some(_), Some("own")) => Ok(self.words.clone()),
-            (Some(near), meant) => meant.and_then(|place| option(part, place)).map(|choice| choice.key.clone()).ok_or(Open::NearMiss(near)),
-        }
-    }
-}
-
-fn option<'a>(part: &'a Part, place: &str) -> Option<&'a Choice> {
-    part.options.0.get(place.parse::<usize>().ok()?)
-}
-
-/// The options that the person's own words may mean.
-fn near_miss(part: &Part, words: &str) -> Option<AtStake> {
-    let takes_options = matches!(part.kind(), Kind::Choice | Kind::MultiChoice) && !words.trim().is_empty();
-    match match_option::meaning(&part.options, words) {
-        Meaning::NearMiss(near) if takes_options => {
-            let near = near.into_iter().cloned().collect();
-            Some(AtStake::NearMiss { asked: part.question.clone(), words: words.trim().to_owned(), near })
-        }
-        _ => None,
     }
 }
 

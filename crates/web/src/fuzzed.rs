@@ -37,7 +37,7 @@ pub fn decided(question: &Question, body: &[u8]) -> Option<Decided> {
     match filled.decide(question) {
         Done::Decided(Decision::Answer(value, note)) => Some(Decided::Answer(value, note)),
         Done::Decided(_) => Some(Decided::Other),
-        Done::LeftOpen(_) => None,
+        Done::LeftOpen(_) | Done::Change(_) => None,
     }
 }
 

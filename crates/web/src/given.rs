@@ -41,6 +41,10 @@ pub fn in_words(question: &Question, answer: &Answer) -> Vec<GivenPart> {
             };
             parts.iter().enumerate().filter_map(of).collect()
         }
+        Some(AnswerValue::Text(word)) if answer.edited.is_some() => {
+            let edited = Said { words: word.clone(), meaning: text::visible(answer.edited.as_deref().unwrap_or_default()) };
+            vec![GivenPart { asked: String::new(), said: vec![edited] }]
+        }
         Some(value) => parts.first().map(|part| GivenPart { asked: String::new(), said: said(part, value) }).into_iter().collect(),
     }
 }

@@ -15,6 +15,7 @@
 //! | `index` | the waiting questions, read again only if their files have changed |
 //! | `changes` | tells open pages about changes of the mailbox |
 //! | `onlooker` | treats a visible page as a person who sees new questions |
+//! | `filled_part` | one part of a filled-in form, and its value |
 //! | `form` | turns a filled-in form into an answer |
 //! | `given` | an answer in words, with the meaning of each option |
 //! | `send` | sends a person's decision about the question that was shown |
@@ -29,6 +30,7 @@
 mod changes;
 mod check;
 mod commands;
+mod filled_part;
 mod form;
 #[doc(hidden)]
 pub mod fuzzed;

@@ -192,10 +192,11 @@ impl OtherMachines {
         person.may_decide(typed)?;
         // The person has already been asked about words that are close to an option.
         let given = check_answer::check(typed, decision.given_by(person), Given::InOwnWords)?;
-        let same = |Offered { answer, .. }: &Offered| {
-            let is_as_long = answer.always == given.always;
-            is_as_long && answer.value == given.value && answer.note == given.note && answer.by == given.by
+        let said = |answer: &Answer| {
+            let Answer { value, edited, note, always, asks_back, by, .. } = answer.clone();
+            (value, edited, note, always, asks_back, by)
         };
+        let same = |offered: &Offered| said(&offered.answer) == said(&given);
         if let Some((offered, progress)) = self.offered(host, &round.id)
             && same(&offered)
             && progress.is_open()

@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::form::{Filled, FilledPart};
+use crate::filled_part::FilledPart;
+use crate::form::Filled;
 use crate::send::CHANNEL;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::id::RoundId;
@@ -55,6 +56,7 @@ fn filled(question: &Question, answer: &Answer) -> Filled {
             let filled = |(n, part)| value((n, part)).map(|value| of_part(part, &value)).unwrap_or_default();
             Filled { parts: parts.iter().enumerate().map(filled).collect(), note, ..Filled::default() }
         }
+        Some(_) if answer.edited.is_some() => Filled { edited: answer.edited.clone(), note, ..Filled::default() },
         Some(value) => Filled { parts: parts.first().map(|part| of_part(part, value)).into_iter().collect(), note, ..Filled::default() },
     };
     filled.was_told_of_meanings(question);

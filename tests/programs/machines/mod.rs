@@ -1,5 +1,6 @@
 //! Questions of other machines are seen and answered from here, by the real ssh.
 
+mod changed_call;
 mod cut;
 mod hostile;
 mod one_wins;

@@ -303,7 +303,7 @@ fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
     let person = person(args, context)?;
     if found.document.typed.asked.approval.is_some() {
         let below = question_text::round(Some(&mailbox), &found, context.only_signed_answers_count());
-        let Some(edited) = edit_call::edit(context, &found.document.typed, &below, input)? else {
+        let Some(edited) = edit_call::edit(id.as_str(), &found.document.typed, &edit_call::refuse_rules(context), &below, input)? else {
             return program::print(&format!("{id}: nothing was decided\n"));
         };
         let reply = Answer { edited: Some(edited), note, ..person.value(EDITED.into()) };

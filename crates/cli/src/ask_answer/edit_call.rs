@@ -7,7 +7,8 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
-use askbox_mailbox::documents::fields::approval::LONGEST_EDITED;
+use askbox_config::ToolRule;
+use askbox_mailbox::documents::fields::approval::{Approval, LONGEST_EDITED};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::{Question, text};
 use serde_json::{Map, Value};
@@ -16,19 +17,20 @@ use serde_json::{Map, Value};
 const AROUND: usize = 3;
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
-/// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation.
+/// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation. `id` is the question's name on this
+/// machine. `refuse` are the operator's rules there; they are not known for a question of another machine.
 ///
 /// # Errors
 /// [`Error::Usage`] if the call has no such text, or nobody can confirm the change. [`Error::Conflict`] if the operator's rules refuse the
 /// changed call.
-pub(super) fn edit(context: &Context, question: &Question, below: &str, input: Option<&Path>) -> Result<Option<String>> {
-    let id = &question.workflow_id;
+pub fn edit(id: &str, question: &Question, refuse: &[ToolRule], below: &str, input: Option<&Path>) -> Result<Option<String>> {
     let Some(approval) = &question.asked.approval else {
         return Err(Error::failed("no call is asked about", "look at the question again"));
     };
     let Some(editable) = &approval.editable else {
+        let from_here = if id.contains(':') { " from here" } else { "" };
         return Err(Error::usage(
-            format!("this call of {} has no text that you can change", text::excerpt(&text::visible(&approval.tool), 60)),
+            format!("this call of {} has no text that you can change{from_here}", text::excerpt(&text::visible(&approval.tool), 60)),
             format!("refuse it and say what to change: ask-answer decline {id} --note TEXT"),
         ));
     };
@@ -40,7 +42,7 @@ pub(super) fn edit(context: &Context, question: &Question, below: &str, input: O
         }
         None => with_ends_of(&editable.text, &editor::write_from(&editable.text, below, ".txt")?.text),
     };
-    refuse_by_rules(context, &approval.tool, &editable.field, &edited)?;
+    refuse_by_rules(refuse, approval, &edited)?;
     if input.is_some() || edited == editable.text {
         // An unchanged text is refused like every other wrong answer.
         return Ok(Some(edited));
@@ -67,11 +69,13 @@ fn with_ends_of(original: &str, edited: &str) -> String {
 }
 
 /// Refuses a text of which the operator's rules say that the call is refused. The run checks this again.
-fn refuse_by_rules(context: &Context, tool: &str, field: &str, edited: &str) -> Result<()> {
-    let input: Map<String, Value> = [(field.to_owned(), Value::from(edited))].into_iter().collect();
-    // A configuration that cannot be read refuses everything in the run.
-    let Ok(config) = context.config() else { return Ok(()) };
-    match config.approvals.refuse.iter().find(|rule| rule.names(tool, &input)) {
+///
+/// # Errors
+/// [`Error::Conflict`] with the rule.
+pub fn refuse_by_rules(refuse: &[ToolRule], approval: &Approval, edited: &str) -> Result<()> {
+    let field = approval.editable.iter().map(|editable| (editable.field.clone(), Value::from(edited)));
+    let input: Map<String, Value> = field.collect();
+    match refuse.iter().find(|rule| rule.names(&approval.tool, &input)) {
         None => Ok(()),
         Some(rule) => Err(Error::conflict(
             format!("the operator refuses the changed call: `{rule}` in [approvals] refuse"),
@@ -80,8 +84,15 @@ fn refuse_by_rules(context: &Context, tool: &str, field: &str, edited: &str) -> 
     }
 }
 
+/// The operator's rules in `refuse`. A configuration that cannot be read has none here, and refuses everything in the run.
+#[must_use]
+pub fn refuse_rules(context: &Context) -> Vec<ToolRule> {
+    context.config().map(|config| config.approvals.refuse).unwrap_or_default()
+}
+
 /// The changed lines of the call, with some lines around them. Invisible characters are escaped.
-fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
+#[must_use]
+pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
     let (original, edited) = (text::visible(original), text::visible(edited));
     let diff = TextDiff::from_lines(original.as_str(), edited.as_str());
     let mut lines = Vec::new();

@@ -16,7 +16,7 @@ mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
 pub mod diff_lines;
-mod edit_call;
+pub mod edit_call;
 pub mod editor;
 pub mod filter;
 pub mod listing;

@@ -323,10 +323,10 @@ pub fn to_allow(address: &str, found: &Round) -> String {
     )
 }
 
-/// The command that changes the call first. A question of another machine is changed there.
+/// The command that changes the call first.
 fn to_edit(address: &str, question: &Question) -> String {
     let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
-    match editable.filter(|_| !address.contains(':')) {
+    match editable {
         Some(editable) => format!(
             "To change its {} first, and allow the changed call this one time:\n  ask-answer edit {address}\n",
             excerpt(&editable.field, 40)

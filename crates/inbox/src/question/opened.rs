@@ -181,9 +181,11 @@ impl Opened {
             && let Some(approval) = &self.shown.question().asked.approval
         {
             return match (&self.shown.host, &approval.editable) {
-                (None, Some(_)) => Act::EditCall,
+                (_, Some(_)) => Act::EditCall,
                 (None, None) => Act::Say(Cow::Borrowed("this call has no text to change: decline it with d, and say what to change")),
-                (Some(_), _) => Act::Say(Cow::Borrowed("a call is changed on its own machine, with ask-answer edit")),
+                (Some(_), None) => Act::Say(Cow::Borrowed(
+                    "this call has no text that can be changed from here: decline it with d, and say what to change",
+                )),
             };
         }
         let is_batch = self.shown.question().is_batch();

@@ -13,7 +13,7 @@ use crate::remote_question::{Asked, RemoteQuestion};
 use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
-use askbox_cli::ask_answer::{self, answering, ask_user_question, editor, question_text, short_id};
+use askbox_cli::ask_answer::{self, answering, ask_user_question, question_text, short_id};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
@@ -38,11 +38,7 @@ const NOT_DECIDED: u8 = 6;
 
 /// Shows a question, answers it, declines it or asks back.
 pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Result<u8> {
-    let person = || {
-        // Without a configuration no machine is reached. Loading it here reports that once.
-        context.loaded()?;
-        context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
-    };
+    let person = || person(args, context);
     let reply = &args.reply;
     let seen = reply.round.as_ref().map(|seen| seen.id);
     match &args.command {
@@ -73,11 +69,6 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let person = person()?;
             send(args, &to_answer(context, id)?, round.or(seen), person.asking_back(question.clone()), &person)
         }
-        Some(Command::Edit { id, input: Some(_), .. }) => Err(Error::usage(
-            format!("a tool call of {} is changed on that machine", host_of(id)),
-            format!("there: ask-answer edit {}", id.workflow),
-        )),
-        Some(Command::Edit { id, .. }) => edit(args, context, &found(context, id, false)?.waiting(id)?, &person()?),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {
@@ -108,6 +99,12 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             send(args, &question, seen, answer, &person)
         }
     }
+}
+
+/// The person who answers. Without a configuration no machine is reached. Loading it here reports that once.
+pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
+    context.loaded()?;
+    context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
 }
 
 /// Opens the question in the inbox.
@@ -145,7 +142,7 @@ fn nothing_sent(e: Error) -> Error {
 }
 
 /// The result of looking at an address.
-enum Found {
+pub(super) enum Found {
     /// The question, with the connection to its machine.
     Waits(Peers, Arc<RemoteQuestion>),
     /// The question no longer waits.
@@ -154,7 +151,7 @@ enum Found {
 
 impl Found {
     /// The waiting question, or an error that says how it ended.
-    fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    pub(super) fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
         match self {
             Self::Waits(peers, question) => Ok((peers, question)),
             Self::Ended(ended) => Err(Error::not_found(
@@ -170,7 +167,7 @@ fn host_of(id: &Address) -> &str {
 }
 
 /// Looks at an address. If the question no longer waits, asks its machine how it ended.
-fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
+pub(super) fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
     let Some(host) = &id.host else {
         return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
     };
@@ -265,23 +262,14 @@ fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Form
     Ok(0)
 }
 
-/// `ask-answer edit HOST:ID`
-fn edit(args: &AskAnswer, context: &Context, found: &(Peers, Arc<RemoteQuestion>), person: &Caller) -> Result<u8> {
-    let round = as_round(&found.1)?;
-    if round.document.typed.is_batch() {
-        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&round.document.typed)));
-    }
-    let draft = editor::write(&question_text::round(None, &round, context.only_signed_answers_count()), ".md")?;
-    let reply = person.value(AnswerValue::Text(draft.text.clone()));
-    send(args, found, None, reply, person).inspect_err(|_| {
-        if let Some(path) = draft.keep() {
-            program::say(&format!("your text is kept in {}\n", path.display()));
-        }
-    })
-}
-
 /// Offers the answer, and prints the decision of its machine.
-fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), round: Option<QuestionId>, answer: Answer, person: &Caller) -> Result<u8> {
+pub(super) fn send(
+    args: &AskAnswer,
+    found: &(Peers, Arc<RemoteQuestion>),
+    round: Option<QuestionId>,
+    answer: Answer,
+    person: &Caller,
+) -> Result<u8> {
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);
     let (address, document) = (question.address(), asked.document()?);

@@ -4,9 +4,11 @@
 //! - `for_machines`: `ask-answer list --json --watch` for another machine to read, and `ask-answer --offer` for it to answer with
 //! - `listing`: `ask-answer list` with the questions of all machines
 //! - `answer`: shows and answers a question of another machine
+//! - `edit`: the same for a long answer from the editor, and for a changed tool call
 //! - `offer_state`: describes the state of an answer that was offered to another machine and that the machine may not have decided about
 
 pub mod answer;
+mod edit;
 mod for_machines;
 mod listing;
 pub mod offer_state;
@@ -45,6 +47,9 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     match &args.command {
         Some(Command::List { watch: true, .. }) => for_machines::feed(&args.common),
         Some(Command::List { filter, host, .. }) => listing::run(&args.common, context, filter, host.as_ref()),
+        Some(Command::Edit { id, input, round, note }) => {
+            edit::edit(&args, context, id, &edit::Given { input: input.as_deref(), seen: round.as_ref(), note: note.as_deref() })
+        }
         _ => answer::run(&args, context, open),
     }
 }

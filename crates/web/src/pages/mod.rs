@@ -6,6 +6,7 @@
 //! | `question` | one question: takes the filled-in form, and shows the answer that counts |
 //! | `remote_question` | a question of another machine: the answer is sent there, and accepted there or not |
 //! | `question_form` | the page for answering a question of this or another machine, with the question in its form |
+//! | `change_call` | the change of a tool call, before it is sent |
 //! | `decline` | several questions, shown whole and declined together |
 //! | `outcome` | the state of an answered question: accepted, launched, delivered, result |
 //! | `done` | the last questions that were answered or are over |
@@ -16,6 +17,7 @@
 //! | `later` | the next question of a workflow whose answered question is shown |
 //! | `markdown` | the context of a question as HTML |
 
+pub mod change_call;
 pub mod decline;
 pub mod done;
 pub mod events;

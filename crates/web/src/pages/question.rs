@@ -11,11 +11,11 @@ use crate::gate::Posted;
 use crate::pages::later::Later;
 use crate::pages::outcome::{self, Outcome};
 use crate::pages::question_form::QuestionForm;
-use crate::pages::{Frame, markdown, question_form, remote_question};
+use crate::pages::{Frame, change_call, markdown, question_form, remote_question};
 use crate::reply;
 use crate::send::{self, CHANNEL};
 use crate::site::Visit;
-use askbox_cli::ask_answer::answering;
+use askbox_cli::ask_answer::{answering, edit_call};
 use askbox_cli::person::Decision;
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, HostName};
@@ -161,6 +161,17 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
         let shown = question_form::shown(&posted)?;
         let decision = match filled.decide(&found.document.typed) {
             Done::Decided(decision) => decision,
+            Done::Change(edited) => {
+                if found.folder != Folder::Pending || !shown.is_of(&found.document.typed) {
+                    let changed = Error::conflict("the question was changed while you read it", "look at it again");
+                    let error = (found.folder == Folder::Pending).then_some(&changed);
+                    return lost(visit, &id, &filled, None, error);
+                }
+                return match change_call::check(&found, &edit_call::refuse_rules(&visit.site.context), &edited) {
+                    Ok(()) => Ok(change_call::page(visit, None, &found, shown, &filled, &edited)),
+                    Err(e) => page(visit, &found, &filled, Some(program::message(&e))),
+                };
+            }
             Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
             Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
         };
@@ -223,6 +234,7 @@ pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
     };
     match decision {
         Decision::Answer(value, _) => answer.value.as_ref() == Some(value),
+        Decision::Edit(edited, _) => answer.edited.as_ref() == Some(edited),
         Decision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always,
         Decision::DeclineAlways(_) => answer.always,
         Decision::AskBack(question) => answer.counter_question() == Some(question),

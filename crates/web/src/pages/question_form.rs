@@ -7,10 +7,11 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::form::{Filled, FilledPart, Open};
+use crate::filled_part::{FilledPart, Open};
+use crate::form::Filled;
 use crate::gate::Posted;
 use crate::index::Row;
-use crate::pages::{Frame, markdown};
+use crate::pages::{Frame, change_call, markdown};
 use crate::reply;
 use crate::site::Visit;
 use askbox_cli::ask_answer::question_text::{self, Earlier};
@@ -18,6 +19,7 @@ use askbox_cli::ask_answer::shown_files::{self, ShownFile};
 use askbox_cli::person::{AtStake, DECLINE_ALWAYS, LeftOut};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::fields::approval::Editable;
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::round::Round;
@@ -41,6 +43,8 @@ pub struct QuestionForm {
     pub is_batch: bool,
     /// The tool whose call a person may allow.
     pub approves: Option<String>,
+    /// The text of the call that the person may change, and its field.
+    pub change: Option<ChangeForm>,
     /// The call as a rule of the operator's configuration, if one is written like it.
     pub rule: Option<String>,
     pub asked_by: String,
@@ -74,6 +78,28 @@ pub struct QuestionForm {
     pub goes_on: String,
     /// The ids of the warnings that the person was given, for the form.
     pub told: String,
+}
+
+/// The text of a call that the person may change.
+#[derive(Debug)]
+pub struct ChangeForm {
+    pub field: String,
+    pub text: String,
+    /// True if the person has changed it.
+    pub is_changed: bool,
+    /// The reason why it cannot be changed on a page.
+    pub unfit: Option<&'static str>,
+}
+
+impl ChangeForm {
+    fn new(editable: &Editable, filled: &Filled) -> Self {
+        Self {
+            field: text::visible(&editable.field),
+            text: filled.edited.clone().unwrap_or_else(|| editable.text.clone()),
+            is_changed: filled.edited.is_some(),
+            unfit: change_call::unfit(editable),
+        }
+    }
 }
 
 /// One part of a question.
@@ -153,6 +179,7 @@ impl QuestionForm {
             rest: show(&rest),
             is_batch: question.is_batch(),
             approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            change: question.asked.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
             rule: question.asked.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
             asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
             project: if project == "-" { String::new() } else { project },
@@ -204,6 +231,7 @@ fn again(act: &str, question: &Question) -> String {
         ("back", _) => "Ask back",
         ("decline", false) => "Decline to answer",
         ("decline", true) => "Deny the call",
+        ("edit", _) => "Show the change",
         (DECLINE_ALWAYS, true) => "Deny it always",
         (_, false) => "Send the answer",
         (_, true) => "Allow",

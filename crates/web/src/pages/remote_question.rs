@@ -10,7 +10,7 @@ use crate::given::GivenPart;
 use crate::other_machines::Offered;
 use crate::pages::later::Later;
 use crate::pages::question_form::QuestionForm;
-use crate::pages::{Frame, question_form};
+use crate::pages::{Frame, change_call, question_form};
 use crate::reply;
 use crate::send::CHANNEL;
 use crate::site::Visit;
@@ -168,6 +168,13 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     }
     let decision = match filled.decide(typed) {
         Done::Decided(decision) => decision,
+        Done::Change(edited) => {
+            // The operator's rules on that machine are not known here. The run there checks them.
+            return match change_call::check(&round, &[], &edited) {
+                Ok(()) => Ok(change_call::page(visit, Some(host), &round, shown, &filled, &edited)),
+                Err(e) => page(visit, &question, &filled, Some(program::message(&e))),
+            };
+        }
         Done::LeftOpen(problem) => return page(visit, &question, &filled, problem.map(str::to_owned)),
     };
     let draft = (filled.chosen(typed), filled.written());

@@ -6,8 +6,11 @@
   const key = "draft:" + form?.dataset.draft;
   const isChoice = (field) => /radio|checkbox/.test(field.type);
   const fields = () => all("textarea, input:not([type=hidden])", form).filter((field) => !field.name.startsWith("m"));
+  // The text of a call belongs to the draft only once it is changed.
+  const isCall = (field) => field.dataset.call !== undefined;
+  const isFilled = (field) => (isChoice(field) ? field.checked : isCall(field) ? field.value !== field.defaultValue : field.value);
   const keep = () => {
-    const draft = fields().filter((field) => (isChoice(field) ? field.checked : field.value)).map((field) => [field.name, field.value]);
+    const draft = fields().filter(isFilled).map((field) => [field.name, field.value]);
     store((box) => (draft.length ? box.setItem(key, JSON.stringify(draft)) : box.removeItem(key)));
   };
   const restore = () => {
@@ -15,7 +18,7 @@
     // The draft replaces the values that the form already contains.
     for (const field of draft.length ? fields() : []) {
       if (isChoice(field)) field.checked = false;
-      else field.value = "";
+      else if (!isCall(field)) field.value = "";
     }
     for (const [name, value] of draft) {
       const field = fields().find((field) => field.name === name && (field.value === value || !isChoice(field)));

@@ -1,0 +1,61 @@
+//! `ask-answer edit HOST:ID`: a long answer, or a changed tool call, for a question of another machine.
+
+use std::path::Path;
+
+use crate::machines::answer::{as_round, found, person, send};
+use askbox_cli::args::ask_answer_args::AskAnswer;
+use askbox_cli::args::seen_round::SeenRound;
+use askbox_cli::ask_answer::{answering, edit_call, editor, question_text};
+use askbox_cli::program::{self, Context};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::documents::fields::approval::EDITED;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::transitions::accept::Decision;
+use askbox_mailbox::{Answer, AnswerValue};
+
+/// The flags of the command.
+pub(super) struct Given<'a> {
+    /// The file with the call's new text.
+    pub(super) input: Option<&'a Path>,
+    /// The call that the person has seen.
+    pub(super) seen: Option<&'a SeenRound>,
+    pub(super) note: Option<&'a str>,
+}
+
+/// Runs the command; returns the exit status.
+pub(super) fn edit(args: &AskAnswer, context: &Context, id: &Address, given: &Given<'_>) -> Result<u8> {
+    let found = found(context, id, false)?.waiting(id)?;
+    let (round, address, person) = (as_round(&found.1)?, found.1.address().to_string(), person(args, context)?);
+    let question = &round.document.typed;
+    if question.is_batch() {
+        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(question)));
+    }
+    if let Some(seen) = given.seen {
+        seen.of_waiting(&found.1.workflow, round.id.question, question)?;
+    }
+    let below = question_text::round(None, &round, context.only_signed_answers_count());
+    if question.asked.approval.is_some() {
+        let reply = person.value(EDITED.into());
+        // In the editor, the person sees the call before they change it. A text from a file names the call that was seen.
+        let on = given.seen.map(|seen| seen.id).or_else(|| given.input.is_none().then_some(round.id.question));
+        Decision::by(&person, on).may_be_made(&address, question, &reply)?;
+        // The operator's rules on that machine are not known here. The run there checks them.
+        let Some(edited) = edit_call::edit(&address, question, &[], &below, given.input)? else {
+            return program::print(&format!("{address}: nothing was decided\n")).map(|()| 0);
+        };
+        return send(args, &found, on, Answer { edited: Some(edited), note: given.note.map(str::to_owned), ..reply }, &person);
+    }
+    if given.input.is_some() {
+        return Err(Error::usage(
+            "--input changes a tool call, and no call is asked about",
+            format!("answer: ask-answer {address} - < FILE"),
+        ));
+    }
+    let draft = editor::write(&below, ".md")?;
+    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    send(args, &found, None, reply, &person).inspect_err(|_| {
+        if let Some(path) = draft.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
+    })
+}

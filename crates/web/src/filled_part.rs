@@ -1,0 +1,102 @@
+//! One part of a filled-in form, and its value.
+
+use askbox_cli::person::AtStake;
+use askbox_mailbox::AnswerValue;
+use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::checks::match_option::{self, Meaning};
+use askbox_mailbox::documents::fields::options::Choice;
+
+/// One filled-in part.
+#[derive(Debug, Default)]
+pub struct FilledPart {
+    /// The chosen options.
+    pub chosen: Vec<String>,
+    /// The written words.
+    pub words: String,
+    /// The meaning of the words, if the person was asked: the index of an option, or `own`.
+    pub meant: Option<String>,
+    /// The reason why the part is not answered yet.
+    pub open: Option<Open>,
+}
+
+/// The reason why a part has no value yet.
+#[derive(Debug, PartialEq)]
+pub enum Open {
+    /// A sentence for the person.
+    Because(&'static str),
+    /// The words may mean an option.
+    NearMiss(AtStake),
+}
+
+impl FilledPart {
+    /// True if this was chosen.
+    #[must_use]
+    pub fn has(&self, chosen: &str) -> bool {
+        self.chosen.iter().any(|c| c == chosen)
+    }
+
+    pub fn value(&self, part: &Part) -> Result<AnswerValue, Open> {
+        let is_written = !self.words.trim().is_empty();
+        let text = |text: &str| Ok(AnswerValue::Text(text.to_owned()));
+        let keys: Vec<String> = self.chosen.iter().filter_map(|place| option(part, place)).map(|choice| choice.key.clone()).collect();
+        match part.kind() {
+            Kind::YesNo => match self.chosen.as_slice() {
+                [answer] if answer == "yes" || answer == "no" => text(answer),
+                _ => Err(Open::Because("Choose yes or no.")),
+            },
+            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => Err(Open::Because("Write a number.")),
+            Kind::Number => text(self.words.trim()),
+            Kind::Text if is_written => text(&self.words),
+            Kind::Text => Err(Open::Because("Write your answer first.")),
+            Kind::MultiChoice => {
+                let mut keys = keys;
+                if is_written {
+                    let own = self.own_words(part)?;
+                    if !keys.contains(&own) {
+                        keys.push(own);
+                    }
+                }
+                if keys.is_empty() { Err(Open::Because("Choose at least one.")) } else { Ok(AnswerValue::List(keys)) }
+            }
+            Kind::Choice => match (keys.as_slice(), is_written) {
+                ([key], false) => text(key),
+                // In a hurry, the person may have meant either of them.
+                ([_], true) => Err(Open::Because(
+                    "An option is chosen, and words of your own are written as well. Choose one of both; words beside an option are a note.",
+                )),
+                ([], true) => self.own_words(part).map(AnswerValue::Text),
+                ([], false) if self.has("words") => Err(Open::Because("Write your own words first.")),
+                _ => Err(Open::Because("Choose one.")),
+            },
+        }
+    }
+
+    /// The person's own words, unless they may mean an option.
+    fn own_words(&self, part: &Part) -> Result<String, Open> {
+        // If the words spell out an option of a single choice, they mean that option. If several may be chosen, it may be one that the
+        // person left out.
+        if let Meaning::Option(choice) = match_option::meaning(&part.options, &self.words) {
+            return Ok(choice.key.clone());
+        }
+        match (near_miss(part, &self.words), self.meant.as_deref()) {
+            (None, _) | (Some(_), Some("own")) => Ok(self.words.clone()),
+            (Some(near), meant) => meant.and_then(|place| option(part, place)).map(|choice| choice.key.clone()).ok_or(Open::NearMiss(near)),
+        }
+    }
+}
+
+pub fn option<'a>(part: &'a Part, place: &str) -> Option<&'a Choice> {
+    part.options.0.get(place.parse::<usize>().ok()?)
+}
+
+/// The options that the person's own words may mean.
+pub fn near_miss(part: &Part, words: &str) -> Option<AtStake> {
+    let takes_options = matches!(part.kind(), Kind::Choice | Kind::MultiChoice) && !words.trim().is_empty();
+    match match_option::meaning(&part.options, words) {
+        Meaning::NearMiss(near) if takes_options => {
+            let near = near.into_iter().cloned().collect();
+            Some(AtStake::NearMiss { asked: part.question.clone(), words: words.trim().to_owned(), near })
+        }
+        _ => None,
+    }
+}

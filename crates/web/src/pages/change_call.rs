@@ -1,0 +1,93 @@
+//! The page that shows what a person has changed in a tool call. Only its button sends the changed call, and only exactly as it is shown there.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use uuid::Uuid;
+
+use crate::form::{self, Filled};
+use crate::pages::Frame;
+use crate::reply;
+use crate::site::Visit;
+use askbox_cli::ask_answer::edit_call;
+use askbox_cli::program::Tint;
+use askbox_config::ToolRule;
+use askbox_mailbox::address::HostName;
+use askbox_mailbox::documents::answer::{Answer, AnswerValue};
+use askbox_mailbox::documents::checks::check_answer::{self, Given};
+use askbox_mailbox::documents::fields::approval::{Approval, EDITED, Editable};
+use askbox_mailbox::documents::fields::shown_hash::Shown;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::round::Round;
+use askbox_mailbox::text;
+
+#[derive(Template)]
+#[template(path = "change.html")]
+struct ChangePage {
+    frame: Frame,
+    /// The workflow, or `HOST:WORKFLOW`.
+    workflow: String,
+    question_id: String,
+    host: Option<String>,
+    tool: String,
+    field: String,
+    /// The changed lines with some around them: `added`, `removed`, `hunk` or nothing, and the line.
+    lines: Vec<(&'static str, String)>,
+    shown: Shown,
+    /// Binds the button to this question and this text.
+    seen: Uuid,
+    edited: String,
+    note: String,
+}
+
+/// Returns the reason why a browser cannot change the text of this call: it would change characters by itself, or not show them.
+pub fn unfit(editable: &Editable) -> Option<&'static str> {
+    let is_kept = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
+    (!editable.text.chars().all(is_kept)).then_some("A browser would change its line ends or control characters. Change it in a terminal.")
+}
+
+/// Checks the changed text before the person is shown it. `refuse` are the operator's rules, if they are known.
+///
+/// # Errors
+/// [`Error::Invalid`](askbox_mailbox::error::Error::Invalid) if the text does not fit, and [`Error::Conflict`](askbox_mailbox::error::Error::Conflict)
+/// if the operator refuses the changed call.
+pub fn check(round: &Round, refuse: &[ToolRule], edited: &str) -> Result<()> {
+    let question = &round.document.typed;
+    let answer = Answer { edited: Some(edited.to_owned()), ..Answer::value(AnswerValue::from(EDITED), "", "") };
+    check_answer::check(question, answer, Given::ByPerson)?;
+    question.asked.approval.as_ref().map_or(Ok(()), |approval| edit_call::refuse_by_rules(refuse, approval, edited))
+}
+
+/// The page. The text has been checked.
+pub fn page(visit: &Visit, host: Option<&HostName>, round: &Round, shown: Shown, filled: &Filled, edited: &str) -> Response {
+    let approval = round.document.typed.asked.approval.as_ref();
+    let (workflow, frame) = match host {
+        Some(host) => (format!("{host}:{}", round.id.workflow), Frame::new(visit, "").for_another_machine()),
+        None => (round.id.workflow.to_string(), Frame::new(visit, "")),
+    };
+    let of = |of: fn(&Approval, &Editable) -> String| {
+        let editable = approval.and_then(|approval| Some((approval, approval.editable.as_ref()?)));
+        editable.map(|(approval, editable)| of(approval, editable)).unwrap_or_default()
+    };
+    let original = of(|_, editable| editable.text.clone());
+    let class = |tint| match tint {
+        Tint::Green => "added",
+        Tint::Red => "removed",
+        Tint::Cyan => "hunk",
+        Tint::Plain => "same",
+    };
+    let page = ChangePage {
+        frame,
+        workflow,
+        question_id: round.id.question.to_string(),
+        host: host.map(HostName::to_string),
+        tool: of(|approval, _| text::visible(&approval.tool)),
+        field: of(|_, editable| text::visible(&editable.field)),
+        lines: edit_call::difference(&original, edited).into_iter().map(|(tint, line)| (class(tint), line)).collect(),
+        shown,
+        seen: form::seen(shown, edited),
+        edited: edited.to_owned(),
+        note: filled.note.clone(),
+    };
+    reply::html(StatusCode::OK, &page)
+}
