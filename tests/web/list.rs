@@ -20,6 +20,21 @@ fn rows_stay_under_the_finger_until_the_bar_is_pressed() {
     browsers::run(&world, "rows.js", &given);
 }
 
+#[test]
+fn rows_of_other_lists_stay_in_their_place_too() {
+    needs!("chromium", "node");
+    let world = World::new();
+    for n in 1..=3 {
+        world.ok("ask-post", &["-w", &format!("docs-{n}"), &format!("Merge part {n}?")]);
+    }
+    world.ok("ask-answer", &["docs-1", "yes"]);
+    let page = world.serve_page();
+    let given = json!({
+        "base": page.browser().origin(), "link": world.link_to_page(None), "post": program("ask-post"), "answer": program("ask-answer"),
+    });
+    browsers::run(&world, "other_rows.js", &given);
+}
+
 /// Three questions, and the page that asks whether to decline them all.
 fn chosen(world: &World, browser: &Browser) -> Reply {
     for n in 1..=3 {

@@ -39,10 +39,11 @@ fn of_queue(queue: &Queue) -> Option<String> {
     }
 }
 
-/// A moment ahead in local time: the clock alone if it is today.
+/// A moment ahead in local time, with its zone, because the person may be in another one: without the date if it is today.
 pub fn clock(at: Time) -> String {
-    let is_today = at.with_timezone(&Local).date_naive() == time::now().with_timezone(&Local).date_naive();
-    if is_today { time::local_clock(at) } else { time::local(at) }
+    let here = at.with_timezone(&Local);
+    let is_today = here.date_naive() == time::now().with_timezone(&Local).date_naive();
+    if is_today { here.format("%H:%M:%S %:z").to_string() } else { time::local(at) }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-// The list of waiting questions. While it is visible, no row moves by itself: new rows wait behind a button. The search filters while one
-// types.
+// The rows of waiting questions, of answered ones and of the tree. While they are visible, no row moves by itself: new rows wait behind a
+// button. The search filters while one types.
 "use strict";
 (() => {
   const { find, all, hidden, load, own, tellHeldUp } = askbox;
   const live = find("#live");
-  const cards = (root) => new Map(all(".card", root).map((card) => [card.dataset.key, card]));
+  // Rows with this mark are replaced whole, and other pages of them are not listed below.
+  const isWhole = live.dataset.rows !== undefined;
+  const cards = (root) => new Map(all("[data-key]", root).map((card) => [card.dataset.key, card]));
   const bar = document.createElement("button");
   bar.type = "button";
   bar.className = "primary news";
@@ -21,13 +23,32 @@
     tellHeldUp(other);
     live.replaceChildren(...fresh.childNodes);
     all("input[type=checkbox]", live).forEach((box) => (box.checked = chosen.includes(box.value)));
-    return all(".card", live).find((card) => !before.has(card.dataset.key));
+    return all("[data-key]", live).find((card) => !before.has(card.dataset.key));
   };
   bar.addEventListener("click", () => {
     const first = show(waiting);
     first?.scrollIntoView({ block: "nearest" });
     find("a", first ?? live)?.focus({ preventScroll: true });
   });
+
+  const fill = (element, other) => {
+    const active = document.activeElement;
+    const href = element.contains(active) && active.getAttribute("href");
+    element.replaceChildren(...other.cloneNode(true).childNodes);
+    if (href) all("a", element).find((link) => link.getAttribute("href") === href)?.focus({ preventScroll: true });
+  };
+  // Takes in what has changed in a row. Returns true if some of it must wait, because the row would become higher or lower.
+  const update = (card, fresh) => {
+    if (isWhole) {
+      if (card.innerHTML === fresh.innerHTML) return false;
+      const [before, height] = [card.cloneNode(true), card.offsetHeight];
+      fill(card, fresh);
+      if (card.offsetHeight === height) return false;
+      fill(card, before);
+    }
+    fill(find(".meta", card), find(".meta", fresh));
+    return isWhole;
+  };
 
   // The words above the rows, without their times.
   const above = (root) => [find("#held-up", root), find(".notes", root)].map((words) => words?.textContent.replace(/\d+\w*/g, "")).join();
@@ -41,19 +62,19 @@
     if (isSameAbove) tellHeldUp(other);
     const now = cards(fresh);
     // A row may also be missing because newer ones have pushed it to the next page.
-    const isWhole = !find(".pages", fresh);
-    let gone = 0;
+    const isAll = !find(".pages", fresh) && !("newest" in live.dataset);
+    let [gone, grown] = [0, 0];
     for (const [key, card] of shown) {
       const is = now.get(key);
-      if (is) find(".meta", card).replaceChildren(...find(".meta", is).cloneNode(true).childNodes);
-      const isOver = !is && isWhole;
+      if (is) grown += update(card, is);
+      const isOver = !is && isAll;
       card.classList.toggle("over", isOver);
       gone += isOver;
     }
     const added = [...now.keys()].filter((key) => !shown.has(key)).length;
     waiting = [fresh, other];
     bar.textContent = added ? `${added} new` : gone ? `${gone} over` : "Show the changes";
-    bar.hidden = !added && !gone && isSameAbove;
+    bar.hidden = !added && !gone && !grown && isSameAbove;
     return true;
   };
 
