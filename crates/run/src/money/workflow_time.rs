@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn past_rounds_are_read_once_and_each_new_one_counts() {
+    fn times_of_past_rounds_are_read_once_and_new_ones_count() {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let workflow: WorkflowId = "w".parse().unwrap();
