@@ -167,7 +167,7 @@ pub enum Command {
         round: Option<SeenRound>,
         /// Refuse this tool call whenever the workflow makes it, without asking; needs --round, which says which call you have seen
         ///
-        /// `ask-answer show` prints the command, and the call as a rule of [approvals]. Only exactly this call of this workflow is refused.
+        /// `ask-answer show` prints the command, and the call as a rule of `[approvals]`. Only exactly this call of this workflow is refused.
         /// To take it back: relaunch approve --revoke ID
         #[arg(long)]
         always: bool,
