@@ -7,8 +7,8 @@
 //! | [`run_now`] | `relaunch ID`, `run`, `retry` |
 //! | [`stop_run`] | `stop`, `stop --tree` |
 //! | [`logs`] | `logs`, `events`, and how other commands print events |
-//! | [`archived_logs`] | `logs`, `events` of an archived run |
-//! | [`log_lines`] | the lines of both |
+//! | `archived_logs` | `logs`, `events` of an archived run |
+//! | `log_lines` | the lines of both |
 //! | [`event_words`] | one event in words |
 //! | [`status`] | `status`, `status -f`, `status --all`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
