@@ -148,6 +148,8 @@ class Pair:
             watchers = (one, other)
             for m in self.both:
                 m.watched_round()
+            # At its start a watcher reads all that waits, and once a day it looks for old rounds: this is told apart, and no part of a round.
+            starts = [settled(watcher.pid) for watcher in watchers]
             # So many that a step of the measured time is little.
             before, rounds = [processor_in_all(watcher.pid) for watcher in watchers], 8 * self.times
             for _ in range(rounds):
@@ -156,6 +158,7 @@ class Pair:
             found = [((processor_in_all(w.pid) - was) / rounds, memory_of(w.pid)[1]) for w, was in zip(watchers, before)]
         for m in self.both:
             m.configure()
+        print(f"       (the start of the watcher below: {starts[0] / 1000:.0f} and {starts[1] / 1000:.0f} ms)", flush=True)
         return found
 
     def first_picture(self):
@@ -185,6 +188,14 @@ class Pair:
             for page, _ in served:
                 page.terminate()
                 page.wait()
+
+
+def settled(pid):
+    """Waits until the process has used no processor time for two seconds. Returns what it has used since its start, in microseconds."""
+    spent = -1
+    while spent != (spent := processor_in_all(pid)):
+        time.sleep(2)
+    return spent
 
 
 class Browser:
