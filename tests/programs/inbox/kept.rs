@@ -172,6 +172,8 @@ fn typed_words_return_after_the_inbox_was_killed() {
     terminal.press(&["C-b"]);
     terminal.see("│which essay");
     terminal.press(&["C-u", "Escape"]);
+    // Keys that come with an escape would be one key with Alt.
+    terminal.see_no_more("Your question to the agent");
     terminal.press(&["C-w", "C-w", "C-w"]);
     until("the emptied draft is removed", || drafts(&world).len() == 1);
     kill_inbox(&world, &terminal);
