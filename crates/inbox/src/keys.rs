@@ -107,7 +107,7 @@ impl App<'_> {
         }
         match &mut self.place {
             Place::List => self.key_of_list(without_chord(key), told_undo),
-            Place::Gone(_) => self.key_of_gone(without_chord(key)),
+            Place::Gone(_) => self.key_of_gone(key),
             Place::Outcomes(_) => self.key_of_outcomes(without_chord(key), told_undo),
             Place::Log(..) => self.key_of_log(without_chord(key)),
             Place::Question(opened) => {
@@ -225,10 +225,12 @@ impl App<'_> {
         matches!(self.place, Place::Question(_))
     }
 
+    /// The notice may come in the middle of a word. So no letter of that word leads to another question.
     fn key_of_gone(&mut self, key: KeyEvent) -> Wish {
         let Place::Gone(gone) = &mut self.place else { return Wish::Nothing };
+        let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('w') => {
+            KeyCode::Char('w') if !has_control => {
                 if let Some(kept) = &gone.kept {
                     self.said = match kept.keep() {
                         Ok(path) => {
@@ -239,7 +241,7 @@ impl App<'_> {
                     };
                 }
             }
-            KeyCode::Char('o') => {
+            KeyCode::Char('o') if has_control => {
                 let (address, typed, kept) = (gone.address.clone(), gone.typed.clone(), gone.kept.clone());
                 self.open(&address);
                 let Place::Question(opened) = &mut self.place else { return Wish::Nothing };
@@ -254,7 +256,7 @@ impl App<'_> {
                 }
                 return self.act(act);
             }
-            KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q') => self.close(),
+            KeyCode::Enter | KeyCode::Esc => self.close(),
             _ => {}
         }
         Wish::Nothing

@@ -112,7 +112,7 @@ fn a_question_answered_there_while_it_is_open_here_is_over() {
     build.world.ok("ask-answer", &["undo", "docs-42"]);
     build.world.ok("ask-post", &["-w", "docs-42", "--supersede", "Something else?"]);
     until("the new question is told", || {
-        terminal.press(&["o"]);
+        terminal.press(&["C-o"]);
         terminal.screen().contains("Something else?")
     });
     terminal.see("│ my long thoughts");

@@ -283,7 +283,7 @@ fn a_question_whose_text_changes_while_it_is_open_is_over() {
     world.sh("sed 's/Merge it/Delete it/' m/pending/w.json >changed && mv changed m/pending/w.json");
     let screen = terminal.see("w was changed while you read it");
     assert!(screen.contains("my long thoughts"), "{screen}");
-    terminal.press(&["o"]);
+    terminal.press(&["C-o"]);
     let screen = terminal.see("Delete it?");
     assert!(screen.contains("│ my long thoughts"), "{screen}");
     terminal.press(&["Enter"]);

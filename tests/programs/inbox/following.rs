@@ -31,7 +31,11 @@ fn a_question_answered_elsewhere_is_said_and_the_text_is_kept() {
     // The inbox may look between the end of the one and the other.
     let screen = terminal.see("This question is over");
     assert!(screen.contains("asks another question by now") || screen.contains("superseded by "), "{screen}");
+    // The person was typing: no letter of theirs opens the other question.
     terminal.press(&["o"]);
+    terminal.press(&["f"]);
+    assert!(terminal.screen().contains("This question is over"), "{}", terminal.screen());
+    terminal.press(&["C-o"]);
     terminal.see("Shall I delete it all?");
     let screen = terminal.see("esc later");
     assert!(screen.contains("as before"), "{screen}");

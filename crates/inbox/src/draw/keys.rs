@@ -70,7 +70,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
         }
         Place::Question(opened) => of_question(opened),
         Place::Gone(gone) if gone.kept.is_some() => {
-            vec![("enter", "back"), ("w", "keep it in a file"), ("o", "open what is asked now, with it")]
+            vec![("enter", "back"), ("w", "keep it in a file"), ("ctrl-o", "open what is asked now, with it")]
         }
         Place::Gone(_) => vec![("enter", "back")],
         Place::Log(..) => vec![("q", "back"), ("?", "help"), ("pgup", "older"), ("G", "the newest")],
