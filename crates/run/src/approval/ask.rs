@@ -19,6 +19,8 @@ use askbox_mailbox::{Answer, Question, text};
 pub const LONGEST_SHOWN: usize = 32 << 10;
 /// The most characters of the agent's own words.
 const LONGEST_WORDS: usize = 300;
+/// What stands before the agent's words, which take one line.
+const AGENT_SAYS: &str = "\nThe agent says: ";
 
 /// Why a call is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,26 @@ pub fn shows(question: &Question, call: &Call<'_>) -> bool {
     let is_its_text = |shown| in_words(call, shown, subagent_of(question)).is_ok_and(|words| words == question.question);
     let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
     is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+}
+
+/// True if this is the call that the question shows, whatever the agent says about it: a standing decision holds for the call and not for
+/// the words beside it.
+#[must_use]
+pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
+    let input = call.input_without_words();
+    let call = Call { input: &input, ..*call };
+    let is_its_text = |shown| {
+        in_words(&call, shown, subagent_of(question)).is_ok_and(|call| {
+            question.question.strip_prefix(call.as_str()).is_some_and(|more| more.is_empty() || is_one_line_of_words(more))
+        })
+    };
+    let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
+    is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+}
+
+/// True if this is the line of the agent's words below a call, and nothing else.
+fn is_one_line_of_words(more: &str) -> bool {
+    more.strip_prefix(AGENT_SAYS).is_some_and(|words| !words.contains('\n'))
 }
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.
@@ -115,7 +137,7 @@ fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Resul
     }
     if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
         let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
-        let _ = write!(out, "\nThe agent says: {words}");
+        let _ = write!(out, "{AGENT_SAYS}{words}");
     }
     if out.len() > LONGEST_SHOWN {
         let problem = format!("is {} bytes long as it is shown to a person, the limit is {LONGEST_SHOWN}", out.len());

@@ -67,12 +67,18 @@ impl Call<'_> {
     /// The input with its names sorted, and without the agent's words about it.
     #[must_use]
     pub fn parts(&self) -> Value {
+        let mut input = Value::Object(self.input_without_words());
+        input.sort_all_objects();
+        input
+    }
+
+    /// The input without the agent's words about it.
+    #[must_use]
+    pub fn input_without_words(&self) -> Map<String, Value> {
         let mut input = self.input.clone();
         if self.words().is_some() {
             input.shift_remove(DESCRIPTION);
         }
-        let mut input = Value::Object(input);
-        input.sort_all_objects();
         input
     }
 

@@ -79,7 +79,9 @@ pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &C
     let counts = |grant: &Grant| {
         policy.takes_everything()
             || questions(mailbox, workflow, grant).any(|question| {
-                matches!(reply(&question), Some(Reply::Workflow)) && ask::shows(&question, call) && policy.judge(&question).is_ok()
+                matches!(reply(&question), Some(Reply::Workflow))
+                    && ask::shows_in_other_words(&question, call)
+                    && policy.judge(&question).is_ok()
             })
     };
     Ok(record.grants.iter().filter(is_it).any(counts).then_some(Standing::Allowed))
@@ -99,7 +101,7 @@ fn refusal(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, grant: &Gr
         is_there = true;
         let is_refusal = question.answer.as_ref().is_some_and(|answer| answer.always);
         if let Some(Reply::Refused(words)) = reply(&question).filter(|_| is_refusal)
-            && ask::shows(&question, call)
+            && ask::shows_in_other_words(&question, call)
             && policy.judge(&question).is_ok()
         {
             return Some(words + &rule);
@@ -262,6 +264,9 @@ mod tests {
         let Some(Standing::Refused(words)) = world.about(&Policy::default(), &world.call()) else { panic!("it is not refused") };
         assert!(words.contains("whenever you make it") && words.contains("never on main"), "{words}");
         assert!(words.ends_with("\nTheir rule for this workflow: Bash(git push)"), "{words}");
+        let reworded = json!({"command": "git push", "description": "It is urgent"});
+        let reworded = Call { input: reworded.as_object().unwrap(), ..world.call() };
+        assert!(matches!(world.about(&Policy::default(), &reworded), Some(Standing::Refused(_))), "other words, the same call");
         let other = json!({"command": "git push --tags"});
         assert_eq!(world.about(&Policy::default(), &Call { input: other.as_object().unwrap(), ..world.call() }), None);
         assert_eq!(world.about(&Policy::default(), &Call { cwd: Path::new("/"), ..world.call() }), None);
@@ -271,6 +276,25 @@ mod tests {
             [(Kind::Refuse, Some("Bash(git push)"))]
         );
         assert_eq!(world.about(&Policy::default(), &world.call()), None);
+    }
+
+    #[test]
+    fn a_standing_decision_holds_whatever_the_agent_says_beside_it() {
+        let world = World::new();
+        let said = |words: &str| json!({"command": "git push", "description": words}).as_object().unwrap().clone();
+        let (first, second) = (said("Push the fix"), said("Push\nIn the folder work"));
+        for shown in [&first, &second] {
+            let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
+            let mut question = ask::question(&round.workflow, &Call { input: shown, ..world.call() }, ask::Shown::First).unwrap();
+            (question.question_id, question.answer) = (Some(round.question), Some(refused()));
+            for made in [&world.input, &first, &second] {
+                assert!(ask::shows_in_other_words(&question, &Call { input: made, ..world.call() }), "{}", question.question);
+            }
+            let other = json!({"command": "git push -f"});
+            assert!(!ask::shows_in_other_words(&question, &Call { input: other.as_object().unwrap(), ..world.call() }));
+            let more = Question { question: format!("{}\n    command: ls", question.question), ..question };
+            assert!(!ask::shows_in_other_words(&more, &world.call()));
+        }
     }
 
     #[test]
