@@ -36,6 +36,8 @@ fn a_call_is_refused_for_good_as_it_was_seen_and_listed() {
     assert!(list.starts_with("ship  abababababab  refuse  Bash(git push)  command: git push In the folder /work  (by "), "{list}");
     let listed: Value = serde_json::from_str(&world.ok("relaunch", &["approve", "--list", "--json"])).unwrap();
     assert_eq!((&listed["always"], &listed["rule"]), (&json!("refuse"), &json!("Bash(git push)")));
+    let refused = world.refused(4, "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1 relaunch approve --revoke ship");
+    assert!(refused.contains("an agent's run takes back no decision"), "{refused}");
     assert!(world.ok("relaunch", &["approve", "--revoke", "ship", "--call", "abab"]).starts_with("revoked    ship  "));
     assert_eq!(world.ok("relaunch", &["approve", "--list", "--json"]), "");
     assert_eq!(world.audit("ship"), ["declined", "taken_back", "declined", "always_refused", "claimed", "delivered", "revoked"]);

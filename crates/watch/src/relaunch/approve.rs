@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use askbox_cli::program;
+use askbox_cli::program::{self, Context};
 use askbox_mailbox::documents::workflow::Grant;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::text;
 use askbox_mailbox::time;
-use askbox_mailbox::{Folder, Mailbox, workflows};
+
+use askbox_mailbox::{Below, Folder, Mailbox, workflows};
 use askbox_run::approval::standing::{self, Kind};
 
 /// The number of characters of a hash that are shown.
@@ -44,8 +45,11 @@ pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) ->
     Ok(0)
 }
 
-/// `relaunch approve --revoke`.
-pub fn revoke(mailbox: &Mailbox, id: &WorkflowId, call: Option<&str>, json: bool) -> Result<u8> {
+/// `relaunch approve --revoke`. Only a person takes back what a person has decided.
+pub fn revoke(mailbox: &Mailbox, context: &Context, id: &WorkflowId, call: Option<&str>, json: bool) -> Result<u8> {
+    if matches!(context.below(), Below::Run | Below::Unknown) {
+        return Err(Error::conflict("an agent's run takes back no decision about a tool call", "leave it to a person: end your turn"));
+    }
     if workflows::read(mailbox, id)?.is_none() {
         return Err(Error::not_found(format!("there is no workflow {id} that has run"), "see: relaunch approve --list"));
     }
