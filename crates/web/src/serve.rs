@@ -70,7 +70,10 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         // The check runs before all routing, for every request.
         let checked = middleware::from_fn_with_state(Arc::clone(&site), check::check);
         let app = Router::new().fallback_service(router(site)).layer(checked).into_make_service_with_connect_info::<Caller>();
-        program::say(&format!("the page is at {place}; a device signs in with: askbox web link\n"));
+        // A link without --url leads where the configuration says. Another program may listen there.
+        let is_elsewhere = args.listen.is_some() && config.hosts.is_empty() && place.starts_with("http://");
+        let url = if is_elsewhere { format!(" --url {place}") } else { String::new() };
+        program::say(&format!("the page is at {place}; a device signs in with: askbox web link{url}\n"));
         if is_first && program::prints_to_terminal() {
             program::say("no device is signed in yet\n");
         }
