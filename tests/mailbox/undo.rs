@@ -156,8 +156,8 @@ fn a_signed_answer_that_was_taken_back_never_counts_again() {
         assert!(reasons.iter().all(|reason| reason.contains("was taken back, and does not count again")), "{reasons:?}");
         assert!(!reasons.is_empty());
     }
-    // A copy beside the question's own file, as if it had been claimed: the question waits on.
-    for folder in ["running", "parked"] {
+    // A copy beside the question's own file, as if it had been claimed, or closed to allow a tool call for good: the question waits on.
+    for folder in ["running", "parked", "closed"] {
         world.sh(&format!("cp kept.json m/{folder}/w.$(jq -r .question_id kept.json).json"));
         for command in ["relaunch w", "relaunch retry w", "relaunch prompt w", "ask-answer show w"] {
             world.shell(command);

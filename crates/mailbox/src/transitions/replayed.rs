@@ -1,5 +1,6 @@
-//! Finds copies of a signed answer that was taken back. Somebody put such a copy into `running/` or `parked/`, as if it had been claimed.
-//! The question's own file knows that the answer was taken back (see [`withdrawn`]). The copy does not, and would be launched.
+//! Finds copies of a signed answer that was taken back. Somebody put such a copy into `running/`, `parked/` or `closed/`, as if it had been
+//! claimed. The question's own file knows that the answer was taken back (see [`withdrawn`]). The copy does not: it would be launched, or let calls
+//! through for good.
 
 use crate::audit::{self, Entry};
 use crate::documents::question::{Question, QuestionDocument};
@@ -19,7 +20,7 @@ pub fn set_aside(mailbox: &Mailbox, round: &RoundId, noted: &Question) -> Result
     if noted.taken_back.as_ref().is_none_or(|back| back.withdrawn.is_empty()) {
         return Ok(());
     }
-    for folder in [Folder::Running, Folder::Parked] {
+    for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
         let path = mailbox.round(folder, round);
         let Ok(copy) = read_question::document(&path) else { continue };
         if copy.typed.answer.as_ref().is_some_and(|answer| withdrawn::holds(noted, &copy.typed, answer)) {
@@ -27,6 +28,15 @@ pub fn set_aside(mailbox: &Mailbox, round: &RoundId, noted: &Question) -> Result
         }
     }
     Ok(())
+}
+
+/// True if the answer of this claimed or closed document was taken back: the question's own file says so, because its round waits again.
+#[must_use]
+pub fn is_taken_back(mailbox: &Mailbox, round: &RoundId, claimed: &Question) -> bool {
+    let Some(answer) = &claimed.answer else { return false };
+    let own = [Folder::Pending, Folder::Answered].map(|folder| mailbox.document(folder, &round.workflow));
+    let noted = own.iter().filter_map(|file| read_question::document(file).ok()).filter(|own| own.typed.round().as_ref() == Some(round));
+    noted.into_iter().any(|noted| withdrawn::holds(&noted.typed, claimed, answer))
 }
 
 /// Puts a claimed document into quarantine if another file of its round says that it cannot have been claimed: its answer was taken

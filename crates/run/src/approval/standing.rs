@@ -14,6 +14,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::layout::WorkflowLock;
 use askbox_mailbox::text;
 use askbox_mailbox::time;
+use askbox_mailbox::transitions::replayed;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Mailbox, Question, round, workflows};
 
@@ -115,7 +116,9 @@ fn questions<'a>(mailbox: &'a Mailbox, workflow: &WorkflowId, grant: &Grant) -> 
     let round = grant.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
     round.into_iter().flat_map(move |round| {
         let all = round::claimed_or_closed(mailbox, &round).map(|document| document.typed).collect::<Vec<_>>();
-        all.into_iter().filter(move |question| question.round().as_ref() == Some(&round))
+        let counts =
+            move |question: &Question| question.round().as_ref() == Some(&round) && !replayed::is_taken_back(mailbox, &round, question);
+        all.into_iter().filter(counts)
     })
 }
 
