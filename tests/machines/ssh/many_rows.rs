@@ -1,4 +1,4 @@
-//! Twenty thousand questions of two machines, on the page and in the inbox of a person: what they take.
+//! Five thousand questions of two machines, on the page and in the inbox of a person: what they take.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +6,7 @@ use crate::support::process::{command_line, pids, processor_time};
 use crate::support::{Machine, Terminal, World, needs, until};
 
 /// How many questions each machine has.
-const MANY: u64 = 10_000;
+const MANY: u64 = 2_500;
 /// The most memory for each question. Its document has 770 bytes.
 const OF_EACH: u64 = 3_400;
 
@@ -55,7 +55,7 @@ fn end(machines: &[Machine]) {
 }
 
 #[test]
-fn twenty_thousand_rows_of_others_take_little_on_the_page() {
+fn thousands_of_rows_of_others_take_little_on_the_page() {
     needs!("sshd", "ssh");
     let here = World::new();
     here.make_mailbox();
@@ -68,7 +68,7 @@ fn twenty_thousand_rows_of_others_take_little_on_the_page() {
     here.configure(&machines.each_ref().map(section).concat());
     let page = here.serve_page();
     let browser = page.signed_in(&here, "desk");
-    until("all rows are there", || browser.see("/").body.contains("(20000)"));
+    until("all rows are there", || browser.see("/").body.contains("(5000)"));
     let pid = page.process.pid();
     let full = memory(pid);
     let of_each = full.saturating_sub(before) / (2 * MANY);
@@ -86,7 +86,7 @@ fn twenty_thousand_rows_of_others_take_little_on_the_page() {
 }
 
 #[test]
-fn twenty_thousand_rows_of_others_take_little_in_the_inbox() {
+fn thousands_of_rows_of_others_take_little_in_the_inbox() {
     needs!("sshd", "ssh", "tmux");
     let here = World::new();
     here.make_mailbox();
@@ -107,7 +107,7 @@ fn twenty_thousand_rows_of_others_take_little_in_the_inbox() {
         before
     };
     here.configure(&machines.each_ref().map(section).concat());
-    let (terminal, pid) = inbox("20000 questions are waiting");
+    let (terminal, pid) = inbox("5000 questions are waiting");
     let full = memory(pid);
     let of_each = full.saturating_sub(before) / (2 * MANY);
     end(&machines);

@@ -6,7 +6,7 @@
 //! | `silence.rs` | a machine that stops in the middle of a connection, seen by a surface that stays open |
 //! | `costs.rs` | from a click to the agent's start; it prints a row of a table |
 //! | `hub_killed.rs` | the program of the person is killed |
-//! | `many_rows.rs` | the memory of surfaces that show twenty thousand questions of others |
+//! | `many_rows.rs` | the memory of surfaces that show thousands of questions of others |
 
 mod costs;
 mod hub_killed;
