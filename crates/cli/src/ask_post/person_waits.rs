@@ -29,9 +29,10 @@ impl PersonWaits {
         let until = end.map_or_else(String::new, |end| format!(" until {} ({})", time::local_clock(end), time::human(limit)));
         let event = question.asked.until.as_ref().map(|until| format!(" ({})", until.words())).unwrap_or_default();
         let how = answering::how_to_answer(question);
-        program::say(&format!("{id} is asked, and this waits{until} for the answer{event}\nto answer, in another terminal: {how}\n"));
         let waits = Arc::new(AtomicBool::new(true));
+        // Whoever reads the words may press Ctrl-C at once.
         tell_at_signal(id.clone(), Arc::clone(&waits));
+        program::say(&format!("{id} is asked, and this waits{until} for the answer{event}\nto answer, in another terminal: {how}\n"));
         Some(Self(waits))
     }
 }
