@@ -125,7 +125,8 @@ fn a_second_sigint_stops_the_run_without_waiting_for_its_tool() {
     run.expect("the first rung", |e| e["text"].as_str().is_some_and(|t| t.starts_with("ladder: boundary")));
     signal(run.pid(), Signal::INT);
     let (_, events) = run.wait_end();
-    assert_eq!(rungs(&events), ["boundary", "SIGTERM"]);
+    // On a busy machine the agent may not end in time, and the next rungs follow.
+    assert_eq!(rungs(&events)[..2], ["boundary", "SIGTERM"]);
     interrupted(&events);
     assert_eq!(alive(&world, &groups), [""; 0]);
 }
