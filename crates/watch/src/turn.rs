@@ -15,7 +15,7 @@ use askbox_run::log;
 /// The place of a watcher among those of its mailbox.
 #[derive(Debug)]
 pub enum Turn {
-    /// There is no order: this one polls, or serves one tree while there is no other watcher.
+    /// This watcher polls, or serves one tree while no other watcher runs. It reacts at once.
     Alone,
     /// Holds `locks/first`.
     First(Lock),

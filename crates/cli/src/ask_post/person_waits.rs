@@ -30,7 +30,7 @@ impl PersonWaits {
         let event = question.asked.until.as_ref().map(|until| format!(" ({})", until.words())).unwrap_or_default();
         let how = answering::how_to_answer(question);
         let waits = Arc::new(AtomicBool::new(true));
-        // Whoever reads the words may press Ctrl-C at once.
+        // A person who reads the words may press Ctrl-C at once.
         tell_at_signal(id.clone(), Arc::clone(&waits));
         program::say(&format!("{id} is asked, and this waits{until} for the answer{event}\nto answer, in another terminal: {how}\n"));
         Some(Self(waits))

@@ -30,7 +30,7 @@ pub fn set_aside(mailbox: &Mailbox, round: &RoundId, noted: &Question) -> Result
     Ok(())
 }
 
-/// True if the answer of this claimed or closed document was taken back: the question's own file says so, because its round waits again.
+/// True if the answer of this claimed or closed document was taken back. The question's own file names the answers that were taken back.
 #[must_use]
 pub fn is_taken_back(mailbox: &Mailbox, round: &RoundId, claimed: &Question) -> bool {
     let Some(answer) = &claimed.answer else { return false };
