@@ -5,7 +5,7 @@
 //! - `terminal`: tables, the screen, views that stay up to date
 //! - `person`: what the inbox of a terminal and the page have in common
 //! - `ask_post`, `ask_answer`, `checkpoint`: the three programs
-//! - `ask_user_call`: a question that an agent asks by a call of a tool
+//! - `ask_user_call`, `ask_user_question_call`: questions that an agent asks by a call of a tool, `ask_user` of `askbox mcp` or Claude Code's
 //! - `hangup`: a command ends when its terminal does
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -14,6 +14,7 @@ pub mod args;
 pub mod ask_answer;
 pub mod ask_post;
 pub mod ask_user_call;
+pub mod ask_user_question_call;
 pub mod checkpoint;
 pub mod hangup;
 pub mod person;

@@ -4,7 +4,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `event` | the events that Claude Code sends, and the replies that it reads |
-//! | `ask_user_question` | a call of AskUserQuestion as a question, and an answer as the call's input |
 //! | `take_question` | handles such a call: posts and defers it, then answers it |
 //! | `take_approval` | handles a call that a person has to allow |
 //! | `post_call` | a call becomes a question, and waits |
@@ -12,7 +11,6 @@
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
 //! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
 
-mod ask_user_question;
 mod event;
 mod handed_on;
 mod news;

@@ -1,10 +1,9 @@
 //! Handles a call of AskUserQuestion, or of `ask_user` of `askbox mcp`. It is posted as a question and deferred. When the call is made
 //! again in a later run, it gets the answer if that question still asks the same as the call.
 
-use crate::commands::hook::ask_user_question;
 use crate::commands::hook::event::{Decision, PreToolUse};
 use crate::commands::hook::post_call;
-use askbox_cli::ask_user_call;
+use askbox_cli::{ask_user_call, ask_user_question_call};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::checks::check_draft;
@@ -114,7 +113,7 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
     }
     match (answer.outcome, &answer.value) {
         (Outcome::Answered, Some(value)) => {
-            Some(Decision::Allow(ask_user_question::with_answers(&event.tool_input, question, answer, value)))
+            Some(Decision::Allow(ask_user_question_call::with_answers(&event.tool_input, question, answer, value)))
         }
         _ => {
             let note = they_say(answer);
@@ -130,7 +129,7 @@ fn document(run: &Run, event: &PreToolUse) -> Result<QuestionDocument> {
     let document = if is_ask_user(event) {
         ask_user_call::question(&event.tool_input, &run.workflow_id)
     } else {
-        ask_user_question::question(&run.workflow_id, &event.tool_input)
+        ask_user_question_call::question(&run.workflow_id, &event.tool_input)
     }?;
     // The agent wrote the input, which may have any field.
     check_draft::of_client(&document.typed)?;

@@ -16,7 +16,7 @@ use askbox_mailbox::{Answer, AnswerValue, Question, QuestionDocument};
 const RANGE: [&str; 4] = ["min", "max", "step", "unit"];
 
 /// The question that the call asks.
-pub(super) fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Result<QuestionDocument> {
+pub fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Result<QuestionDocument> {
     let questions = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<_> = questions.iter().map(text).collect();
     if texts.iter().enumerate().any(|(n, text)| texts[..n].contains(text)) {
@@ -70,7 +70,7 @@ fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The call's input with the answers added, which makes it an answered call.
-pub(super) fn with_answers(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Map<String, Value> {
+pub fn with_answers(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Map<String, Value> {
     let (mut answers, mut annotations) = (Map::new(), Map::new());
     let asked = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let notes = notes(question, answer);
