@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
 #[cfg(feature = "mcp")]
@@ -21,10 +22,11 @@ use askbox_cli::args::relaunch_args;
 #[cfg(feature = "sync")]
 use askbox_cli::args::sync_args::SyncArgs;
 
-/// The five programs.
+/// The programs.
 #[must_use]
-pub fn programs() -> [clap::Command; 5] {
-    [AskPost::command(), AskAnswer::command(), Checkpoint::command(), relaunch_args::Args::command(), Askbox::command()]
+pub fn programs() -> Vec<clap::Command> {
+    let all = [AskPost::command(), AskAnswer::command(), Checkpoint::command(), relaunch_args::Args::command(), Askbox::command()];
+    all.into_iter().chain(cfg!(feature = "agent").then(AskAgent::command)).collect()
 }
 
 const EXAMPLES: &str = "Examples:

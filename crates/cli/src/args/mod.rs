@@ -3,6 +3,7 @@
 // Help texts are written for terminals, where `<ID>` is not HTML.
 #![allow(rustdoc::invalid_html_tags)]
 
+pub mod ask_agent_args;
 pub mod ask_answer_args;
 pub mod ask_post_args;
 pub mod askbox_args;

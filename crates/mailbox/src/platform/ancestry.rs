@@ -4,11 +4,11 @@
 /// Environment variables that askbox sets for every process of a run.
 const MARKS_OF_A_RUN: [&str; 2] = ["ASKBOX_RUN", "ASKBOX_SUPERVISES"];
 
-/// An environment variable that Claude Code sets for every process that it starts.
+/// An environment variable that Claude Code and `ask-agent` set for every process that they start.
 const MARK_OF_AN_AGENT: &str = "CLAUDECODE";
 
-/// The name of Claude Code's program. A person may have started it, so its own environment may have no mark.
-const AGENT: &str = "claude";
+/// The names of agent programs. A person may have started one, so its own environment may have no mark.
+const AGENTS: [&str; 2] = ["claude", "ask-agent"];
 
 /// The name of the process that supervises runs. A supervisor that a person started in the foreground has no other mark.
 const SUPERVISOR: &str = "relaunch";
@@ -73,7 +73,7 @@ fn above() -> Above {
     for _ in 0..DEPTH {
         let Some(ancestor) = Some(next).filter(|pid| *pid > 0).and_then(Ancestor::at) else { break };
         above.has_run |= ancestor.is_called(SUPERVISOR) || ancestor.has_any(&MARKS_OF_A_RUN);
-        above.has_agent |= ancestor.is_called(AGENT) || ancestor.has_any(&[MARK_OF_AN_AGENT]);
+        above.has_agent |= AGENTS.iter().any(|agent| ancestor.is_called(agent)) || ancestor.has_any(&[MARK_OF_AN_AGENT]);
         leads |= next == leader;
         let pid = std::mem::replace(&mut next, ancestor.parent);
         if pid != 1 {

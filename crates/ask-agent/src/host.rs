@@ -1,0 +1,269 @@
+//! The surroundings that all conversations of a process share. All that happens comes through one channel: lines on standard input,
+//! signals, pieces of the model's reply, the end of a command. So the agent hears a request to stop whatever it waits for.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::OsString;
+use std::io::BufRead;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::events::Events;
+use crate::model::{Api, Heard};
+use crate::settings::Settings;
+use crate::usage::Usage;
+use askbox_agent::definitions::agent_file::Agent;
+use askbox_agent::definitions::catalog::Catalog;
+use askbox_cli::args::ask_agent_args::AskAgent;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::thread;
+
+/// Something that happened.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// A line on standard input; `Err` if it is not JSON.
+    Line(Result<Value, String>),
+    /// Standard input has ended.
+    InputEnded,
+    /// A signal that asks this process to end.
+    Signal(i32),
+    /// A part of the reply to the request with this number.
+    Model(u64, Heard),
+    /// The running command has ended, with this status.
+    CommandEnded(i32),
+}
+
+/// A message of the user that no request holds yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Queued {
+    pub uuid: String,
+    pub content: Value,
+}
+
+/// Why the work is to end before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A person interrupts the turn. Calls that were not made will not be made.
+    Interrupt,
+    /// The process is to end. The next one goes on where this one ends.
+    Terminate,
+}
+
+/// The surroundings.
+pub(crate) struct Host {
+    pub args: AskAgent,
+    pub cwd: PathBuf,
+    pub session: String,
+    pub transcript: PathBuf,
+    pub events: Events,
+    pub settings: Settings,
+    pub api: Api,
+    pub agents: Vec<Agent>,
+    pub queue: VecDeque<Queued>,
+    /// The messages that the session has worked on.
+    pub known: HashSet<String>,
+    /// The messages that this turn has taken from the queue.
+    pub taken: Vec<String>,
+    /// The tokens of this turn, those of subagents included.
+    pub usage: Usage,
+    pub input_ended: bool,
+    /// An error that ends the process: a line on standard input that cannot be understood.
+    pub broken: Option<String>,
+    sender: Sender<Happening>,
+    happenings: Receiver<Happening>,
+    replies: HashMap<String, Value>,
+    requests: u64,
+    stop: Option<Stop>,
+    stops: u32,
+}
+
+impl Host {
+    pub fn new(args: AskAgent, cwd: PathBuf, session: String, transcript: PathBuf, events: Events, settings: Settings) -> Result<Self> {
+        let (sender, happenings) = channel();
+        let agents = Catalog::discover(&cwd, |name| std::env::var_os(name)).agents;
+        let api = Api::from_env(|name| std::env::var(name).ok().or_else(|| settings.env(name)))?;
+        Ok(Self {
+            args,
+            cwd,
+            session,
+            transcript,
+            events,
+            settings,
+            api,
+            agents,
+            queue: VecDeque::new(),
+            known: HashSet::new(),
+            taken: Vec::new(),
+            usage: Usage::default(),
+            input_ended: false,
+            broken: None,
+            sender,
+            happenings,
+            replies: HashMap::new(),
+            requests: 0,
+            stop: None,
+            stops: 0,
+        })
+    }
+
+    /// Listens to signals, and to standard input if messages come from there.
+    pub fn listen(&self, to_input: bool) -> Result<()> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let hint = "check the limit on processes: ulimit -u";
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(|e| Error::failed(format!("cannot handle signals: {e}"), hint))?;
+        let sender = self.sender();
+        thread::start(move || signals.forever().take_while(|signal| sender.send(Happening::Signal(*signal)).is_ok()).for_each(drop))?;
+        if to_input {
+            let sender = self.sender();
+            thread::start(move || {
+                for line in std::io::stdin().lock().lines().map_while(|line| line.ok()).filter(|line| !line.trim().is_empty()) {
+                    let parsed = serde_json::from_str(&line).map_err(|e| format!("Error parsing streaming input line: {e}"));
+                    let _ = sender.send(Happening::Line(parsed));
+                }
+                let _ = sender.send(Happening::InputEnded);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Where threads report what happens.
+    pub fn sender(&self) -> Sender<Happening> {
+        self.sender.clone()
+    }
+
+    /// The request to stop that has come, if one has.
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// How many requests to stop have come.
+    pub fn stops(&self) -> u32 {
+        self.stops
+    }
+
+    /// An interrupt ends one turn; the next one begins without it.
+    pub fn turn_begins(&mut self) {
+        self.stop.take_if(|stop| *stop == Stop::Interrupt);
+        self.stops = 0;
+        self.usage = Usage::default();
+        self.taken.clear();
+    }
+
+    /// Interrupts the turn in the person's name.
+    pub fn interrupt(&mut self) {
+        self.stop_for(Stop::Interrupt);
+    }
+
+    /// Counts the tokens of a reply.
+    pub fn spend(&mut self, usage: &Value) {
+        self.usage.add(usage);
+    }
+
+    /// Takes in what has happened, without waiting.
+    pub fn look(&mut self) {
+        while let Ok(happening) = self.happenings.try_recv() {
+            self.take(happening);
+        }
+    }
+
+    /// Waits for the next happening; `None` once the deadline is over. Messages, replies and signals are taken in here.
+    pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Happening> {
+        let next = match deadline {
+            Some(at) => self.happenings.recv_timeout(at.saturating_duration_since(Instant::now())),
+            None => self.happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        next.ok().map(|happening| self.take(happening))
+    }
+
+    fn take(&mut self, happening: Happening) -> Happening {
+        match &happening {
+            Happening::Line(Ok(line)) => self.take_line(line),
+            Happening::Line(Err(why)) => self.broken = Some(why.clone()),
+            Happening::InputEnded => self.input_ended = true,
+            Happening::Signal(signal) => {
+                let is_interrupt = *signal == signal_hook::consts::SIGINT;
+                self.stop_for(if is_interrupt { Stop::Interrupt } else { Stop::Terminate });
+                // After a signal the process ends with its turn.
+                self.input_ended = true;
+            }
+            Happening::Model(..) | Happening::CommandEnded(_) => {}
+        }
+        happening
+    }
+
+    fn stop_for(&mut self, stop: Stop) {
+        self.stop = Some(stop);
+        self.stops += 1;
+    }
+
+    fn take_line(&mut self, line: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match line["type"].as_str() {
+            Some("user") => {
+                let uuid = line["uuid"].as_str().map_or_else(crate::transcript::new_id, str::to_owned);
+                // A message that the session has worked on is not queued.
+                if !self.known.contains(&uuid) {
+                    self.events.receipt(&uuid, "queued");
+                }
+                self.queue.push_back(Queued { uuid, content: line["message"]["content"].clone() });
+            }
+            Some("control_response") => {
+                let response = &line["response"];
+                self.replies.insert(text(&response["request_id"]), response.clone());
+            }
+            Some("control_request") => {
+                let id = text(&line["request_id"]);
+                let response = match line["request"]["subtype"].as_str() {
+                    Some("interrupt") => {
+                        self.stop_for(Stop::Interrupt);
+                        json!({ "still_queued": [] })
+                    }
+                    Some("initialize") => {
+                        let agents: Vec<Value> =
+                            self.agents.iter().map(|agent| json!({ "name": agent.name, "description": agent.description })).collect();
+                        json!({ "commands": [], "agents": agents, "pid": std::process::id() })
+                    }
+                    other => {
+                        let error = format!("ask-agent does not know the request {}", other.unwrap_or_default());
+                        let response = json!({ "subtype": "error", "request_id": id, "error": error });
+                        return self.events.control(json!({ "type": "control_response", "response": response }));
+                    }
+                };
+                let response = json!({ "subtype": "success", "request_id": id, "response": response });
+                self.events.control(json!({ "type": "control_response", "response": response }));
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks the program at the other end, and waits for its reply. `None` if a request to stop comes first, or the input ends.
+    pub fn request(&mut self, request: Value) -> Option<Value> {
+        self.requests += 1;
+        let id = format!("ask-agent-{}", self.requests);
+        self.events.control(json!({ "type": "control_request", "request_id": id, "request": request }));
+        loop {
+            if let Some(reply) = self.replies.remove(&id) {
+                return Some(reply);
+            }
+            if self.stop.is_some() || self.input_ended {
+                self.events.control(json!({ "type": "control_cancel_request", "request_id": id }));
+                return None;
+            }
+            self.wait(None)?;
+        }
+    }
+
+    /// The variables of the commands that tools and hooks run. The first two tell askbox's programs that an agent runs them.
+    pub fn tool_env(&self) -> Vec<(OsString, OsString)> {
+        let own = [
+            ("CLAUDECODE", "1".into()),
+            ("CLAUDE_CODE_SESSION_ID", self.session.clone().into()),
+            ("CLAUDE_PROJECT_DIR", self.cwd.clone().into_os_string()),
+        ];
+        let set = self.settings.env.iter().map(|(name, value)| (name.into(), value.into()));
+        set.chain(own.into_iter().map(|(name, value)| (name.into(), value))).collect()
+    }
+}

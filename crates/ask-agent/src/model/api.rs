@@ -1,0 +1,157 @@
+//! HTTP to the API. A request is sent in a thread of its own. The thread reports the events of the reply as they come.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::model::tls;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{text, thread};
+
+const URL: &str = "https://api.anthropic.com";
+/// How long the API may be silent before the connection counts as broken. It sends a `ping` now and then.
+const SILENCE: Duration = Duration::from_secs(300);
+const CONNECT: Duration = Duration::from_secs(30);
+/// The longest line of a stream, in bytes.
+const LONGEST_LINE: u64 = 32 << 20;
+
+/// A part of the reply to a request.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// An event of the stream.
+    Event(Value),
+    /// The stream has ended.
+    End,
+    /// There is no reply, or no whole one.
+    Failed(Failure),
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failure {
+    /// The HTTP status; `None` if the connection failed.
+    pub status: Option<u16>,
+    /// The API's type of error, such as `overloaded_error`, or `connection_failed`.
+    pub kind: String,
+    pub message: String,
+    /// How long the API asks to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// A connection that failed or broke.
+    pub fn broken(message: impl Into<String>) -> Self {
+        Self { kind: "connection_failed".into(), message: message.into(), ..Self::default() }
+    }
+
+    /// True if the same request may succeed later.
+    pub fn may_pass(&self) -> bool {
+        self.status.is_none_or(askbox_agent::stream::waiting_mends)
+    }
+}
+
+/// The API, and the key to it.
+pub(crate) struct Api {
+    agent: ureq::Agent,
+    url: String,
+    headers: Vec<(&'static str, String)>,
+    /// How often a request is repeated.
+    pub max_retries: u32,
+}
+
+/// A request that was sent. Dropping it tells its thread to read no further.
+#[derive(Debug)]
+pub(crate) struct Ongoing(Arc<AtomicBool>);
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Api {
+    /// The API that the environment names.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if there is no key, or no encryption on this processor.
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+        let base = set("ANTHROPIC_BASE_URL").unwrap_or_else(|| URL.into());
+        let key = match (set("ANTHROPIC_API_KEY"), set("ANTHROPIC_AUTH_TOKEN")) {
+            (Some(key), _) => Some(("x-api-key", key)),
+            (None, Some(token)) => Some(("authorization", format!("Bearer {token}"))),
+            (None, None) if base == URL => {
+                return Err(Error::failed(
+                    "there is no key for the API",
+                    "set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a proxy that has it",
+                ));
+            }
+            (None, None) => None,
+        };
+        let mut headers = vec![("anthropic-version", "2023-06-01".to_owned()), ("content-type", "application/json".to_owned())];
+        headers.extend(key);
+        let builder = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(SILENCE))
+            .user_agent(concat!("ask-agent/", env!("CARGO_PKG_VERSION")));
+        let builder = if base.starts_with("https:") { builder.tls_config(tls::config()?) } else { builder };
+        Ok(Self {
+            agent: builder.build().new_agent(),
+            url: format!("{}/v1/messages", base.trim_end_matches('/')),
+            headers,
+            max_retries: set("CLAUDE_CODE_MAX_RETRIES").and_then(|n| n.parse().ok()).unwrap_or(10),
+        })
+    }
+
+    /// Sends a request. `hear` gets each part of the reply, in another thread, and says whether anybody still listens.
+    pub fn send(&self, body: String, hear: impl Fn(Heard) -> bool + Send + 'static) -> Result<Ongoing> {
+        let dropped = Arc::new(AtomicBool::new(false));
+        let is_dropped = Arc::clone(&dropped);
+        let request = self.headers.iter().fold(self.agent.post(&self.url), |request, (name, value)| request.header(*name, value));
+        thread::start(move || {
+            let tell = |heard| hear(heard) && !is_dropped.load(Ordering::Relaxed);
+            let end = match request.send(body) {
+                Ok(response) => listen(response, &tell),
+                Err(e) => Err(Failure::broken(e.to_string())),
+            };
+            hear(end.map_or_else(Heard::Failed, |()| Heard::End));
+        })?;
+        Ok(Ongoing(dropped))
+    }
+}
+
+/// Reads a reply to its end, or until nobody listens any more.
+fn listen(mut response: ureq::http::Response<ureq::Body>, tell: &impl Fn(Heard) -> bool) -> Result<(), Failure> {
+    let status = response.status().as_u16();
+    if status != 200 {
+        let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let body = response.body_mut().read_to_string().unwrap_or_default();
+        let error = serde_json::from_str::<Value>(&body).map(|mut body| body["error"].take()).unwrap_or_default();
+        return Err(Failure {
+            status: Some(status),
+            kind: error["type"].as_str().unwrap_or("api_error").to_owned(),
+            message: error["message"].as_str().map_or_else(|| text::excerpt(&body, 200), str::to_owned),
+            retry_after: retry_after.map(Duration::from_secs),
+        });
+    }
+    let mut lines = BufReader::new(response.body_mut().as_reader());
+    let mut line = String::new();
+    loop {
+        line.clear();
+        let read = lines.by_ref().take(LONGEST_LINE).read_line(&mut line);
+        if read.map_err(|e| Failure::broken(e.to_string()))? == 0 {
+            return Ok(());
+        }
+        // The name of an event is in its data as well.
+        let Some(data) = line.strip_prefix("data:") else { continue };
+        let event = serde_json::from_str(data.trim()).map_err(|e| Failure::broken(format!("an event is not JSON: {e}")))?;
+        if !tell(Heard::Event(event)) {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Runs a shell command to its end, while messages and signals are attended to.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::host::{Happening, Host};
+use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::thread;
+
+/// How long a command may take to end after SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(2);
+/// The most bytes of output that are read back.
+const MOST: u64 = 8 << 20;
+
+/// How a command ended, and what it printed.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// The exit status; 128 and the signal's number if a signal ended it.
+    pub status: i32,
+    /// Standard output; with [`Output::Together`], standard error as well.
+    pub stdout: String,
+    pub stderr: String,
+    /// The command took too long, or the person asked twice to stop.
+    pub cut: Option<&'static str>,
+}
+
+/// Where the output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Both streams into one text, in their order.
+    Together,
+    Apart,
+}
+
+/// Runs `sh -c` (`bash -c` if there is a bash) in `cwd`. The output goes into files without a name: a background process that keeps them
+/// open holds nobody up.
+pub(crate) fn shell(host: &mut Host, command: &str, input: &str, cwd: &Path, output: Output, limit: Duration) -> Result<Ran> {
+    let temporary = || tempfile::tempfile().io("create", "a temporary file");
+    let (mut stdout, mut stderr, mut stdin) = (temporary()?, temporary()?, temporary()?);
+    stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).io("write", "a temporary file")?;
+    let copy = |file: &File| file.try_clone().io("open", "a temporary file");
+    let errors = if output == Output::Together { copy(&stdout)? } else { copy(&stderr)? };
+    let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+    let mut child = Command::new(shell)
+        .arg("-c")
+        .arg(command)
+        .current_dir(cwd)
+        .envs(host.tool_env())
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::from(copy(&stdout)?))
+        .stderr(Stdio::from(errors))
+        .process_group(0)
+        .spawn()
+        .io("run", shell)?;
+    let group = Pid::from_child(&child);
+    let sender = host.sender();
+    let waiter = thread::start(move || {
+        let status = child.wait().map_or(1, |status| status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
+        let _ = sender.send(Happening::CommandEnded(status));
+    });
+    if let Err(e) = waiter {
+        let _ = kill_process_group(group, Signal::KILL);
+        return Err(e);
+    }
+    let (mut deadline, mut cut) = (Instant::now() + limit, None);
+    let before = host.stops();
+    let status = loop {
+        match host.wait(Some(deadline)) {
+            Some(Happening::CommandEnded(status)) => break status,
+            // The first request to stop lets the command finish. The second one ends it.
+            Some(_) if cut.is_none() && host.stops() > before.max(1) => {
+                (cut, deadline) = (Some("a second request to stop ended it"), Instant::now() + TERM_GRACE);
+                let _ = kill_process_group(group, Signal::TERM);
+            }
+            Some(_) => {}
+            None => {
+                let signal = if cut.is_none() { Signal::TERM } else { Signal::KILL };
+                (cut, deadline) = (cut.or(Some("it took longer than its limit")), Instant::now() + TERM_GRACE);
+                let _ = kill_process_group(group, signal);
+            }
+        }
+    };
+    Ok(Ran { status, stdout: read_back(&mut stdout)?, stderr: read_back(&mut stderr)?, cut })
+}
+
+fn read_back(file: &mut File) -> Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.take(MOST).read_to_end(&mut bytes)).io("read", "a temporary file")?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,101 @@
+//! The settings in force: those of the user, those of the project, its local ones, and those of the command line. Hooks and rules of all
+//! of them count. A variable of a later file replaces that of an earlier one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::hook::Hook;
+use crate::tool_names::TASK;
+use askbox_cli::args::ask_agent_args::AskAgent;
+use askbox_mailbox::error::{Error, IoContext, Result};
+
+/// Everything that the settings say and this agent understands.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// The hooks, by the event.
+    hooks: BTreeMap<String, Vec<Hook>>,
+    hooks_are_disabled: bool,
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+    pub env: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// Reads the settings for an agent in this folder.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a file is not JSON: its rules must not be lost without a word.
+    pub fn read(config_dir: &Path, cwd: &Path, args: &AskAgent) -> Result<Self> {
+        let mut settings = Self { allow: args.allowed_tools.clone(), deny: split(&args.disallowed_tools), ..Self::default() };
+        let of_project = cwd.join(".claude");
+        let mut files = vec![config_dir.join("settings.json"), of_project.join("settings.json"), of_project.join("settings.local.json")];
+        // In the home, the first two are one file.
+        files.dedup();
+        files.iter().try_for_each(|file| settings.take_file(file))?;
+        match args.settings.as_deref() {
+            None => {}
+            Some(json) if json.trim_start().starts_with('{') => settings.take(json, "--settings")?,
+            Some(file) => settings.take_file(Path::new(file))?,
+        }
+        Ok(settings)
+    }
+
+    fn take_file(&mut self, file: &Path) -> Result<()> {
+        match std::fs::read_to_string(file) {
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(()),
+            text => self.take(&text.io("read", file)?, &file.display().to_string()),
+        }
+    }
+
+    fn take(&mut self, json: &str, name: &str) -> Result<()> {
+        let invalid = |problem: String| Error::invalid(name.to_owned(), problem, "mend the file, or move it away");
+        let value: Value = serde_json::from_str(json).map_err(|e| invalid(format!("is not JSON: {e}")))?;
+        for (event, groups) in value["hooks"].as_object().into_iter().flatten() {
+            for group in groups.as_array().into_iter().flatten() {
+                let hooks = Hook::of_group(group).map_err(|why| invalid(format!("has a matcher that is not understood: {why}")))?;
+                self.hooks.entry(event.clone()).or_default().extend(hooks);
+            }
+        }
+        if let Some(disabled) = value["disableAllHooks"].as_bool() {
+            self.hooks_are_disabled = disabled;
+        }
+        let rules = |key: &str| value["permissions"][key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        self.allow.extend(rules("allow"));
+        self.ask.extend(rules("ask"));
+        self.deny.extend(rules("deny"));
+        let env = value["env"].as_object().into_iter().flatten();
+        self.env.extend(env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))));
+        Ok(())
+    }
+
+    /// The hooks of an event that apply to this tool. The tool is empty in events without one.
+    pub fn hooks(&self, event: &str, tool: &str) -> Vec<Hook> {
+        let hooks = self.hooks.get(event).filter(|_| !self.hooks_are_disabled);
+        hooks.into_iter().flatten().filter(|hook| hook.applies_to(tool)).cloned().collect()
+    }
+
+    /// A variable that the settings set.
+    pub fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned()
+    }
+
+    /// True if a rule takes the whole tool away, so that the model is not offered it.
+    pub fn takes_away(&self, tool: &str) -> bool {
+        // The tool that starts subagents has two names.
+        self.deny.iter().any(|rule| rule == tool || tool == TASK && rule == "Agent")
+    }
+}
+
+/// Splits lists such as `Task,Agent` at commas outside of parentheses.
+fn split(lists: &[String]) -> Vec<String> {
+    let mut inside = false;
+    let is_comma = |c: char| {
+        inside = (inside || c == '(') && c != ')';
+        !inside && c == ','
+    };
+    let all = lists.join(",");
+    all.split(is_comma).map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
+}

@@ -1,0 +1,113 @@
+//! The next step, as a function of the history alone.
+
+use crate::history::{Call, History, Message};
+use crate::tool_names::ASK_USER;
+
+/// What the agent does next.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Step {
+    /// Nothing: no message has come yet.
+    Wait,
+    /// The model reads the newest messages and replies.
+    AskModel,
+    /// The call is made.
+    Make(Call),
+    /// The call asks a person. The answer lies in the mailbox, or is not there yet.
+    LookIntoMailbox(Call),
+    /// The process died during the call. The model learns that the outcome is unknown.
+    SayUnknown(Call),
+    /// The turn is over.
+    Finish,
+}
+
+/// The next step.
+pub(crate) fn next(history: &History) -> Step {
+    if let Some(call) = history.open_calls().into_iter().next() {
+        return match () {
+            () if history.has_begun(&call) => Step::SayUnknown(call),
+            () if call.name == ASK_USER => Step::LookIntoMailbox(call),
+            () => Step::Make(call),
+        };
+    }
+    match history.messages.last() {
+        None => Step::Wait,
+        Some(Message::Reply { .. }) => Step::Finish,
+        Some(Message::Prompt { .. } | Message::Result { .. }) => Step::AskModel,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::history::BEGUN;
+
+    fn history(entries: &[Value]) -> History {
+        let mut history = History::default();
+        entries.iter().for_each(|entry| history.take(entry));
+        history
+    }
+
+    fn user(uuid: &str, content: Value) -> Value {
+        json!({ "type": "user", "uuid": uuid, "message": { "role": "user", "content": content } })
+    }
+
+    fn reply(uuid: &str, content: Value) -> Value {
+        json!({ "type": "assistant", "uuid": uuid, "message": { "role": "assistant", "content": content } })
+    }
+
+    fn tool(id: &str, name: &str) -> Value {
+        json!({ "type": "tool_use", "id": id, "name": name, "input": { "command": "x" } })
+    }
+
+    fn result(id: &str) -> Value {
+        user(&format!("r-{id}"), json!([{ "type": "tool_result", "tool_use_id": id, "content": "ok" }]))
+    }
+
+    fn begun(id: &str) -> Value {
+        json!({ "type": "attachment", "attachment": { "type": BEGUN, "toolUseID": id } })
+    }
+
+    #[test]
+    fn each_end_of_a_transcript_has_one_next_step() {
+        let call =
+            |id: &str, name: &str| Call { id: id.into(), name: name.into(), input: json!({"command": "x"}).as_object().unwrap().clone() };
+        let mut entries = Vec::new();
+        let mut then = |entry: Value, expected: Step| {
+            entries.push(entry);
+            assert_eq!(next(&history(&entries)), expected, "{entries:#?}");
+        };
+        then(json!({"type": "mode"}), Step::Wait);
+        then(user("p", json!("Do it")), Step::AskModel);
+        then(reply("a", json!([tool("1", "Bash"), tool("2", "Read"), tool("3", ASK_USER)])), Step::Make(call("1", "Bash")));
+        then(begun("1"), Step::SayUnknown(call("1", "Bash")));
+        then(result("1"), Step::Make(call("2", "Read")));
+        then(result("2"), Step::LookIntoMailbox(call("3", ASK_USER)));
+        then(result("3"), Step::AskModel);
+        then(reply("b", json!([{ "type": "text", "text": "Done." }])), Step::Finish);
+        then(user("q", json!("More")), Step::AskModel);
+    }
+
+    #[test]
+    fn the_results_of_a_reply_are_one_message_and_stand_first() {
+        let history = history(&[
+            user("p", json!("Do it")),
+            reply("a", json!([tool("1", "Bash"), tool("2", "Read")])),
+            result("1"),
+            user("q", json!("and hurry")),
+            result("2"),
+        ]);
+        let messages = history.for_the_model();
+        let kinds: Vec<_> = messages[2]["content"].as_array().unwrap().iter().map(|b| b["type"].as_str().unwrap()).collect();
+        assert_eq!((messages.len(), kinds), (3, vec!["tool_result", "tool_result", "text"]));
+    }
+
+    #[test]
+    fn a_rewound_transcript_goes_on_behind_the_named_message() {
+        let mark = json!({ "type": "attachment", "attachment": { "type": crate::history::REWOUND, "to": "a" } });
+        let text = |text: &str| json!([{ "type": "text", "text": text }]);
+        let history = history(&[user("p", json!("Do it")), reply("a", text("Done.")), user("c", json!("go on")), mark]);
+        assert_eq!((next(&history), history.is_answered("c"), history.is_answered("p")), (Step::Finish, None, Some(true)));
+    }
+}

@@ -1,0 +1,129 @@
+//! Hooks and permission rules of the settings.
+
+use crate::scene::{SESSION, Scene};
+use crate::support::claude::live::Live;
+use crate::support::output;
+use serde_json::{Value, json};
+
+fn bash(command: &str) -> Value {
+    json!({"tool": "Bash", "input": {"command": command}})
+}
+
+fn hook(command: &str) -> Value {
+    json!([{"hooks": [{"type": "command", "command": command}]}])
+}
+
+/// Runs a script with the usual permissions; the results of its calls.
+#[track_caller]
+fn results(scene: &Scene, args: &[&str], calls: Vec<Value>) -> Vec<String> {
+    let steps: Vec<Value> = calls.into_iter().chain([json!({"text": "done"})]).collect();
+    let args = [args, &["--output-format", "stream-json", "--session-id", SESSION]].concat();
+    output(scene.careful_agent(&args).arg(format!("x @@{}", json!(steps)))).ok();
+    scene.turns().last().unwrap().tool_results()
+}
+
+#[test]
+fn rules_allow_and_refuse_calls() {
+    let scene = Scene::new();
+    scene.settings(&json!({"permissions": {"allow": ["Bash(echo:*)", "Edit(src/**)"], "deny": ["Read(secret/**)", "Bash(rm:*)"]}}));
+    std::fs::create_dir_all(scene.path("secret")).unwrap();
+    std::fs::write(scene.path("secret/key"), "k").unwrap();
+    let file = |tool: &str, path: &str| json!({"tool": tool, "input": {"file_path": path, "content": "x"}});
+    let calls = vec![
+        bash("echo a && echo b"),
+        bash("echo $(rm x)"),
+        bash("ls"),
+        file("Write", "src/a.rs"),
+        file("Write", "other/a.rs"),
+        file("Read", "secret/key"),
+        file("Read", "/etc/hostname"),
+    ];
+    let told = results(&scene, &["--permission-mode", "dontAsk"], calls);
+    let refused: Vec<bool> = told.iter().map(|text| text.starts_with("Permission to use")).collect();
+    assert_eq!(refused, [false, true, true, false, true, true, true], "{told:#?}");
+    assert!(told[0] == "a\nb" && told[1].contains("`Bash(rm:*)`") && scene.path("src/a.rs").exists());
+}
+
+#[test]
+fn accepted_edits_stay_in_the_folder_and_plans_change_nothing() {
+    let write = |path: &str| json!({"tool": "Write", "input": {"file_path": path, "content": "x"}});
+    let scene = Scene::new();
+    let told = results(&scene, &["--permission-mode", "acceptEdits", "--disallowedTools=Task,Bash"], vec![write("a/b")]);
+    assert!(told[0].starts_with("File created") && !scene.turns()[0].tools().iter().any(|tool| tool == "Task" || tool == "Bash"));
+    let scene = Scene::new();
+    let told = results(&scene, &["--permission-mode", "plan"], vec![write("c")]);
+    assert!(told[0].contains("only plans") && !scene.path("c").exists());
+}
+
+#[test]
+fn hooks_refuse_change_and_comment_calls() {
+    let scene = Scene::new();
+    let before = r#"case "$(cat)" in
+*'"echo no'*) echo 'not this one' >&2; exit 2 ;;
+*'"echo other'*) echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"echo changed"}}}' ;;
+*) echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}' ;; esac"#;
+    let after = r#"echo '{"hookSpecificOutput":{"additionalContext":"seen"}}'"#;
+    scene.settings(&json!({"hooks": {"PreToolUse": hook(before), "PostToolUse": hook(after)}, "env": {"FROM_SETTINGS": "yes"}}));
+    let told = results(&scene, &[], vec![bash("echo no"), bash("echo other"), bash("echo $FROM_SETTINGS")]);
+    assert_eq!(told, ["PreToolUse hook error: not this one", "changed\n\nseen", "yes\n\nseen"]);
+}
+
+#[test]
+fn a_hook_that_fails_refuses_if_its_settings_say_so() {
+    let scene = Scene::new();
+    scene.settings(&json!({"hooks": {"PreToolUse": [
+        {"matcher": "Bash|Edit", "hooks": [{"type": "command", "command": "exit 1", "onFailure": "block"}]},
+        {"matcher": "^(TodoWrite)$", "hooks": [{"type": "command", "command": "exit 1"}]},
+    ]}}));
+    let told =
+        results(&scene, &["--dangerously-skip-permissions"], vec![bash("echo a"), json!({"tool": "TodoWrite", "input": {"todos": []}})]);
+    assert_eq!(told, ["PreToolUse hook error: a hook failed with status 1", "The list is kept: 0 of 0 are done."]);
+}
+
+#[test]
+fn a_stop_hook_keeps_the_agent_at_work() {
+    let scene = Scene::new();
+    let stop = r#"grep -q '"stop_hook_active":true' && exit 0; echo '{"decision":"block","reason":"the tests are missing"}'"#;
+    scene.settings(&json!({"hooks": {"Stop": hook(stop)}}));
+    let result = scene.begin(r#"x @@[{"text":"one"},{"text":"two"}]"#).ok().result();
+    assert_eq!((&result["result"], &result["num_turns"]), (&json!("two"), &json!(2)));
+    assert!(scene.turns()[1].model_text().contains("Stop hook feedback:\nthe tests are missing"));
+}
+
+#[test]
+fn a_hook_behind_the_calls_ends_the_turn() {
+    let scene = Scene::new();
+    scene.settings(&json!({"hooks": {"PostToolBatch": hook(r#"echo '{"continue":false}'"#)}}));
+    let steps = json!([{"tools": [bash("echo 1"), bash("echo 2")]}, {"text": "done"}]);
+    let result = scene.begin(&format!("x @@{steps}")).ok().result();
+    assert_eq!((&result["terminal_reason"], scene.turns().len()), (&json!("hook_stopped"), 1));
+    assert_eq!(scene.go_on().ok().result()["result"], "done");
+    assert_eq!(scene.turns()[1].tool_results(), ["1", "2"]);
+}
+
+#[test]
+fn a_host_on_standard_input_is_asked_for_permissions() {
+    let scene = Scene::new();
+    let args = [
+        "-p",
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--permission-prompt-tool",
+        "stdio",
+        "--session-id",
+        SESSION,
+    ];
+    let mut live = Live::spawn(scene.careful_agent(&args));
+    live.say("m", &format!("x @@{}", json!([bash("echo a"), bash("echo b"), {"text": "done"}])));
+    let request = live.expect_type("control_request");
+    assert_eq!((&request["request"]["tool_name"], &request["request"]["input"]), (&json!("Bash"), &json!({"command": "echo a"})));
+    live.permit(&request, &json!({"behavior": "allow", "updatedInput": {"command": "echo changed"}}));
+    let request = live.expect_type("control_request");
+    live.permit(&request, &json!({"behavior": "deny", "message": "not now"}));
+    live.expect_type("result");
+    let (outcome, _) = live.finish();
+    assert!(outcome.status.success());
+    assert_eq!(scene.turns()[2].tool_results(), ["changed", "not now"]);
+}
