@@ -65,7 +65,8 @@ pub enum Command {
     /// needed.
     #[command(after_help = "Examples:
   $ askbox demo
-  $ askbox demo --auto --keep")]
+  $ askbox demo --auto --keep
+  $ askbox demo --agent")]
     Demo(Demo),
     /// Set askbox up: configuration, service, plugin of Claude Code, permissions; --remove takes it back
     ///

@@ -130,7 +130,13 @@ pub enum Step {
 /// The script for a prompt. The prompt of a resumed workflow continues the script, and any other prompt begins it.
 #[must_use]
 fn for_prompt(prompt: &str) -> &'static [Step] {
-    if prompt.starts_with("Resume workflow from checkpoint at ") { &GO_ON } else { &BEGIN }
+    script(prompt.starts_with("Resume workflow from checkpoint at "))
+}
+
+/// The script of the first process, or of the one that goes on with the answer.
+#[must_use]
+pub fn script(goes_on: bool) -> &'static [Step] {
+    if goes_on { &GO_ON } else { &BEGIN }
 }
 
 const BEGIN: [Step; 5] = [

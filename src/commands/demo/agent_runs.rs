@@ -25,7 +25,7 @@ pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The first run, started as a user would start it.
 pub(super) fn first_run(stage: &Stage) -> Result<()> {
     let session = SessionId::generate();
-    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args([agent::WORD]);
+    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args(stage.agent_args.iter().copied());
     let mut child =
         stage.command(&call.program).args(&call.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().io("launch", &call.program)?;
     if let Some(mut input) = child.stdin.take() {

@@ -1,8 +1,9 @@
-//! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent is a script.
+//! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent, or its model, is a script.
 //!
 //! - `story`: the steps
 //! - `stage`: the temporary folder and its environment
 //! - `agent`: the scripted agent: its words and commands, and the protocol that it speaks
+//! - `scripted_api`: with `--agent`, the agent is `ask-agent`, and this stands in for its model
 //! - `agent_runs`, `watcher_process`: the processes of the demo
 //! - `narration`: the parts that the person sees, and the person's answer
 
@@ -11,6 +12,7 @@
 pub mod agent;
 mod agent_runs;
 mod narration;
+mod scripted_api;
 mod stage;
 mod story;
 mod watcher_process;

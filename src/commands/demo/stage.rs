@@ -7,6 +7,8 @@ use std::process::{Command, ExitStatus};
 use crate::commands::demo::agent;
 use askbox_mailbox::error::{Error, IoContext, Result};
 
+/// The program that shows the demo's agent with `--agent`.
+const SMALL_AGENT: &str = "ask-agent";
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
 /// The temporary folder of the demo.
@@ -14,18 +16,30 @@ const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"]
 pub struct Stage {
     /// The folder of the programs.
     pub programs: PathBuf,
-    /// The path of this program, which is also the agent.
+    /// The path of the agent: this program, or `ask-agent`.
     pub agent: PathBuf,
+    /// The agent's arguments behind those of a launch.
+    pub agent_args: Vec<&'static str>,
+    /// The address of the scripted API, if the agent is `ask-agent`.
+    api: Option<String>,
     root: PathBuf,
     path: OsString,
     pace: u64,
 }
 
 impl Stage {
-    /// Creates the folder and its files. `pace` is the agent's pause between two steps, in milliseconds.
-    pub fn new(pace: u64, guide: &str) -> Result<Self> {
-        let agent = std::env::current_exe().io("find", "this program")?;
-        let programs = agent.parent().unwrap_or(Path::new("/")).to_path_buf();
+    /// Creates the folder and its files. `pace` is the agent's pause between two steps, in milliseconds. With `api`, the address of a
+    /// scripted API, the agent is `ask-agent`.
+    pub fn new(pace: u64, guide: &str, api: Option<String>) -> Result<Self> {
+        let this = std::env::current_exe().io("find", "this program")?;
+        let programs = this.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let (agent, agent_args) = match api {
+            Some(_) => (programs.join(SMALL_AGENT), vec!["--dangerously-skip-permissions"]),
+            None => (this, vec![agent::WORD]),
+        };
+        if api.is_some() {
+            check(&agent, SMALL_AGENT)?;
+        }
         for name in PROGRAMS {
             check(&programs.join(name), name)?;
         }
@@ -35,15 +49,15 @@ impl Stage {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(programs.clone()).chain(std::env::split_paths(&inherited)))
             .map_err(|e| Error::failed(format!("the programs' folder cannot be put on PATH: {e}"), "move them to another folder"))?;
-        let stage = Self { programs, agent, root, path, pace };
+        let stage = Self { programs, agent, agent_args, api, root, path, pace };
         for folder in [stage.work(), stage.root.join("claude")] {
             std::fs::create_dir(&folder).io("create", &folder)?;
         }
         let text = |s: String| toml::Value::String(s).to_string();
         let config = format!(
-            "# The real one: askbox init\n[runner]\ndefault = \"demo\"\n\n[runner.demo]\nprogram = {}\nargs = [\"{}\"]\n",
+            "# The real one: askbox init\n[runner]\ndefault = \"demo\"\n\n[runner.demo]\nprogram = {}\nargs = {:?}\n",
             text(stage.agent.display().to_string()),
-            agent::WORD,
+            stage.agent_args,
         );
         for (path, content) in [(stage.config(), config.as_str()), (stage.work().join("guide.md"), guide)] {
             std::fs::write(&path, content).io("write", &path)?;
@@ -89,6 +103,12 @@ impl Stage {
             .env("ASKBOX_CONFIG", self.config())
             .env(agent::PACE, self.pace.to_string())
             .env("CLAUDE_CONFIG_DIR", self.root.join("claude"));
+        if let Some(api) = &self.api {
+            command
+                .env("ANTHROPIC_BASE_URL", api)
+                .env("ANTHROPIC_API_KEY", "none: the model is a script")
+                .env_remove("ANTHROPIC_AUTH_TOKEN");
+        }
         command
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::commands::demo::agent;
 use crate::commands::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
 use crate::commands::demo::narration::{Reply, ask, command, file, heading, print, wants_to_go_on, what_next};
+use crate::commands::demo::scripted_api;
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
 use askbox_cli::args::askbox_args::Demo;
@@ -32,9 +33,11 @@ enum End {
 /// Runs the demo.
 pub fn run(args: &Demo) -> Result<u8> {
     let has_person = program::is_interactive() && !args.auto;
-    let stage = Stage::new(if has_person { PACE } else { 0 }, agent::GUIDE)?;
+    let pace = if has_person { PACE } else { 0 };
+    let api = if args.agent { Some(scripted_api::start(Duration::from_millis(pace))?) } else { None };
+    let stage = Stage::new(pace, agent::GUIDE, api)?;
     inbox::keep_drafts_in(stage.root().join("drafts"));
-    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person));
+    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person, args.agent));
     let_signal_end();
     let root = stage.root().display();
     match &done {
@@ -62,20 +65,25 @@ fn remove(root: &Path) -> Result<()> {
     std::fs::remove_dir_all(root).io("remove", root)
 }
 
-fn show(stage: &Stage, has_person: bool) -> Result<End> {
+fn show(stage: &Stage, has_person: bool, is_small_agent: bool) -> Result<End> {
     let goes_on = || if has_person { wants_to_go_on() } else { Ok(true) };
     let workflow: WorkflowId = agent::WORKFLOW.parse()?;
     print(&format!(
         "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
          The programs are the real ones, from {}.\n\
-         Only the agent is a script instead of a model.\n\
+         {}\n\
          The mailbox of this demo is {}.\n",
         stage.programs.display(),
+        if is_small_agent {
+            "The agent is ask-agent. Only its model is a script."
+        } else {
+            "Only the agent is a script instead of a model."
+        },
         stage.mailbox().display()
     ))?;
 
     heading(1, "An agent works and needs a decision, but no person is there to ask.")?;
-    command(&format!("claude -p '{}'", agent::TASK))?;
+    command(&format!("{} -p '{}'", if is_small_agent { "ask-agent" } else { "claude" }, agent::TASK))?;
     first_run(stage)?;
     print("\n   The agent has ended. It has left two files:\n\n")?;
     let mailbox = Mailbox::open(stage.mailbox())?;
