@@ -24,6 +24,7 @@ mod plugin;
 mod plugin_flow;
 mod refused;
 mod scripted_api;
+mod small_agent;
 mod stopping;
 mod tapped;
 mod traps;
