@@ -41,7 +41,7 @@ fn answer(scene: &Scene, value: &str, rounds: usize) {
 }
 
 #[test]
-fn its_question_sleeps_in_the_mailbox_and_the_call_gets_the_answer() {
+fn its_question_sleeps_and_the_call_gets_the_answer() {
     let scene = scene("");
     begin(
         &scene,
