@@ -107,3 +107,25 @@ fn a_call_without_a_rule_waits_for_a_persons_permission() {
     assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\n");
     assert!(scene.turns()[2].tool_results()[1].contains("refused this call"));
 }
+
+#[test]
+fn a_call_decided_for_good_is_asked_about_once() {
+    let scene = Scene::new();
+    let call = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
+    let (made, no) = (call("echo made >> effects"), call("echo no >> effects"));
+    let steps = json!([made, made, no, no, {"text": "done"}]);
+    waits(output(scene.careful_agent(&["--output-format", "stream-json", "--session-id", SESSION]).arg(format!("x @@{steps}"))));
+    let go_on = || output(&mut scene.careful_agent(&["--output-format", "stream-json", "--resume", SESSION]));
+    let decide = |is_it: fn(&str) -> bool, note: &str| {
+        let shown = scene.ok("ask-answer", &["show", SESSION]);
+        let line = shown.lines().map(str::trim).find(|line| line.starts_with("ask-answer") && is_it(line)).expect("a line to copy");
+        scene.sh(&format!("{line}{note}"));
+    };
+    decide(|line| line.contains(" workflow --round "), "");
+    waits(go_on());
+    decide(|line| line.contains("--always"), " --note 'not here'");
+    assert_eq!(go_on().ok().result()["result"], "done");
+    assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\nmade\n");
+    let told = scene.turns()[4].tool_results();
+    assert!(told[2].contains("not here") && told[3].contains("not here"), "{told:?}");
+}

@@ -23,7 +23,8 @@ use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Outcome as Answered, Question, QuestionDocument, read_question};
 use askbox_run::approval::permit::{self, Permit as Decided};
-use askbox_run::approval::{ask, call::Call as ShownCall, grants};
+use askbox_run::approval::standing::{self, Standing};
+use askbox_run::approval::{ask, call::Call as ShownCall};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_run::prompt::inserted::{at_the_end, on_one_line};
 use askbox_run::prompt::remarks::they_say;
@@ -186,8 +187,10 @@ pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
     let desk = Desk::open(host)?;
     let cwd: PathBuf = host.cwd.clone();
     let shown = ShownCall { tool: &call.name, input: &call.input, cwd: &cwd };
-    if grants::covers(&desk.mailbox, &desk.policy, &desk.workflow, &shown)? {
-        return Ok(Permit::Yes(call.input.clone(), None));
+    match standing::about(&desk.mailbox, &desk.policy, &desk.workflow, &shown)? {
+        Some(Standing::Allowed) => return Ok(Permit::Yes(call.input.clone(), None)),
+        Some(Standing::Refused(words)) => return Ok(Permit::No(words, None)),
+        None => {}
     }
     match desk.find(call)? {
         Some(Found::Waits) => Ok(Permit::Waits),
