@@ -90,8 +90,8 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, context, &id(&workflow)?, json),
         Command::Pause { why } => hold_queue::hold(&open()?, why, json),
         Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, context, &id(&workflow)?, call.as_deref(), json),
-        Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), Some(&id(&workflow)?), json),
-        Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), None, json),
+        Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), context, Some(&id(&workflow)?), json),
+        Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), context, None, json),
         Command::Go => hold_queue::release(&open()?, context, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, context, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {

@@ -52,8 +52,7 @@ fn trace(supervisor: i32, args: &[&str]) -> Running {
 /// Allows the call, and waits until everything has come to its end.
 #[track_caller]
 fn allow(world: &World, when: &str) {
-    let round = world.document("pending/docs.json")["question_id"].as_str().expect("an id").to_owned();
-    world.ok("ask-answer", &["docs", "once", "--round", &round]);
+    world.ok("ask-answer", &["docs", "once", "--round", &world.seen("docs")]);
     until(when, || {
         let done = world.rounds("closed", "docs").len() == 2 && world.names("running").is_empty() && world.names("answered").is_empty();
         done && world.of_runs().is_empty()

@@ -31,7 +31,8 @@ fn a_killed_approval_counts_or_not_and_never_twice() {
         fs::write(world.in_mailbox("pending/docs.json"), question.to_string()).expect("a question");
         world
     };
-    at_every_point(&setup, "ask-answer", &["docs", "once", "--round", ROUND], |world, when, out| {
+    let seen = setup().seen("docs");
+    at_every_point(&setup, "ask-answer", &["docs", "once", "--round", &seen], |world, when, out| {
         let acknowledged = out.stdout.contains("docs: answered");
         let second = world.run("ask-answer", &["decline", "docs"]);
         let is_allowed = match second.status.code() {

@@ -8,7 +8,7 @@ use crate::support::{Terminal, World, approval_question, needs};
 fn asks(command: &str, editable: Option<Value>) -> World {
     let world = World::new();
     world.make_mailbox();
-    let mut question = approval_question("ship", &format!("May the agent call Bash?\n    command: {command}"));
+    let mut question = approval_question("ship", &format!("May the agent call Bash?\n    command: {command}\nIn the folder /work"));
     if let Some(editable) = editable {
         question["approval"]["editable"] = editable;
     }
@@ -57,6 +57,25 @@ fn a_call_is_changed_in_the_editor_and_confirmed() {
 }
 
 #[test]
+fn a_separating_line_in_the_call_cuts_nothing_off() {
+    needs!("tmux");
+    let call = "cat <<E\n------------------------ >8 ------------------------\nE\nrm x";
+    let world = World::new();
+    world.make_mailbox();
+    let shown = format!("May the agent call Bash?\n    command:\n        {}\nIn the folder /work", call.replace('\n', "\n        "));
+    let mut question = approval_question("ship", &shown);
+    question["approval"]["editable"] = json!({"field": "command", "text": call});
+    std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
+    world.sh("printf '#!/bin/sh\\nsed -i \"s/^rm x$/ls x/\" \"$1\"\\n' >editor; chmod +x editor");
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let terminal = Terminal::running(&world, (100, 40), &[], &command);
+    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("left=0");
+    assert_eq!(world.document("answered/ship.json")["answer"]["edited"], call.replace("rm x", "ls x"));
+}
+
+#[test]
 fn a_changed_call_names_the_call_that_was_seen() {
     let world = git_push();
     let shown = world.ok("ask-answer", &["show", "ship"]);
@@ -65,21 +84,21 @@ fn a_changed_call_names_the_call_that_was_seen() {
     assert!(refused.contains("does not say which call you have seen"), "{refused}");
     assert!(world.refused(2, "ask-answer edit ship").contains("is confirmed at a terminal"));
     for (text, says) in [("git push", "is the text of the call itself"), (" ", "is empty")] {
-        let refused = world.refused(5, &format!("printf '{text}' | ask-answer edit ship --input - --round {}", world.round("ship")));
+        let refused = world.refused(5, &format!("printf '{text}' | ask-answer edit ship --input - --round {}", world.seen("ship")));
         assert!(refused.contains(says), "{refused}");
     }
     assert!(world.refused(5, "ask-answer ship edited").contains("edited"));
     let other = "--round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44";
     world.refused(4, &format!("printf 'git push --dry-run' | ask-answer edit ship --input - {other}"));
     assert!(world.names("answered").is_empty());
-    let said = world.sh(&format!("printf 'git push --dry-run' | ask-answer edit ship --input - --round {}", world.round("ship")));
+    let said = world.sh(&format!("printf 'git push --dry-run' | ask-answer edit ship --input - --round {}", world.seen("ship")));
     assert!(said.contains("ship: answered: edited"), "{said}");
 }
 
 #[test]
 fn a_call_without_such_a_text_is_not_changed() {
     let world = asks("git push", None);
-    let refused = world.refused(2, &format!("echo x | ask-answer edit ship --input - --round {}", world.round("ship")));
+    let refused = world.refused(2, &format!("echo x | ask-answer edit ship --input - --round {}", world.seen("ship")));
     assert!(refused.contains("no text that you can change") && refused.contains("ask-answer decline ship --note TEXT"), "{refused}");
     world.sh("ask-post Which? -w plain");
     assert!(world.refused(2, "echo x | ask-answer edit plain --input -").contains("no call is asked about"));

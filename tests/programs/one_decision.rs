@@ -57,7 +57,9 @@ fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
     // Another call takes its place before the command is pasted.
     let second = ask_about(&world, "rm -rf /");
     assert!(world.refused(4, &copied).contains("asks another question by now"));
-    let said = world.sh(&format!("ask-answer w once --round {second}"));
+    let refused = world.refused(2, &format!("ask-answer w once --round {second}"));
+    assert!(refused.contains("this does not say which call you have seen"), "its words may have changed: {refused}");
+    let said = world.sh(&format!("ask-answer w once --round {}", world.seen("w")));
     assert!(said.contains("which allows Bash: command: rm -rf /"), "{said}");
 }
 

@@ -136,7 +136,7 @@ fn a_run_of_an_agent_allows_no_tool_call() {
     assert_eq!(ran.code(), 4, "{}", ran.stderr);
     assert!(ran.stderr.contains("an agent's run answers no such question"), "{}", ran.stderr);
     assert_eq!(world.shell(&format!("echo once | {run} ask-answer w -")).code(), 4);
-    world.sh(&format!("ask-answer w once --round {}", world.round("w")));
+    world.sh(&format!("ask-answer w once --round {}", world.seen("w")));
 }
 
 #[test]

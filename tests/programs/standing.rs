@@ -44,6 +44,43 @@ fn a_call_is_refused_for_good_as_it_was_seen_and_listed() {
 }
 
 #[test]
+fn a_record_without_room_is_told_before_the_decision() {
+    let world = git_push();
+    let standing = |n: usize| {
+        json!({"tool": "Bash", "sha256": format!("{n:064x}"), "shown": "command: x\u{202e}y", "by": "eve", "at": "2026-01-01T00:00:00Z",
+            "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"})
+    };
+    let record = json!({"workflow_id": "ship", "refusals": (0..64).map(standing).collect::<Vec<_>>(), "grants": [standing(99)]});
+    std::fs::create_dir_all(world.in_mailbox("workflows")).unwrap();
+    std::fs::write(world.in_mailbox("workflows/ship.json"), record.to_string()).unwrap();
+    let decline = format!("ask-answer decline ship --always --round {}", world.seen("ship"));
+    let refused = world.refused(4, &decline);
+    assert!(refused.contains("64 calls are refused to ship for good, and its record keeps no more"), "{refused}");
+    assert!(refused.contains("hint: decide this call alone (`decline`), or take some back: relaunch approve --list ship"), "{refused}");
+    let list = world.sh("relaunch approve --list ship");
+    assert!(list.contains("command: x\\u{202e}y"), "nothing that was shown is hidden: {list}");
+    world.sh("relaunch approve --revoke ship --call 0000000000000000000000000000000000000000000000000000000000000001");
+    assert_eq!(world.sh(&decline), "ship: declined for good");
+}
+
+#[test]
+fn a_standing_decision_that_does_not_count_is_listed_as_such() {
+    let world = git_push();
+    let workflow = world.sh("ask-answer show ship").lines().find(|line| line.contains(" workflow --round ")).unwrap().trim().to_owned();
+    world.sh(&workflow);
+    world.sh("relaunch prompt ship");
+    let record = json!({"workflow_id": "ship", "grants": [{"tool": "Bash", "sha256": "ab".repeat(32), "shown": "command: git push", "by": "ann",
+        "at": "2026-01-01T00:00:00Z", "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"}]});
+    std::fs::write(world.in_mailbox("workflows/ship.json"), record.to_string()).unwrap();
+    assert!(!world.sh("relaunch approve --list").contains("does not count"), "every answer counts here");
+    world.configure("[answers]\naccept = [\"web\"]\n");
+    let list = world.sh("relaunch approve --list");
+    assert!(list.contains("\n    does not count: the answer that decided is not there, or is not trusted"), "{list}");
+    let listed: Value = serde_json::from_str(&world.sh("relaunch approve --list --json")).unwrap();
+    assert_eq!(listed["counts"], json!(false));
+}
+
+#[test]
 fn only_a_tool_call_is_refused_for_good() {
     let world = World::new();
     world.sh("ask-post Which? -w plain");

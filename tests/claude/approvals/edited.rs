@@ -9,7 +9,7 @@ use crate::support::claude::bash;
 /// Allows the call that `w` asks about with another command.
 #[track_caller]
 fn allow_edited(world: &ClaudeWorld, command: &str) {
-    let round = world.document("pending/w.json")["question_id"].as_str().expect("an id").to_owned();
+    let round = world.seen("w");
     std::fs::write(world.path("edited"), command).expect("the new command");
     world.ok("ask-answer", &["edit", "w", "--input", &world.path("edited").display().to_string(), "--round", &round]);
 }
@@ -65,7 +65,7 @@ fn a_changed_call_meets_the_operators_refusals() {
     let world = world_with(&format!("{ASK}refuse = ['Bash(note forbidden:*)']\n"));
     begin(&world, &json!([bash("note one"), {"text": "left it"}]));
     wait_until_it_asks(&world, 1);
-    let round = world.document("pending/w.json")["question_id"].as_str().expect("an id").to_owned();
+    let round = world.seen("w");
     std::fs::write(world.path("edited"), "note forbidden thing").expect("the new command");
     let edit = format!("ask-answer edit w --input '{}' --round {round}", world.path("edited").display());
     assert!(world.refused(4, &edit).contains("`Bash(note forbidden:*)`"), "the person learns it at once");

@@ -42,7 +42,7 @@ fn an_agent_that_writes_its_own_answer_gets_nowhere() {
     assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
     assert_eq!(world.document("pending/w.json")["tool_call"], asked["tool_call"], "the very same call waits");
     // The person's own answer allows it, once.
-    answer(&format!("once --round {}", world.round("w")));
+    answer(&format!("once --round {}", world.seen("w")));
     world.wait_state("w", "delivered");
     assert_eq!(made(&world), ["one"], "{}", world.describe("w"));
 }
@@ -55,7 +55,7 @@ fn a_signed_edit_counts_and_a_changed_one_does_not() {
     world.sh("ask-answer w begin");
     wait_until_it_asks(&world, 1);
     world.stop_watching();
-    let edit = format!("printf 'note two' | ask-answer edit w --input - --round {}", world.round("w"));
+    let edit = format!("printf 'note two' | ask-answer edit w --input - --round {}", world.seen("w"));
     world.sh(&edit);
     let path = world.in_mailbox("answered/w.json");
     let mut answered = world.document("answered/w.json");
@@ -177,7 +177,7 @@ fn a_refusal_for_good_counts_only_if_it_was_signed_so() {
         s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
     });
     // The person's own one counts.
-    let round = world.round("w");
+    let round = world.seen("w");
     world.sh(&format!("ask-answer decline w --always --round {round}"));
     world.wait_status("w", "begin", |s| s["state"] == "delivered" && s["result"] == "begin is done");
     let again = |word: &str| {

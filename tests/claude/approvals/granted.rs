@@ -55,7 +55,7 @@ fn a_call_allowed_to_the_workflow_is_asked_after_revoking() {
 /// Refuses the call that `w` asks about whenever `w` makes it.
 #[track_caller]
 fn refuse_for_good(world: &ClaudeWorld, why: &str) {
-    let round = world.round("w");
+    let round = world.seen("w");
     world.ok("ask-answer", &["decline", "w", "--always", "--round", &round, "--note", why]);
 }
 

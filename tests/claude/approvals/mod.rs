@@ -72,8 +72,7 @@ fn wait_until_it_asks(world: &ClaudeWorld, rounds: usize) -> Value {
 /// Allows the call that `w` asks about once, and adds a note.
 #[track_caller]
 fn allow_once_with_note(world: &ClaudeWorld, note: &str) {
-    let round = world.document("pending/w.json")["question_id"].as_str().expect("an id").to_owned();
-    world.ok("ask-answer", &["w", "once", "--round", &round, "--note", note]);
+    world.ok("ask-answer", &["w", "once", "--round", &world.seen("w"), "--note", note]);
 }
 
 /// The lines that `note` has written.

@@ -10,7 +10,7 @@ fn two(knows_changes: bool) -> (World, Machine) {
     let here = World::new();
     let build = Machine::new(&here, "build");
     build.world.make_mailbox();
-    let mut call = approval_question("ship", "May the agent call Bash?\n    command: git push");
+    let mut call = approval_question("ship", "May the agent call Bash?\n    command: git push\nIn the folder /work");
     if knows_changes {
         call["approval"]["editable"] = json!({"field": "command", "text": "git push"});
     }
@@ -30,7 +30,7 @@ fn a_call_of_another_machine_is_changed_as_it_was_seen() {
     assert!(here.refused(2, edit).contains("does not say which call you have seen"));
     here.refused(4, &format!("{edit} --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"));
     assert!(build.world.names("answered").is_empty());
-    let said = here.sh(&format!("{edit} --note 'dry first' --round {}", build.world.round("ship")));
+    let said = here.sh(&format!("{edit} --note 'dry first' --round {}", here.seen("build:ship")));
     assert!(said.contains("which allows Bash with what you made of it: git push --dry-run; accepted by build"), "{said}");
     let answer = &build.world.document("answered/ship.json")["answer"];
     assert_eq!(json!([answer["value"], answer["edited"], answer["note"]]), json!(["edited", "git push --dry-run", "dry first"]));
@@ -39,8 +39,8 @@ fn a_call_of_another_machine_is_changed_as_it_was_seen() {
 #[test]
 fn a_machine_that_knows_no_changed_calls_is_told_apart() {
     needs!("sshd", "ssh");
-    let (here, build) = two(false);
-    let refused = here.refused(2, &format!("echo x | ask-answer edit build:ship --input - --round {}", build.world.round("ship")));
+    let (here, _build) = two(false);
+    let refused = here.refused(2, &format!("echo x | ask-answer edit build:ship --input - --round {}", here.seen("build:ship")));
     assert!(refused.contains("has no text that you can change from here"), "{refused}");
     assert!(!here.ok("ask-answer", &["show", "build:ship"]).contains("ask-answer edit"));
 }
@@ -50,7 +50,7 @@ fn a_call_of_another_machine_is_refused_for_good_from_here() {
     needs!("sshd", "ssh");
     let (here, build) = two(true);
     assert!(here.refused(2, "ask-answer decline build:ship --always").contains("does not say which call you have seen"));
-    let said = here.sh(&format!("ask-answer decline build:ship --always --round {}", build.world.round("ship")));
+    let said = here.sh(&format!("ask-answer decline build:ship --always --round {}", here.seen("build:ship")));
     assert!(said.contains("declined for good; accepted by build"), "{said}");
     assert_eq!(build.world.document("answered/ship.json")["answer"]["always"], true);
 }

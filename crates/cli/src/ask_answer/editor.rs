@@ -12,7 +12,7 @@ use askbox_mailbox::documents::answer::MAX_ANSWER;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::text;
 
-/// The line that separates the answer (above it) from the reminder (below it).
+/// The middle of the line that separates the answer (above it) from the reminder (below it).
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
 /// The text that the user wrote, in a file that is removed when the draft is dropped.
@@ -46,19 +46,29 @@ pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
         .tempfile()
         .io("write in", &folder)?;
     let shown = text::printable(below);
+    let line = line_that_is_not_in(begun);
     let given = format!(
-        "{begun}\n{SCISSORS}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
+        "{begun}\n{line}\nWrite the answer above this line. This line and everything below it are not part of the answer.\n\n{shown}"
     );
     file.write_all(given.as_bytes()).io("write in", &folder)?;
     let file = file.into_temp_path();
-    match edited(&file) {
+    match edited(&file, &line) {
         Ok(text) => Ok(Draft { text, file }),
         Err(error) => Err(keeping(file, &given, error)),
     }
 }
 
-/// Lets the user edit the file. Returns the text that then stands above the line.
-fn edited(file: &Path) -> Result<String> {
+/// The separating line, longer if the text that was begun has such a line.
+fn line_that_is_not_in(begun: &str) -> String {
+    let mut line = SCISSORS.to_owned();
+    while begun.contains(&line) {
+        line = format!("--{line}--");
+    }
+    line
+}
+
+/// Lets the user edit the file. Returns the text that then stands above this line.
+fn edited(file: &Path, line: &str) -> Result<String> {
     let editor = program::env("VISUAL").or_else(|| program::env("EDITOR")).unwrap_or_else(|| "vi".into());
     // $EDITOR may contain arguments, so a shell runs it.
     let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status();
@@ -70,7 +80,7 @@ fn edited(file: &Path) -> Result<String> {
     }
     let bytes = program::read_input(file, MAX_ANSWER as u64)?;
     let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;
-    let text = match all.find(SCISSORS) {
+    let text = match all.find(line) {
         Some(n) => &all[..n],
         None => &all,
     };

@@ -30,6 +30,9 @@ pub struct Grant {
     pub question_id: Option<QuestionId>,
 }
 
+/// The most tool calls that are allowed to one workflow for good, and the most that are refused.
+pub const MOST_STANDING: usize = 64;
+
 /// What is known of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workflow {

@@ -20,10 +20,12 @@ use crate::attachments;
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Placed};
-use crate::documents::answer::{Answer, BY_EVENT};
+use crate::documents::answer::{Answer, AnswerValue, BY_EVENT};
 use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
+use crate::documents::workflow::{Grant, MOST_STANDING};
 use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
@@ -32,14 +34,14 @@ use crate::listing::near_id;
 use crate::transitions::{answered_by_hand, late_answer, retire, settle};
 use crate::trust::withdrawn;
 use crate::who::caller::Caller;
-use crate::{read_question, round};
+use crate::{read_question, round, workflows};
 
 /// The question that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// The question that waits now, whichever it is: the person was shown none. Such a decision cannot allow a tool call.
     WhatWaits,
-    /// The question of this round, which the person named.
+    /// The question of this round, which the person named, whatever it asks by now. Such a decision cannot allow a tool call either.
     Round(QuestionId),
     /// The question of this round, exactly as it was shown.
     Shown(QuestionId, Shown),
@@ -63,6 +65,11 @@ impl On {
             Self::WhatWaits => None,
             Self::Round(id) | Self::Shown(id, _) | Self::Text(id, _) => Some(id),
         }
+    }
+
+    /// True if the decision is about a question exactly as it was shown.
+    fn names_what_was_shown(self) -> bool {
+        matches!(self, Self::Shown(..) | Self::Text(..))
     }
 
     /// Checks that the waiting question is the one that the decision is about.
@@ -137,7 +144,7 @@ impl<'a> Decision<'a> {
     /// the call that was seen.
     pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
         self.caller.may_decide(question)?;
-        if question.asked.approval.is_some() && (reply.value.is_some() || reply.always) && self.on == On::WhatWaits {
+        if question.asked.approval.is_some() && (reply.value.is_some() || reply.always) && !self.on.names_what_was_shown() {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
                 format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),
@@ -287,6 +294,7 @@ impl<'a> Waiting<'a> {
     pub fn decide(self, decision: Decision<'_>, reply: impl FnOnce(&Question) -> Result<Answer>) -> Result<Decided<'a>> {
         let reply = decision.check(&self.round, &self.document.typed, reply)?;
         let question = &self.document.typed;
+        self.has_room_for_good(&reply)?;
         let shown = match decision.on {
             On::Shown(_, shown) => shown,
             On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
@@ -296,6 +304,30 @@ impl<'a> Waiting<'a> {
             return Err(Error::conflict(withdrawn::WHY, format!("answer it again: ask-answer show {}", question.workflow_id)));
         }
         Ok(Decided { waiting: self, answer })
+    }
+
+    /// Checks that the workflow's record can keep the decision, if it is one for good about a tool call: the person would not learn later
+    /// that it was kept for this one time only.
+    fn has_room_for_good(&self, reply: &Answer) -> Result<()> {
+        let Some(approval) = &self.document.typed.asked.approval else { return Ok(()) };
+        let allows = matches!(&reply.value, Some(AnswerValue::Text(word)) if word == WORKFLOW);
+        if !allows && !reply.always {
+            return Ok(());
+        }
+        let Some(record) = workflows::read(self.mailbox, &self.round.workflow)?.map(|document| document.typed) else { return Ok(()) };
+        let (all, done, once) = match allows {
+            true => (&record.grants, "allowed to", ONCE),
+            false => (&record.refusals, "refused to", "decline"),
+        };
+        let is_it = |standing: &Grant| standing.tool == approval.tool && standing.sha256 == approval.sha256;
+        if all.len() < MOST_STANDING || all.iter().any(is_it) {
+            return Ok(());
+        }
+        let workflow = &self.round.workflow;
+        Err(Error::conflict(
+            format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"),
+            format!("decide this call alone (`{once}`), or take some back: relaunch approve --list {workflow}"),
+        ))
     }
 }
 

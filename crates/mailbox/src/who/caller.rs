@@ -205,6 +205,24 @@ impl Caller {
         }
     }
 
+    /// Checks that this caller may take back what a person has decided about a workflow's tool calls for good.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the caller may not; its hint says what to do instead.
+    pub fn may_revoke(&self) -> Result<()> {
+        match self.below {
+            Below::NoAgent | Below::Agent => Ok(()),
+            Below::Run => {
+                let hint = "leave it to a person: end your turn";
+                Err(Error::conflict("an agent's run takes back no decision about a tool call", hint))
+            }
+            Below::Unknown => {
+                let hint = "do it in a terminal: relaunch approve --revoke";
+                Err(Error::conflict("nobody knows who calls: this process has neither a parent that is known nor a terminal", hint))
+            }
+        }
+    }
+
     /// Returns an answer with a value, given now.
     #[must_use]
     pub fn value(&self, value: AnswerValue) -> Answer {

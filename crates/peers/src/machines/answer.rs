@@ -13,6 +13,7 @@ use crate::remote_question::{Asked, RemoteQuestion};
 use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
+use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{self, answering, ask_user_question, question_text, short_id};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName};
@@ -21,10 +22,10 @@ use askbox_mailbox::documents::offer::{Decided, Verdict};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::transitions::accept::Decision;
+use askbox_mailbox::transitions::accept::{Decision, On};
 use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, text, time};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Question, text, time};
 
 /// The maximum wait for a machine that a person names.
 const NAMED_WAITS: Duration = Duration::from_secs(15);
@@ -55,12 +56,9 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
         Some(Command::Decline { id, note, round, always }) => {
             let note = note.clone().or_else(|| reply.note.clone());
             let (person, question) = (person()?, to_answer(context, id)?);
-            let round = round.as_ref().or(reply.round.as_ref());
-            if let Some(seen) = round {
-                seen.of_waiting(&question.1.workflow, asked(&question.1)?.question, &asked(&question.1)?.document()?.typed)?;
-            }
+            let on = seen_as(round.as_ref().or(reply.round.as_ref()), &question.1)?;
             let answer = if *always { person.declined_always(note) } else { person.declined(note) };
-            send(args, &question, round.map(|seen| seen.id), answer, &person)
+            send(args, &question, on, answer, &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {
@@ -85,9 +83,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let question = to_answer(context, &id)?;
             let waits = asked(&question.1)?;
             let typed = &waits.document()?.typed;
-            if let Some(seen) = &reply.round {
-                seen.of_waiting(&question.1.workflow, waits.question, typed)?;
-            }
+            let on = seen_as(reply.round.as_ref(), &question.1)?;
             let mut answer = match &reply.file {
                 Some(file) => {
                     let bytes = program::read_input(file, answering::MAX_JSON)?;
@@ -96,9 +92,16 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                 None => person.value(answering::from_arguments(typed, args)?),
             };
             answer.note = reply.note.clone().or(answer.note);
-            send(args, &question, seen, answer, &person)
+            send(args, &question, on, answer, &person)
         }
     }
+}
+
+/// The question that the answer is about: that of the round that the person names, or the one that waits.
+fn seen_as(seen: Option<&SeenRound>, question: &RemoteQuestion) -> Result<On> {
+    let Some(seen) = seen else { return Ok(On::WhatWaits) };
+    let waits = asked(question)?;
+    seen.of_waiting(&question.workflow, waits.question, &waits.document()?.typed)
 }
 
 /// The person who answers. Without a configuration no machine is reached. Loading it here reports that once.
@@ -262,24 +265,30 @@ fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Form
     Ok(0)
 }
 
+/// Checks that the decision may be offered for the question that waits in this round, as far as that is known here.
+pub(super) fn may_be_made(decision: Decision<'_>, address: &str, question: &Question, waits: QuestionId, reply: &Answer) -> Result<()> {
+    if let Some(expected) = decision.on.round().filter(|id| *id != waits) {
+        return Err(Error::conflict(
+            format!("{address} asks another question by now (round {waits}, not {expected})"),
+            format!("see it with: ask-answer show {address}"),
+        ));
+    }
+    decision.may_be_made(address, question, reply)
+}
+
 /// Offers the answer, and prints the decision of its machine.
 pub(super) fn send(
     args: &AskAnswer,
     found: &(Peers, Arc<RemoteQuestion>),
-    round: Option<QuestionId>,
+    on: impl Into<On>,
     answer: Answer,
     person: &Caller,
 ) -> Result<u8> {
+    let on = on.into();
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);
     let (address, document) = (question.address(), asked.document()?);
-    Decision::by(person, round).may_be_made(&address.to_string(), &document.typed, &answer)?;
-    if let Some(expected) = round.filter(|id| *id != asked.question) {
-        return Err(Error::conflict(
-            format!("{address} asks another question by now (round {}, not {expected})", asked.question),
-            format!("see it with: ask-answer show {address}"),
-        ));
-    }
+    may_be_made(Decision::by(person, on), &address.to_string(), &document.typed, asked.question, &answer)?;
     let Some(view) = peers.view().into_iter().find(|view| view.host == *host) else { return Err(no_peer(host)) };
     takes_offers(&view).map_err(|e| Error::failed(format!("nothing was sent: {e}"), e.hint()))?;
     let given = if args.reply.text { Given::InOwnWords } else { Given::ByPerson };

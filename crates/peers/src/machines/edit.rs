@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::machines::answer::{as_round, found, person, send};
+use crate::machines::answer::{as_round, found, may_be_made, person, send};
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{answering, edit_call, editor, question_text};
@@ -10,7 +10,7 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::transitions::accept::Decision;
+use askbox_mailbox::transitions::accept::{Decision, On};
 use askbox_mailbox::{Answer, AnswerValue};
 
 /// The flags of the command.
@@ -30,15 +30,17 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &Address, given: &Gi
     if question.is_batch() {
         return Err(Error::usage("several questions are asked at once", answering::how_to_answer(question)));
     }
-    if let Some(seen) = given.seen {
-        seen.of_waiting(&found.1.workflow, round.id.question, question)?;
-    }
+    let seen = given.seen.map(|seen| seen.of_waiting(&found.1.workflow, round.id.question, question)).transpose()?;
     let below = question_text::round(None, &round, context.only_signed_answers_count());
     if question.asked.approval.is_some() {
         let reply = person.value(EDITED.into());
         // In the editor, the person sees the call before they change it. A text from a file names the call that was seen.
-        let on = given.seen.map(|seen| seen.id).or_else(|| given.input.is_none().then_some(round.id.question));
-        Decision::by(&person, on).may_be_made(&address, question, &reply)?;
+        let on = match (seen, given.input) {
+            (Some(seen), _) => seen,
+            (None, Some(_)) => On::WhatWaits,
+            (None, None) => On::question(&round.id, question)?,
+        };
+        may_be_made(Decision::by(&person, on), &address, question, round.id.question, &reply)?;
         // The operator's rules on that machine are not known here. The run there checks them.
         let Some(edited) = edit_call::edit(&address, question, &[], &below, given.input)? else {
             return program::print(&format!("{address}: nothing was decided\n")).map(|()| 0);

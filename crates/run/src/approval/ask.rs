@@ -9,7 +9,7 @@ use crate::prompt::inserted::at_the_end;
 use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW};
+use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -63,9 +63,7 @@ fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagen
 /// allows nothing.
 #[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
-    let is_its_text = |shown| in_words(call, shown, subagent_of(question)).is_ok_and(|words| words == question.question);
-    let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
-    is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+    shows_with(question, call, str::is_empty)
 }
 
 /// True if this is the call that the question shows, whatever the agent says about it: a standing decision holds for the call and not for
@@ -73,11 +71,14 @@ pub fn shows(question: &Question, call: &Call<'_>) -> bool {
 #[must_use]
 pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
     let input = call.input_without_words();
-    let call = Call { input: &input, ..*call };
+    shows_with(question, &Call { input: &input, ..*call }, |more| more.is_empty() || is_one_line_of_words(more))
+}
+
+/// True if the question is about this call, and its text is that of the call with `more` behind it.
+fn shows_with(question: &Question, call: &Call<'_>, more: impl Fn(&str) -> bool) -> bool {
     let is_its_text = |shown| {
-        in_words(&call, shown, subagent_of(question)).is_ok_and(|call| {
-            question.question.strip_prefix(call.as_str()).is_some_and(|more| more.is_empty() || is_one_line_of_words(more))
-        })
+        let text = in_words(call, shown, subagent_of(question));
+        text.is_ok_and(|text| question.question.strip_prefix(text.as_str()).is_some_and(&more))
     };
     let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
     is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
@@ -103,8 +104,7 @@ pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
     question.asked.tool_call.as_ref().and_then(|call| call.subagent.as_ref())
 }
 
-/// The tool, the input, the folder, the subagent and the agent's words as text. The agent's lines are indented, so that none of them
-/// looks like one of ours.
+/// The tool, the input, the folder, the subagent and the agent's words as text.
 fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<String> {
     let tool = text::excerpt(&text::visible(call.tool), 200);
     let mut out = match shown {
@@ -115,16 +115,10 @@ fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Resul
     };
     let parts = call.parts();
     for (name, value) in parts.as_object().into_iter().flatten() {
-        let value = match value {
-            Value::String(text) => text::visible(text),
-            other => text::visible(&other.to_string()),
-        };
-        let name = text::visible(name).replace('\n', "\\u{a}");
-        if value.contains('\n') {
-            let _ = write!(out, "    {name}:\n        {}\n", value.replace('\n', "\n        "));
-        } else {
-            let _ = writeln!(out, "    {name}: {value}");
-        }
+        out.push_str(&match value {
+            Value::String(text) => shown_field(name, text),
+            other => shown_field(name, &other.to_string()),
+        });
     }
     let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
     if let Some(subagent) = subagent {

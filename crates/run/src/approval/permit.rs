@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use askbox_mailbox::disk;
     use askbox_mailbox::id::{QuestionId, WorkflowId};
+    use askbox_mailbox::who::caller::Caller;
     use askbox_mailbox::{Answer, AnswerValue};
     use serde_json::json;
     use std::path::Path;
@@ -259,7 +260,10 @@ mod tests {
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
         assert!(standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
-        assert_eq!(standing::revoke(&world.mailbox, &world.round.workflow, None, "ann").unwrap().len(), 1);
+        assert_eq!(
+            standing::revoke(&world.mailbox, &world.round.workflow, None, &Caller::person("ann", "relaunch").unwrap()).unwrap().len(),
+            1
+        );
         assert!(!standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
         assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Ask(Shown::PerhapsMade));
     }

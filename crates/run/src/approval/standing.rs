@@ -8,7 +8,7 @@ use crate::prompt::inserted::at_the_end;
 use askbox_config::ToolRule;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::documents::fields::approval::CallHash;
-use askbox_mailbox::documents::workflow::{Grant, Workflow};
+use askbox_mailbox::documents::workflow::{Grant, MOST_STANDING, Workflow};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::layout::WorkflowLock;
@@ -16,10 +16,9 @@ use askbox_mailbox::text;
 use askbox_mailbox::time;
 use askbox_mailbox::transitions::replayed;
 use askbox_mailbox::trust::Policy;
+use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Mailbox, Question, round, workflows};
 
-/// The most calls that one workflow keeps of each kind. A further call is allowed or refused once, and asked about again.
-pub const MOST: usize = 64;
 /// The most characters that are kept of the text that the person was shown.
 const SHOWN: usize = 200;
 
@@ -86,6 +85,25 @@ pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &C
             })
     };
     Ok(record.grants.iter().filter(is_it).any(counts).then_some(Standing::Allowed))
+}
+
+/// True if the answer that decided still counts. A standing decision of the record whose answer does not count is as if it were not there.
+#[must_use]
+pub fn counts(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, kind: Kind, grant: &Grant) -> bool {
+    let is_about_it = |question: &Question| {
+        let approval = question.asked.approval.as_ref();
+        approval.is_some_and(|approval| approval.tool == grant.tool && approval.sha256 == grant.sha256)
+    };
+    let mut is_there = false;
+    let decides = questions(mailbox, workflow, grant).any(|question| {
+        is_there = true;
+        let says_so = match kind {
+            Kind::Allow => matches!(reply(&question), Some(Reply::Workflow)),
+            Kind::Refuse => is_refusal(&question),
+        };
+        says_so && is_about_it(&question) && policy.judge(&question).is_ok()
+    });
+    decides || policy.takes_everything() && (kind == Kind::Allow || !is_there)
 }
 
 /// True if exactly this call was allowed to the workflow, and was not refused later.
@@ -163,7 +181,8 @@ fn put(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId, question: &Quest
         record.grants.retain(is_other);
         record.refusals.retain(is_other);
         let all = all_of(record, kind);
-        if all.len() < MOST {
+        // The answer was accepted while there was room.
+        if all.len() < MOST_STANDING {
             all.push(grant.clone());
             is_new = true;
         }
@@ -188,7 +207,11 @@ fn is_of(one: &Grant, other: &Grant) -> bool {
 
 /// Takes back the standing decision about one call of the workflow, the one with this hash, or all of them. Returns the ones that were taken
 /// back.
-pub fn revoke(mailbox: &Mailbox, workflow: &WorkflowId, only: Option<&CallHash>, by: &str) -> Result<Vec<(Kind, Grant)>> {
+///
+/// # Errors
+/// [`Error::Conflict`](askbox_mailbox::error::Error::Conflict) if the caller may not.
+pub fn revoke(mailbox: &Mailbox, workflow: &WorkflowId, only: Option<&CallHash>, caller: &Caller) -> Result<Vec<(Kind, Grant)>> {
+    caller.may_revoke()?;
     let lock = mailbox.lock(workflow)?;
     let is_meant = |grant: &Grant| only.is_none_or(|hash| grant.sha256 == *hash);
     let revoked: Vec<_> = of_workflow(mailbox, workflow)?.into_iter().filter(|(_, grant)| is_meant(grant)).collect();
@@ -200,7 +223,7 @@ pub fn revoke(mailbox: &Mailbox, workflow: &WorkflowId, only: Option<&CallHash>,
         record.refusals.retain(|grant| !is_meant(grant));
     })?;
     let calls = revoked.iter().map(|(kind, grant)| format!("{} {}", kind.word(), grant.sha256)).collect::<Vec<_>>().join(", ");
-    audit::record(mailbox, Entry { workflow_id: Some(workflow.clone()), ..Entry::about("revoked") }.by(by).why(calls));
+    audit::record(mailbox, Entry { workflow_id: Some(workflow.clone()), ..Entry::about("revoked") }.by(caller.by()).why(calls));
     Ok(revoked)
 }
 
@@ -273,7 +296,7 @@ mod tests {
         let other = json!({"command": "git push --tags"});
         assert_eq!(world.about(&Policy::default(), &Call { input: other.as_object().unwrap(), ..world.call() }), None);
         assert_eq!(world.about(&Policy::default(), &Call { cwd: Path::new("/"), ..world.call() }), None);
-        let revoked = revoke(&world.mailbox, &round.workflow, None, "ann").unwrap();
+        let revoked = revoke(&world.mailbox, &round.workflow, None, &Caller::person("ann", "relaunch").unwrap()).unwrap();
         assert_eq!(
             revoked.iter().map(|(kind, grant)| (*kind, grant.rule.as_deref())).collect::<Vec<_>>(),
             [(Kind::Refuse, Some("Bash(git push)"))]

@@ -48,6 +48,11 @@ pub struct Booking {
 }
 
 impl Booking {
+    /// US dollars of this turn, if the booking names a figure that can be a cost.
+    fn cost(&self) -> Option<f64> {
+        self.cost_usd.filter(|usd| is_cost(*usd))
+    }
+
     fn attempt(&self) -> AttemptId {
         AttemptId { round: RoundId { workflow: self.workflow_id.clone(), question: self.question_id }, attempt: self.attempt }
     }
@@ -65,6 +70,10 @@ pub struct Book {
     total: Option<f64>,
     /// The turns after [`SINGLE_TURNS`], added up in one booking that [`Book::close`] writes.
     rest: Option<Booking>,
+    /// The bookings that could not be written, for example because the disk is full. [`Book::close`] tries again.
+    unbooked: Vec<Booking>,
+    /// The file may end in the middle of a line.
+    is_torn: bool,
 }
 
 impl Book {
@@ -81,21 +90,20 @@ impl Book {
             turns: 0,
             tokens: Tokens::default(),
         };
-        Self { mailbox: mailbox.clone(), blank, turns: 0, total: None, rest: None }
+        Self { mailbox: mailbox.clone(), blank, turns: 0, total: None, rest: None, unbooked: Vec::new(), is_torn: false }
     }
 
     /// Books an event of the attempt if it is the result of a turn.
     pub fn take(&mut self, at: Time, kind: &EventKind) -> Result<()> {
         match self.count(at, kind) {
-            Some(booking) => self.write(&booking),
+            Some(booking) => self.write(&booking).inspect_err(|_| self.unbooked.push(booking)),
             None => Ok(()),
         }
     }
 
     fn count(&mut self, at: Time, kind: &EventKind) -> Option<Booking> {
         let EventKind::Result { cost_usd, tokens, turns, .. } = kind else { return None };
-        // A negative or infinite figure must not change the sum.
-        let cost_usd = cost_usd.filter(|c| c.is_finite() && *c >= 0.0);
+        let cost_usd = cost_usd.filter(|usd| is_cost(*usd));
         self.turns = self.turns.saturating_add(1);
         self.total = sum(self.total, cost_usd);
         let booking = Booking { at, turn: self.turns, cost_usd, turns: *turns, tokens: *tokens, ..self.blank.clone() };
@@ -113,22 +121,28 @@ impl Book {
         None
     }
 
-    /// Books the turns that were not booked one by one.
+    /// Books the turns that were not booked one by one, and those that could not be booked. What fails may be tried again.
     pub fn close(&mut self) -> Result<()> {
-        self.rest.take().map_or(Ok(()), |rest| self.write(&rest))
+        self.unbooked.extend(self.rest.take());
+        while let Some(booking) = self.unbooked.pop() {
+            self.write(&booking).inspect_err(|_| self.unbooked.push(booking))?;
+        }
+        Ok(())
     }
 
-    fn write(&self, booking: &Booking) -> Result<()> {
+    fn write(&mut self, booking: &Booking) -> Result<()> {
         let mut line = serde_json::to_vec(booking).map_err(|e| Error::failed(format!("a booking is no JSON: {e}"), "report this"))?;
+        if self.is_torn {
+            line.insert(0, b'\n');
+        }
         line.push(b'\n');
         let path = day_file(&self.mailbox, booking.at);
-        match disk::append(&path, &line) {
-            Err(e) if e.is_missing_file() => {
-                disk::create_folder(&folder(&self.mailbox))?;
-                disk::append(&path, &line).map(drop)
-            }
-            other => other.map(drop),
-        }
+        let appended = match disk::append(&path, &line) {
+            Err(e) if e.is_missing_file() => disk::create_folder(&folder(&self.mailbox)).and_then(|()| disk::append(&path, &line)),
+            other => other,
+        };
+        self.is_torn = appended.is_err();
+        appended.map(drop)
     }
 
     /// US dollars so far; `None` if the agent reported none.
@@ -136,6 +150,11 @@ impl Book {
     pub fn total(&self) -> Option<f64> {
         self.total
     }
+}
+
+/// True for a figure that can be a cost. A negative or infinite one must not change a sum.
+pub(super) fn is_cost(usd: f64) -> bool {
+    usd.is_finite() && usd >= 0.0
 }
 
 /// The sum of two costs that may be unknown.
@@ -173,7 +192,7 @@ pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
         }
         bytes += line.len() as u64;
         // A line that was torn by a power cut is skipped, so that it does not block every launch. Recovery may book it again.
-        usd += document::json::<Booking>(&line).and_then(|booking| booking.cost_usd).unwrap_or(0.0);
+        usd += document::json::<Booking>(&line).and_then(|booking| booking.cost()).unwrap_or(0.0);
     }
     if bytes >= start.map_or(0, |start| start.bytes) + WORTH_KEEPING {
         DayStart { inode: meta.ino(), bytes, usd }.keep(mailbox, day);
@@ -203,7 +222,7 @@ impl DayStart {
 
     fn of(mailbox: &Mailbox, day: Time) -> Option<Self> {
         let start: Self = document::json(&disk::read(&Self::path(mailbox, day), WORTH_KEEPING).ok()?)?;
-        (start.usd.is_finite() && start.usd >= 0.0).then_some(start)
+        is_cost(start.usd).then_some(start)
     }
 
     /// Writes the sum. If that fails, the next reader reads more.
@@ -226,7 +245,7 @@ pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time, attempts: &[AttemptId], s
         let goes_on = booking.at >= since - TimeDelta::minutes(1);
         let attempt = booking.attempt();
         if attempts.contains(&attempt) {
-            *sums.entry(attempt).or_default() += booking.cost_usd.unwrap_or(0.0);
+            *sums.entry(attempt).or_default() += booking.cost().unwrap_or(0.0);
         }
         goes_on
     })?;
@@ -254,7 +273,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     for attempt in record::attempts(mailbox, round)? {
         match record::read(mailbox, round, attempt) {
             Err(e) if e.is_missing_file() => {}
-            other => sum = other?.progress.cost_usd.map(|c| sum.unwrap_or(0.0) + c).or(sum),
+            other => sum = other?.progress.cost_usd.filter(|usd| is_cost(*usd)).map(|c| sum.unwrap_or(0.0) + c).or(sum),
         }
     }
     Ok(sum)
@@ -268,7 +287,8 @@ pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
 
 /// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
-    let mut book = Book::of_run(mailbox, run);
+    // The supervisor may have died in the middle of a line.
+    let mut book = Book { is_torn: true, ..Book::of_run(mailbox, run) };
     let Ok(events) = disk::open_to_read(&run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };
     let mut turns = Vec::new();
     for line in BufReader::new(events).split(b'\n').map_while(std::io::Result::ok) {
@@ -355,5 +375,47 @@ mod tests {
         let sums = of_day_by_attempt(&mailbox, day, &[id(1_999), id(2_000), id(3_000)], at(1_999)).unwrap();
         assert_eq!((sums.get(&id(1_999)), sums.get(&id(2_000)), sums.get(&id(3_000))), (Some(&0.5), Some(&0.25), None));
         assert!(of_day_by_attempt(&mailbox, at(86_400), &[id(1)], day).unwrap().is_empty(), "another day");
+    }
+
+    fn turn(cost_usd: f64) -> EventKind {
+        let result = serde_json::json!({"type": "result", "is_error": false, "text": "", "cost_usd": cost_usd, "turns": 1});
+        serde_json::from_value(result).unwrap()
+    }
+
+    #[test]
+    fn a_turn_that_could_not_be_booked_is_booked_later() {
+        let (_folder, mailbox, day) = booked(1);
+        let path = day_file(&mailbox, day);
+        let away = path.with_extension("away");
+        let round = booking(day, 2, 1).attempt().round;
+        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant(), record::Plan::without_launch(&round));
+        let mut book = Book::of_run(&mailbox, &run);
+        std::fs::rename(&path, &away).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        for usd in [1.0, 2.0] {
+            assert!(book.take(day, &turn(usd)).is_err());
+        }
+        assert!(book.close().is_err() && book.close().is_err());
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::rename(&away, &path).unwrap();
+        // The write that failed may have written the beginning of a line.
+        disk::open_append(&path).unwrap().write_all(b"{\"at\":\"20").unwrap();
+        book.close().unwrap();
+        book.close().unwrap();
+        assert_eq!((of_day(&mailbox, day).unwrap(), book.total()), (3.25, Some(3.0)));
+        let sums = of_day_by_attempt(&mailbox, day, &[run.id()], day).unwrap();
+        assert_eq!(sums.get(&run.id()), Some(&3.25), "with the one that was booked before");
+    }
+
+    #[test]
+    fn a_negative_booking_makes_no_room() {
+        let (_folder, mailbox, day) = booked(2);
+        for usd in ["-1000.0", "-1e308", "-0.5"] {
+            let line = serde_json::to_string(&booking(day, 1, 1)).unwrap().replace("0.25", usd);
+            writeln!(disk::open_append(&day_file(&mailbox, day)).unwrap(), "{line}").unwrap();
+        }
+        assert_eq!(of_day(&mailbox, day).unwrap(), 0.5);
+        let attempt = booking(day, 1, 1).attempt();
+        assert_eq!(of_day_by_attempt(&mailbox, day, &[attempt.clone()], day).unwrap().get(&attempt), Some(&0.25));
     }
 }

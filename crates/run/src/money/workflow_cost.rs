@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::money::costs;
+use crate::money::costs::{self, is_cost};
 use crate::money::past_rounds::{self, Sum};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
@@ -80,7 +80,8 @@ impl Sum for Cost {
     }
 
     fn follows(&self, nothing: &Self) -> bool {
-        self.pruned_usd.to_bits() == nothing.pruned_usd.to_bits() && self.usd.is_finite()
+        // Anybody who can write to the mailbox can write a hint. A negative one would raise the limits.
+        self.pruned_usd.to_bits() == nothing.pruned_usd.to_bits() && is_cost(self.usd)
     }
 }
 
@@ -178,7 +179,11 @@ mod tests {
         std::fs::remove_dir_all(world.mailbox.runs_of(&world.rounds[0])).unwrap();
         world.begin();
         assert_eq!(world.cost(), 110.0);
-        for damage in ["", "{", "{\"schema_version\":1}"] {
+        let kept = std::fs::read_to_string(path(&world.mailbox, &world.workflow)).unwrap();
+        let usd = kept.split_once("\"usd\":").and_then(|(_, behind)| behind.split([',', '}', '\n']).next()).unwrap().to_owned();
+        let negative = kept.replace(&format!("\"usd\":{usd}"), "\"usd\": -1000.0");
+        assert_ne!(negative, kept);
+        for damage in ["", "{", "{\"schema_version\":1}", &negative] {
             std::fs::write(path(&world.mailbox, &world.workflow), damage).unwrap();
             assert_eq!(world.cost(), 110.0, "{damage}");
         }

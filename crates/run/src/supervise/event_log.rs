@@ -144,12 +144,14 @@ impl<'a> EventLog<'a> {
         }
     }
 
-    /// Books the turns that are not booked yet. Returns the attempt's US dollars; `None` if the agent has named no cost.
-    pub(crate) fn settle_costs(&mut self) -> Option<f64> {
-        if let Err(e) = self.book.close() {
-            self.note(format!("the cost of the last turns could not be booked: {e}"));
-        }
+    /// The attempt's US dollars; `None` if the agent has named no cost.
+    pub(crate) fn costs(&self) -> Option<f64> {
         self.book.total()
+    }
+
+    /// Books the turns that are not booked yet. If that fails, it may be tried again.
+    pub(crate) fn book_rest(&mut self) -> Result<()> {
+        self.book.close().inspect_err(|e| self.note(format!("the cost of the last turns could not be booked: {e}")))
     }
 
     /// The first error of writing, if any.

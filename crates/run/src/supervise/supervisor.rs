@@ -72,7 +72,7 @@ pub fn supervise(
     attempt = attempt.put_on_record(mailbox)?;
     end_what_is_left(&attempt.run, &mut log);
     last_event.into_iter().for_each(|event| log.event(event));
-    attempt.run.progress.cost_usd = log.settle_costs();
+    attempt.run.progress.cost_usd = log.costs();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
     // The lock is released last, so that a process that waits for it finds the round closed and the log complete.
@@ -122,15 +122,18 @@ fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
     }
 }
 
-/// Makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this process knows the
-/// ending.
+/// Books the costs, and makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this
+/// process knows the ending. A run whose ending is on record is not booked by recovery, so the costs come first. In the end, the ending
+/// matters more.
 fn finish(mailbox: &Mailbox, config: &Config, run: &Run, ending: &Ending, log: &mut EventLog<'_>) -> Result<Run> {
     let patience = if matches!(ending, Ending::Delivered { .. }) { RECORD_PATIENCE } else { Duration::from_secs(1) };
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(50);
     loop {
-        match ending::finish(mailbox, config, run.clone(), ending) {
-            Err(e @ (Error::Io { .. } | Error::Held { .. })) if Instant::now() + pause < deadline => {
+        let may_wait = Instant::now() + pause < deadline;
+        let booked = log.book_rest().or_else(|e| if may_wait { Err(e) } else { Ok(()) });
+        match booked.and_then(|()| ending::finish(mailbox, config, run.clone(), ending)) {
+            Err(e @ (Error::Io { .. } | Error::Held { .. })) if may_wait => {
                 log.note(format!("the ending cannot be recorded yet: {e}"));
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_secs(10));

@@ -45,6 +45,14 @@ impl World {
         self.json(path)["question_id"].as_str().expect("a question_id").to_owned()
     }
 
+    /// The round of the tool call that the question asks about, with the hash of what is shown of it, as `ask-answer show` prints both.
+    #[track_caller]
+    pub fn seen(&self, question: &str) -> String {
+        let shown = self.ok("ask-answer", &["show", question]);
+        let round = shown.split_once(" --round ").and_then(|(_, behind)| behind.split_whitespace().next());
+        round.unwrap_or_else(|| panic!("no command to copy: {shown}")).to_owned()
+    }
+
     /// The documents of a workflow's rounds in a folder of the mailbox.
     pub fn rounds(&self, folder: &str, workflow: &str) -> Vec<Value> {
         let ours = self.names(folder).into_iter().filter(|name| name.starts_with(&format!("{workflow}.")));

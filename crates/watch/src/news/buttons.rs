@@ -29,7 +29,7 @@ use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::thread::Waiting;
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::who::caller::{Below, Caller};
-use askbox_mailbox::{AnswerValue, Mailbox, Question, disk, document, text};
+use askbox_mailbox::{AnswerValue, Mailbox, Question, disk, document, read_question, text};
 
 /// The longest line of the stream, in bytes: ntfy's messages have at most 4096.
 const LONGEST_LINE: u64 = 64 << 10;
@@ -287,13 +287,20 @@ fn reply(message: &str) -> Option<Reply> {
 pub(in crate::news) fn apply(mailbox: &Mailbox, key: &ReplyKey, target: &str, person: &str, reply: &Reply) -> Result<Accepted> {
     let round = &reply.round;
     let caller = Caller::new(person, CHANNEL, Through::Message, Below::NoAgent)?;
-    let answered = accept::answer_pending(mailbox, &round.workflow, Decision::by(&caller, On::Round(round.question)), |question| {
+    let not_found = || Error::not_found(format!("{} waits for no answer", round.workflow), "see: ask-answer list");
+    // The code proves below that the button showed exactly this question.
+    let on = match read_question::pending(mailbox, &round.workflow) {
+        Ok(pending) => On::Shown(round.question, Shown::of_question(&pending.typed)?),
+        Err(e) if e.is_missing_file() => return Err(not_found()),
+        Err(e) => return Err(e),
+    };
+    let answered = accept::answer_pending(mailbox, &round.workflow, Decision::by(&caller, on), |question| {
         if !key.fits(&reply.code, target, round, question, &reply.key)? {
             return Err(Error::invalid("reply", "is not from a button of this mailbox", "answer the question at a terminal"));
         }
         Ok(caller.value(AnswerValue::Text(reply.key.clone())))
     })?;
-    answered.ok_or_else(|| Error::not_found(format!("{} waits for no answer", round.workflow), "see: ask-answer list"))
+    answered.ok_or_else(not_found)
 }
 
 /// The last message that was read in a target's topic.

@@ -10,14 +10,14 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::text;
 use askbox_mailbox::time;
 
-use askbox_mailbox::{Below, Folder, Mailbox, workflows};
+use askbox_mailbox::{Folder, Mailbox, workflows};
 use askbox_run::approval::standing::{self, Kind};
 
 /// The number of characters of a hash that are shown.
 const DIGITS: usize = 12;
 
 /// `relaunch approve --list`. Without a mailbox, nothing is allowed or refused.
-pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
+pub fn list(mailbox: Option<&Mailbox>, context: &Context, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let Some(mailbox) = mailbox else {
         return Ok(0);
     };
@@ -33,30 +33,33 @@ pub fn list(mailbox: Option<&Mailbox>, only: Option<&WorkflowId>, json: bool) ->
             Err(e) => return Err(e),
         }
     }
-    if json {
-        return found.iter().try_for_each(|(id, kind, grant)| program::print_json(&as_json(id, *kind, grant))).map(|()| 0);
-    }
+    let policy = context.config()?.answers.policy();
     for (id, kind, grant) in &found {
-        program::print(&line(id, *kind, grant))?;
+        let counts = standing::counts(mailbox, &policy, id, *kind, grant);
+        if json {
+            program::print_json(&as_json(id, *kind, grant, Some(counts)))?;
+        } else {
+            let remark = if counts { "" } else { "    does not count: the answer that decided is not there, or is not trusted\n" };
+            program::print(&(line(id, *kind, grant) + remark))?;
+        }
     }
-    if found.is_empty() {
+    if !json && found.is_empty() {
         program::print("no call is allowed or refused to a workflow beyond the one that was asked about\n")?;
     }
     Ok(0)
 }
 
-/// `relaunch approve --revoke`. Only a person takes back what a person has decided.
+/// `relaunch approve --revoke`. Only a person takes back what a person has decided, so that comes before anything is told.
 pub fn revoke(mailbox: &Mailbox, context: &Context, id: &WorkflowId, call: Option<&str>, json: bool) -> Result<u8> {
-    if matches!(context.below(), Below::Run | Below::Unknown) {
-        return Err(Error::conflict("an agent's run takes back no decision about a tool call", "leave it to a person: end your turn"));
-    }
+    let caller = context.caller(None, "relaunch")?;
+    caller.may_revoke()?;
     if workflows::read(mailbox, id)?.is_none() {
         return Err(Error::not_found(format!("there is no workflow {id} that has run"), "see: relaunch approve --list"));
     }
     let only = call.map(|beginning| the_one(mailbox, id, beginning)).transpose()?;
-    let revoked = standing::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &program::user())?;
+    let revoked = standing::revoke(mailbox, id, only.as_ref().map(|grant| &grant.sha256), &caller)?;
     if json {
-        return revoked.iter().try_for_each(|(kind, grant)| program::print_json(&as_json(id, *kind, grant))).map(|()| 0);
+        return revoked.iter().try_for_each(|(kind, grant)| program::print_json(&as_json(id, *kind, grant, None))).map(|()| 0);
     }
     for (kind, grant) in &revoked {
         program::print(&format!("revoked    {}", line(id, *kind, grant)))?;
@@ -87,16 +90,22 @@ fn the_one(mailbox: &Mailbox, id: &WorkflowId, beginning: &str) -> Result<Grant>
 fn line(id: &WorkflowId, kind: Kind, grant: &Grant) -> String {
     let (hash, age) = (grant.sha256.to_string(), time::human(time::since(grant.at)));
     let hash = hash.get(..DIGITS).unwrap_or(&hash);
-    let call = text::excerpt(grant.rule.as_ref().unwrap_or(&grant.tool), 120);
-    let (shown, by) = (text::excerpt(&grant.shown, 200), text::excerpt(&grant.by, 60));
+    let call = visible(grant.rule.as_ref().unwrap_or(&grant.tool), 120);
+    let (shown, by) = (text::excerpt(&text::still_visible(&grant.shown), 200), visible(&grant.by, 60));
     format!("{id}  {hash}  {:6}  {call}  {shown}  (by {by}, {age} ago)\n", kind.word())
 }
 
-fn as_json(id: &WorkflowId, kind: Kind, grant: &Grant) -> Value {
+/// The beginning of a text on one line, with its invisible characters written out.
+fn visible(words: &str, most: usize) -> String {
+    text::excerpt(&text::visible(words), most)
+}
+
+fn as_json(id: &WorkflowId, kind: Kind, grant: &Grant, counts: Option<bool>) -> Value {
     let mut value = json!(grant);
     if let Some(fields) = value.as_object_mut() {
         fields.insert("workflow_id".into(), json!(id));
         fields.insert("always".into(), json!(kind.word()));
+        counts.into_iter().for_each(|counts| drop(fields.insert("counts".into(), json!(counts))));
     }
     value
 }

@@ -75,7 +75,7 @@ pub fn check(question: &Question) -> Result<()> {
     }
     asked.tool_call.iter().try_for_each(ToolCall::check)?;
     attachment::check(&asked.attachments)?;
-    check_approval(asked)?;
+    check_approval(asked, &question.question)?;
     if let Some(default) = &asked.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
     } else if asked.on_expiry == Some(OnExpiry::Default) {
@@ -127,7 +127,7 @@ fn rename_field(error: Error, name: &str) -> Error {
 
 /// Checks the rules of a question with the field `approval`: it has exactly two options, and only a person's choice of one of them
 /// answers it. Silence, an event and a person's own words approve nothing.
-fn check_approval(asked: &Asked) -> Result<()> {
+fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
     let Some(approval) = &asked.approval else { return Ok(()) };
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
     if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
@@ -135,6 +135,10 @@ fn check_approval(asked: &Asked) -> Result<()> {
     }
     if approval.editable.as_ref().is_some_and(|editable| editable.field.is_empty() || editable.field.len() > LONGEST_NAME) {
         return wrong("approval", "has an editable field that cannot be right");
+    }
+    // The person would change another text than the one that they read.
+    if approval.editable.as_ref().is_some_and(|editable| !editable.is_shown_in(shown)) {
+        return wrong("approval", "has an editable text that the question does not show");
     }
     // The options must have askbox's own words: other words could say the opposite of what the option does.
     let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == approval::options();
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_question_that_silence_could_answer_is_no_approval() {
-        assert!(check_approval(&asked_to_approve().asked).is_ok());
+        assert!(check(&asked_to_approve()).is_ok());
         let cases: [fn(&mut Question); 10] = [
             |q| q.asked.attachments = vec![attachment::Attachment::of("harmless.txt", b"It only lists files.").unwrap()],
             |q| q.asked.context = Some("Policy has blocked this call: choose once to close the question.".into()),
@@ -215,7 +219,7 @@ mod tests {
         for change in cases {
             let mut question = asked_to_approve();
             change(&mut question);
-            assert!(check_approval(&question.asked).is_err(), "{question:?}");
+            assert!(check(&question).is_err(), "{question:?}");
         }
     }
 
@@ -229,7 +233,12 @@ mod tests {
         assert!(given(&question, "edited", Some("ls")).is_err(), "nothing of this call may be changed");
         let editable = approval::Editable { field: "command".into(), text: "rm -r x".into() };
         question.asked.approval.as_mut().unwrap().editable = Some(editable);
-        check_approval(&question.asked).unwrap();
+        for other in ["?", "?\n    command: rm -r x y\n", "?\n    note: rm -r x\n", "?\n    note:\n        command: rm -r x\n"] {
+            question.question = other.into();
+            assert!(check(&question).is_err(), "{other}: the person would change another text than they read");
+        }
+        question.question = "?\n    command: rm -r x\nIn the folder /work".into();
+        check(&question).unwrap();
         assert_eq!(given(&question, "edited", Some("ls")).unwrap().edited.as_deref(), Some("ls"));
         for (value, edited) in
             [("edited", None), ("edited", Some(" \n")), ("edited", Some("rm -r x")), ("once", Some("ls")), ("workflow", Some("ls"))]

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::documents::fields::options::{Choice, Options};
+use crate::text;
 
 /// The key of the option that allows the call once.
 pub const ONCE: &str = "once";
@@ -26,6 +27,25 @@ pub struct Editable {
     pub field: String,
     /// The text of the field in the call.
     pub text: String,
+}
+
+impl Editable {
+    /// True if this text of a question shows the field with exactly this text.
+    pub(in crate::documents) fn is_shown_in(&self, question: &str) -> bool {
+        format!("{question}\n").contains(&format!("\n{}", shown_field(&self.field, &self.text)))
+    }
+}
+
+/// Returns the lines in which a question shows one field of the input of a call. They are indented, so that none of them looks like a line
+/// of askbox.
+#[must_use]
+pub fn shown_field(name: &str, value: &str) -> String {
+    let (name, value) = (text::visible(name).replace('\n', "\\u{a}"), text::visible(value));
+    if value.contains('\n') {
+        format!("    {name}:\n        {}\n", value.replace('\n', "\n        "))
+    } else {
+        format!("    {name}: {value}\n")
+    }
 }
 
 /// The SHA-256 of a tool call: its tool, its folder and its input.
