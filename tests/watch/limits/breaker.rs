@@ -37,6 +37,42 @@ fn failures_in_a_row_pause_the_queue_until_a_probe_succeeds() {
 }
 
 #[test]
+fn a_round_that_waits_in_a_paused_queue_tells_its_own_failure() {
+    let world = world("[ -e $AGENT_DIR/well ] && work || { echo upstream is down >&2; exit 3; }", "", "");
+    world.configure("attempts = 4\nbreaker_failures = 2\nbreaker_pause = \"2h\"");
+    ["a", "b"].iter().for_each(|w| world.ask_and_answer(w));
+    let _watcher = world.start_watcher();
+    until("the queue is paused", || summary(&world)["queue"]["state"] == "paused");
+    until("both have failed", || ["a", "b"].iter().all(|w| records(&world, w)[0]["state"] == "failed"));
+    let road = until("the queue holds it", || Some(world.run("askbox", &["doctor", "a"]).stdout).filter(|road| road.contains("-> queue ")));
+    let rows: Vec<_> = road.lines().filter(|line| line.contains(" attempts")).collect();
+    assert!(
+        matches!(rows[..], [failed, ahead] if failed.contains("ok attempts    1 failed: ") && failed.contains("upstream is down")
+        && ahead.trim() == "attempts"),
+        "{road}"
+    );
+    assert!(road.contains("-> queue       paused until ") && road.contains("$ relaunch go"), "{road}");
+    let status = world.ok("relaunch", &["status", "a"]);
+    assert!(status.contains("upstream is down") && status.contains("paused"), "{status}");
+    // A person's own command is no part of the queue.
+    std::fs::write(world.agent("well"), "").expect("a file");
+    world.ok("relaunch", &["a"]);
+    world.reaches("b", "delivered");
+    assert!(!world.watchers_said().contains("probing"), "{}", world.watchers_said());
+}
+
+#[test]
+fn a_command_that_waits_for_the_next_attempt_says_so() {
+    let world = world("[ -e $AGENT_DIR/well ] && work || { touch $AGENT_DIR/well; exit 3; }", "", "");
+    world.configure("attempts = 4");
+    world.ask_and_answer("a");
+    let ran = world.run("relaunch", &["a"]);
+    assert!(ran.status.success(), "{ran:?}");
+    let said = String::from_utf8_lossy(ran.stderr.as_bytes()).into_owned();
+    assert!(said.contains("a: attempt 1 failed; attempt 2 starts at ") && said.contains("; Ctrl-C stops the run"), "{said}");
+}
+
+#[test]
 fn the_pause_after_failures_ends_when_the_operator_says_go() {
     let world = world("[ -e $AGENT_DIR/well ] && work || exit 3", "", "");
     world.configure("attempts = 1\nbreaker_failures = 2\nbreaker_pause = \"2h\"");

@@ -50,9 +50,11 @@ fn a_days_limit_holds_the_queue_and_keeps_the_answers() {
     }
     assert_eq!((world.state("c").as_str(), world.logged("start ")), ("answered", 2));
     assert_eq!(files(&world.in_mailbox("running")).len() + files(&world.in_mailbox("parked")).len(), 0);
+    // A higher limit counts at once, without a restart.
     world.reconfigure("day_cost = 1.5", "day_cost = 9");
-    world.ok("relaunch", &["c"]);
-    assert_eq!(world.state("c"), "delivered");
+    world.reaches("c", "delivered");
+    assert_eq!(audited(&world, "queue_resumed"), 1);
+    assert!(world.watchers_said().contains("limits.day_cost allows more"), "{}", world.watchers_said());
 }
 
 #[test]

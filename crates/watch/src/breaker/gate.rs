@@ -7,6 +7,7 @@ use crate::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
 use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::{self, Time};
@@ -17,8 +18,8 @@ use askbox_run::log;
 use askbox_run::money::day::DayBudget;
 use askbox_run::process::programs;
 
-/// How often to look for an agent program that cannot be started.
-const LOOK_FOR_PROGRAM_EVERY: chrono::TimeDelta = chrono::TimeDelta::seconds(3);
+/// How often to read the configuration again while the limit of the day, or an agent program that cannot be started, holds the queue.
+const READ_CONFIG_EVERY: Duration = Duration::from_secs(3);
 /// How often to look at a probe that another watcher runs, and at the operator's hold on the queue.
 const RECHECK_EVERY: Duration = Duration::from_secs(1);
 /// A probe's supervisor must hold the run lock this long after the probe was admitted.
@@ -160,7 +161,7 @@ impl Gate {
     }
 
     fn wait_for_program(&mut self, why: &str, now: Time) -> LaunchVerdict {
-        let until = now + LOOK_FOR_PROGRAM_EVERY;
+        let until = now + READ_CONFIG_EVERY;
         if self.breaker.change(|breaker| breaker.cannot_start(why, until, now)) == Change::Opened {
             tracing::warn!(event = "paused", "the queue: {why}");
             audit::record(&self.mailbox, Entry::about("queue_paused").by("watcher").why("the agent program cannot be started"));
@@ -169,21 +170,41 @@ impl Gate {
         LaunchVerdict::Wait
     }
 
+    /// The budget of the day. Each supervisor reads the configuration again, so a limit that holds the queue is read again, too: the operator
+    /// may have raised it since.
+    fn budget(&mut self, now: Time) -> Result<DayBudget> {
+        match DayBudget::at(&self.mailbox, &self.config, now)? {
+            DayBudget::Available => Ok(DayBudget::Available),
+            held => {
+                let limit = self.config.limits.day_cost;
+                if let Ok(loaded) = askbox_config::load() {
+                    self.config.limits.day_cost = loaded.config.limits.day_cost;
+                }
+                if self.config.limits.day_cost == limit { Ok(held) } else { DayBudget::at(&self.mailbox, &self.config, now) }
+            }
+        }
+    }
+
     fn check_budget(&mut self, now: Time) -> LaunchVerdict {
-        match DayBudget::at(&self.mailbox, &self.config, now) {
+        match self.budget(now) {
             Ok(DayBudget::Spent { until, why }) => {
                 self.until = Some(until);
+                self.recheck_at = Some(Instant::now() + READ_CONFIG_EVERY);
                 if self.spent_until.replace(until) != Some(until) {
                     self.report_paused(until, &why);
                 }
                 LaunchVerdict::Wait
             }
             Ok(budget) => {
-                if self.spent_until.take().is_some() {
-                    self.report_resumed("another day");
+                if let Some(end_of_day) = self.spent_until.take() {
+                    self.report_resumed(if now < end_of_day { "limits.day_cost allows more" } else { "another day" });
                 }
-                // If other runs have reserved the rest, the end of one of them wakes the watcher.
-                if budget == DayBudget::Available { LaunchVerdict::Launch } else { LaunchVerdict::Wait }
+                if budget == DayBudget::Available {
+                    return LaunchVerdict::Launch;
+                }
+                // The end of a run that has reserved the rest wakes the watcher as well.
+                self.recheck_at = Some(Instant::now() + READ_CONFIG_EVERY);
+                LaunchVerdict::Wait
             }
             Err(e) => {
                 log::error(&e);
@@ -250,6 +271,14 @@ impl Gate {
                 (Change::Opened, BreakerPermit::NotBefore(until)) => self.report_paused(until, &why),
                 _ => {}
             }
+        }
+    }
+
+    /// Reports a run that a command has delivered in the foreground. A queue that failures have paused goes on.
+    pub(crate) fn delivered_by_hand(mailbox: &Mailbox, config: &Config, run: &Run) {
+        let mut gate = Self::new(mailbox, config);
+        if gate.breaker.read().why().is_some() {
+            gate.observe(std::slice::from_ref(run));
         }
     }
 

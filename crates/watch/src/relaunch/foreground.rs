@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::breaker::gate::Gate;
 use crate::relaunch::event_words::Clock;
 use crate::relaunch::logs::{STUCK_READER_LIMIT, print_event};
 use crate::tree_driver::TreeDriver;
 use askbox_agent::events::Event;
-use askbox_cli::hangup;
+use askbox_cli::{hangup, program};
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::documents::awaited::{End, Ended};
@@ -48,12 +49,23 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     // Signals are caught from now on, so that none is missed between the first attempt and the part that follows.
     let signals = catch_signals()?;
     let run = supervise(mailbox, &config, attempt, json)?;
+    if run.is_delivered() {
+        Gate::delivered_by_hand(mailbox, &config, &run);
+    }
     let goes_on = match run.progress.state {
         RunState::Failed => run.progress.retry_at.is_some(),
         // The workflow may still have to be told how its children ended, or may have an answer already.
         RunState::Delivered | RunState::Asking => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
         _ => false,
     };
+    if let (RunState::Failed, Some(at)) = (run.progress.state, run.progress.retry_at) {
+        let (workflow, next) = (&run.workflow_id, run.attempt.saturating_add(1));
+        program::say(&format!(
+            "{workflow}: attempt {} failed; attempt {next} starts at {}; Ctrl-C stops the run\n",
+            run.attempt,
+            time::rfc3339(at)
+        ));
+    }
     if goes_on { follow_to_the_end(mailbox, &config, &run, signals, json) } else { exit_status_of_run(run) }
 }
 

@@ -53,7 +53,7 @@ pub fn release(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
         (None, false) => "the queue was not paused\n".to_owned(),
     })?;
     if let Some(why) = spent {
-        program::warn(&format!("nothing is launched today: {why}; to allow more, raise limits.day_cost and restart the watcher"));
+        program::warn(&format!("nothing is launched today: {why}; to allow more, raise limits.day_cost"));
     }
     Ok(0)
 }

@@ -10,12 +10,13 @@ use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
 use askbox_config as config;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
+use askbox_run::attempt::record;
 use askbox_run::view::activity::Refused;
 use askbox_run::view::archived;
 use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
@@ -334,7 +335,8 @@ fn explain_with<'s>(
     if queue.state != QueueState::Open {
         for status in waiting {
             status.retry_at = queue.until;
-            status.why = Some(format!("the queue is {}", in_words(&queue, &moment)));
+            let own = earlier_failure(mailbox, status).unwrap_or_default();
+            status.why = Some(format!("the queue is {}{own}", in_words(&queue, &moment)));
         }
     } else if !presence::anybody(mailbox)? {
         // The session that asked needs no watcher: then there is another reason. Whether a process waits for the answer is not looked at,
@@ -345,6 +347,14 @@ fn explain_with<'s>(
         }
     }
     Ok(())
+}
+
+/// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.
+fn earlier_failure(mailbox: &Mailbox, status: &Status) -> Option<String> {
+    let round = RoundId { workflow: status.workflow_id.clone(), question: status.question_id? };
+    let attempt = status.attempt?.checked_sub(1).filter(|attempt| *attempt > 0)?;
+    let why = record::read(mailbox, &round, attempt).ok()?.progress.why?;
+    Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
 }
 
 fn waits_for_launch(state: Standing) -> bool {

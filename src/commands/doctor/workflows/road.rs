@@ -97,7 +97,12 @@ impl Road {
         walk.posted();
         walk.answered();
         walk.counts();
-        if found.folder == Folder::Answered || run.as_ref().is_some_and(|run| waits_for_launch(mailbox, &found, run)) {
+        let again = run.as_ref().filter(|run| waits_for_launch(mailbox, &found, run));
+        if let Some(run) = again {
+            walk.claimed(Some(run));
+            walk.failed(run, |attempt| attempt <= run.attempt);
+        }
+        if found.folder == Folder::Answered || again.is_some() {
             walk.taken_by_somebody_else(run.as_ref());
             walk.watcher();
             match unreadable {
@@ -106,18 +111,23 @@ impl Road {
             }
             walk.queue();
         }
-        walk.claimed(run.as_ref());
-        walk.attempts(run.as_ref());
+        match again {
+            Some(run) => walk.next_attempt(run),
+            None => {
+                walk.claimed(run.as_ref());
+                walk.attempts(run.as_ref());
+            }
+        }
         walk.delivered();
         let (steps, next) = (walk.steps, walk.next);
         Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next })
     }
 }
 
-/// True if a claimed round needs another launch, and no process supervises it.
+/// True if a claimed round is launched again by a watcher, and no process supervises it.
 fn waits_for_launch(mailbox: &Mailbox, found: &Round, run: &Run) -> bool {
     let is_live = Lock::is_held(&record::lock_path(mailbox, &found.id)).unwrap_or(true);
-    found.folder == Folder::Running && !is_live && !run.is_delivered()
+    found.folder == Folder::Running && !is_live && !run.is_delivered() && run.progress.state != RunState::Interrupted
 }
 
 struct Walk<'a> {
@@ -279,15 +289,8 @@ impl Walk<'_> {
 
     fn attempts(&mut self, newest: Option<&Run>) {
         let Some(run) = newest else { return self.here("attempts", "none", None) };
-        let earlier = record::attempts(self.mailbox, &self.found.id).unwrap_or_default();
-        let earlier: Vec<u32> = earlier.into_iter().filter(|attempt| *attempt < run.attempt).collect();
-        for attempt in earlier.iter().skip(earlier.len().saturating_sub(ATTEMPTS)) {
-            if let Ok(earlier) = record::read(self.mailbox, &self.found.id, *attempt) {
-                self.done("attempts", format!("{attempt} failed: {}", why_of(&earlier)));
-            }
-        }
+        self.failed(run, |attempt| attempt < run.attempt);
         let (id, n) = (self.id, run.attempt);
-        let live = Lock::is_held(&record::lock_path(self.mailbox, &self.found.id)).unwrap_or(false);
         match run.progress.state {
             RunState::Delivered => {
                 self.done("attempts", format!("{n} had a result, {}", run.progress.ended_at.map(ago).unwrap_or_default()))
@@ -305,18 +308,40 @@ impl Walk<'_> {
             RunState::Interrupted => {
                 self.here("attempts", format!("{n} was stopped: {}", why_of(run)), Some(self.checkup.launching(&format!("relaunch {id}"))));
             }
-            RunState::Claimed | RunState::Running if live => {
+            RunState::Claimed | RunState::Running => {
                 self.here("attempts", format!("{n} is at work"), self.command(&format!("relaunch logs -f {id}")));
             }
-            RunState::Failed => {
-                let at = run.progress.retry_at.map(|at| format!("; the next one starts at {}", time::rfc3339(at))).unwrap_or_default();
-                self.here("attempts", format!("{n} failed: {}{at}", why_of(run)), Some(self.checkup.launching(&format!("relaunch {id}"))));
-            }
-            RunState::Claimed | RunState::Running => {
-                let said = format!("{n} has no supervisor any more; the watcher tries again");
-                self.here("attempts", said, Some(self.checkup.launching(&format!("relaunch {id}"))));
+            RunState::Failed => self.here("attempts", format!("{n} failed: {}", why_of(run)), None),
+        }
+    }
+
+    /// The attempts that failed, of those up to this one that `is_meant` names.
+    fn failed(&mut self, run: &Run, is_meant: impl Fn(u32) -> bool) {
+        let attempts = record::attempts(self.mailbox, &self.found.id).unwrap_or_default();
+        let meant: Vec<u32> = attempts.into_iter().filter(|attempt| is_meant(*attempt)).collect();
+        for attempt in meant.iter().skip(meant.len().saturating_sub(ATTEMPTS)) {
+            let read = if *attempt == run.attempt { Ok(run.clone()) } else { record::read(self.mailbox, &self.found.id, *attempt) };
+            match read {
+                // It is on record, and waits for its launch.
+                Ok(run) if run.progress.state == RunState::Claimed => {}
+                Ok(run) if run.progress.state == RunState::Running => {
+                    self.done("attempts", format!("{attempt} has no supervisor any more"));
+                }
+                Ok(run) => self.done("attempts", format!("{attempt} failed: {}", why_of(&run))),
+                Err(_) => {}
             }
         }
+    }
+
+    /// The attempt that follows one that failed, if nothing holds it up.
+    fn next_attempt(&mut self, run: &Run) {
+        let next = Some(self.checkup.launching(&format!("relaunch {}", self.id)));
+        let n = if run.progress.state == RunState::Claimed { run.attempt } else { run.attempt.saturating_add(1) };
+        let said = match (run.progress.state, run.progress.retry_at) {
+            (RunState::Failed, Some(at)) if at > time::now() => format!("{n} starts at {}", time::rfc3339(at)),
+            _ => format!("{n} starts at the watcher's next look"),
+        };
+        self.here("attempts", said, next);
     }
 
     fn delivered(&mut self) {
