@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use schemars::{JsonSchema, schema_for};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use askbox_agent::events::Event;
 use askbox_cli::program;
@@ -29,6 +29,20 @@ use askbox_watch::report::summary::Summary;
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Value)> {
+    let named = |(name, schema): (&'static str, Value)| (name, with_id(name, schema));
+    documents().into_iter().map(named).collect()
+}
+
+/// The schema with the name by which another schema refers to it, and the version of JSON Schema.
+fn with_id(name: &str, schema: Value) -> Value {
+    let mut fields = Map::new();
+    fields.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    fields.insert("$id".into(), json!(format!("urn:askbox:schema:{SCHEMA_VERSION}:{name}")));
+    fields.extend(schema.as_object().cloned().unwrap_or_default());
+    Value::Object(fields)
+}
+
+fn documents() -> Vec<(&'static str, Value)> {
     vec![
         ("question", schema_of::<Question>()),
         ("answer", schema_of::<Answer>()),

@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod ag_ui;
 mod agent_files;
 mod all_workflows;
 mod at_a_terminal;

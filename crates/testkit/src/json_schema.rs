@@ -23,7 +23,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     };
     for (keyword, with) in schema {
         let ok = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "default" => true,
+            "$schema" | "$id" | "$defs" | "title" | "description" | "default" => true,
             "$ref" => {
                 let target = root.pointer(with.as_str().unwrap().strip_prefix('#').unwrap()).expect("a reference leads somewhere");
                 check(root, target, value, at, found);

@@ -105,7 +105,8 @@ pub struct Reply {
     /// Read the answer as JSON from a file; `-` is standard input
     ///
     /// The file holds text, a list (for a multi_choice), an object by question id (for several questions), or the result of Claude
-    /// Code's AskUserQuestion ({"answers": {…}, "annotations": {…}}).
+    /// Code's AskUserQuestion ({"answers": {…}, "annotations": {…}}). Without an ID it holds resume entries of AG-UI, for questions of
+    /// `ask-answer list --format ag-ui`.
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The name of the person who answers [default: $USER]
@@ -140,6 +141,9 @@ pub enum Command {
         /// Whose questions: a machine of the configuration (`[peers.HOST]`), `local` or `all` [default: all; with --json local]
         #[arg(long, value_name = "HOST", value_parser = Hosts::parse)]
         host: Option<Hosts>,
+        /// Print each question in another protocol's words, one object a line; the answers come back with `ask-answer --file -`
+        #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "watch"])]
+        format: Option<ListFormat>,
         /// With --json: print each question of this machine, and then each change, one object a line, until the reader goes; for programs
         #[arg(long)]
         watch: bool,
@@ -268,6 +272,13 @@ impl Hosts {
             name => Self::One(name.parse()?),
         })
     }
+}
+
+/// How `ask-answer list` prints the questions for programs of another protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// The interrupts of AG-UI
+    AgUi,
 }
 
 /// How `ask-answer show` prints a question.

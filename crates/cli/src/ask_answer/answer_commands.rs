@@ -6,8 +6,9 @@ use std::process::Command as Program;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::args::ask_answer_args::{AskAnswer, Command, Format, Reply};
+use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply};
 use crate::args::seen_round::SeenRound;
+use crate::ask_answer::ag_ui::{self, Resumed};
 use crate::ask_answer::{answering, ask_user_question, edit_call, editor, listing, other_machines, question_text, short_id, shown_files};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
@@ -28,6 +29,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     other_machines::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
+            None if args.reply.file.is_some() => resume(&args, context)?,
             None => return open_inbox(&args, context, None),
             Some((id, [])) if opens(&args) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;
@@ -54,6 +56,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     }
     let seen = given.round.as_ref().map(|seen| seen.id);
     match command {
+        Command::List { filter, format: Some(ListFormat::AgUi), .. } => listing::interrupts(args.common.open_if_there()?.as_ref(), filter)?,
         Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
         Command::Show { id, attachment: Some(name), .. } => {
             let (mailbox, id) = (args.common.open()?, short_id::meant(&args.common, &id.workflow)?);
@@ -184,6 +187,44 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
         None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
         Some(_) => give(args, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
     }
+}
+
+/// `ask-answer --file FILE`: answers each question that a resume entry of AG-UI is about. Every entry is tried; the first error counts.
+fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
+    let (given, Some(file)) = (&args.reply, &args.reply.file) else { return Ok(()) };
+    if given.note.is_some() || given.round.is_some() || given.text {
+        return Err(Error::usage(
+            "--note, --round and --text belong to the answer to one question",
+            "name the question, or leave them out",
+        ));
+    }
+    let entries = ag_ui::read(&program::read_input(file, answering::MAX_JSON)?).map_err(|e| program::in_input(file, e))?;
+    let (mailbox, person) = (args.common.open()?, person(args, context)?);
+    let mut failed = None;
+    for entry in entries {
+        if let Err(e) = resume_one(args, &mailbox, &entry, &person)
+            && let Some(later) = failed.replace(e)
+        {
+            program::complain(&later);
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn resume_one(args: &AskAnswer, mailbox: &Mailbox, entry: &Resumed, person: &Caller) -> Result<()> {
+    let (workflow, found) = (&entry.workflow, answering::question(mailbox, &entry.workflow)?);
+    if found.id.question != entry.seen.id {
+        return Err(Error::conflict(
+            format!("{workflow} asks another question by now (round {}, not {})", found.id.question, entry.seen.id),
+            "list the questions again: ask-answer list --format ag-ui",
+        ));
+    }
+    let question = &found.document.typed;
+    let on = match found.folder {
+        Folder::Pending => entry.seen.of_waiting(workflow, found.id.question, question)?,
+        _ => On::Round(entry.seen.id),
+    };
+    give(args, mailbox, workflow, on, entry.answer(question, person)?, person)
 }
 
 /// Returns the question that the answer is about: that of the round that the person names, or the one that waits.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use crate::ask_answer::filter::{self, Looked};
-use crate::ask_answer::question_text;
+use crate::ask_answer::{ag_ui, question_text};
 use crate::program;
 use crate::terminal::columns::{self, Row, Table};
 use crate::terminal::{fitted, screen};
@@ -13,7 +13,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
 use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Mailbox, Question, document, pause, read_question, text, time};
+use askbox_mailbox::{Mailbox, Question, document, pause, read_question, round, text, time};
 
 /// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second
 /// time.
@@ -135,6 +135,33 @@ fn cells(pending: &Pending) -> Cells {
         Ok(d) => cells_of(&id, &d.typed),
         Err(e) => [id, "-".into(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
     }
+}
+
+/// Prints the questions that match the filter as interrupts of AG-UI, one object a line. A question that waits for an event is none.
+///
+/// # Errors
+/// If the mailbox cannot be read.
+pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
+    filter::check(words)?;
+    let Some(mailbox) = mailbox else {
+        return Ok(());
+    };
+    let fitting = list::pending(mailbox, |pending| fits(&pending, words).then_some(pending.workflow))?;
+    for workflow in fitting.into_iter().flatten() {
+        let question = match read_question::pending(mailbox, &workflow) {
+            Ok(document) => document.typed,
+            // It was answered meanwhile.
+            Err(e) if e.is_missing_file() => continue,
+            Err(e) => {
+                program::warn(&program::message(&e));
+                continue;
+            }
+        };
+        if question.asked.until.is_none() {
+            program::print_json(&ag_ui::interrupt(&round::of_pending(mailbox, &question)?, &question)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints one object a line.

@@ -3,6 +3,7 @@
 //! - `answer_commands`: runs each command
 //! - `answering`: turns words or JSON into an answer that fits the question
 //! - `misplaced_command`: refuses a command behind the id
+//! - `ag_ui`: questions as interrupts of AG-UI, and answers from its resume entries
 //! - `ask_user_question`: Claude Code's AskUserQuestion, its input and its result
 //! - `question_text`, `listing`: questions as people read them
 //! - `shown_files`: the files beside a question; `diff_lines`: the lines of a diff
@@ -12,6 +13,7 @@
 //! - `edit_call`: changes a tool call before it is allowed
 //! - `editor`: a long answer, written in the user's editor
 
+pub mod ag_ui;
 mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;

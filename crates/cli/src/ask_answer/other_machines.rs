@@ -35,6 +35,10 @@ fn is_about_others(args: &AskAnswer) -> Result<bool> {
             return Err(Error::usage("`--watch` prints JSON for programs", "write: ask-answer list --json --watch"));
         }
         Some(Command::List { watch: true, .. }) => true,
+        Some(Command::List { format: Some(_), host: Some(host), .. }) if *host != Hosts::Here => {
+            return Err(Error::usage("`--format` prints the questions of this machine only", "leave --host out"));
+        }
+        Some(Command::List { format: Some(_), .. }) => false,
         Some(Command::List { host: Some(host), .. }) => *host != Hosts::Here,
         // Scripts and agents are shown only the questions of their own machine.
         Some(Command::List { .. }) => !args.common.json && program::env("ASKBOX_RUN").is_none() && program::has_peers(),

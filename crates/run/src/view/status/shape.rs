@@ -1,6 +1,6 @@
 //! The content of a status: one JSON object for each workflow, as `relaunch status --json` prints it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Class;
@@ -89,6 +89,34 @@ impl Standing {
             Self::Unknown => "unknown",
         }
     }
+
+    /// The name of the nearest state of a task in A2A 1.0. A2A has no word for a stop that can be continued, so a run that was stopped is
+    /// canceled there, and a parked one has failed.
+    #[must_use]
+    pub fn in_a2a(self) -> &'static str {
+        match self {
+            Self::Pending | Self::Overdue => "TASK_STATE_INPUT_REQUIRED",
+            Self::Answered | Self::Queued => "TASK_STATE_SUBMITTED",
+            Self::Waiting | Self::Running | Self::Retrying | Self::Throttled | Self::Orphaned | Self::Awaiting => "TASK_STATE_WORKING",
+            Self::Delivered => "TASK_STATE_COMPLETED",
+            Self::Parked => "TASK_STATE_FAILED",
+            Self::Interrupted | Self::Withdrawn | Self::Expired | Self::Superseded | Self::Dropped => "TASK_STATE_CANCELED",
+            Self::Unreadable | Self::Unknown => "TASK_STATE_UNSPECIFIED",
+        }
+    }
+}
+
+/// The fields of a state in JSON.
+#[derive(Serialize, schemars::JsonSchema)]
+struct BothWords {
+    /// The state of the workflow's newest round.
+    state: Standing,
+    /// The nearest state of a task in A2A 1.0, such as `TASK_STATE_INPUT_REQUIRED`.
+    a2a_state: &'static str,
+}
+
+fn in_both_words<S: Serializer>(state: &Standing, serializer: S) -> Result<S::Ok, S::Error> {
+    BothWords { state: *state, a2a_state: state.in_a2a() }.serialize(serializer)
 }
 
 /// The status of one workflow: its newest round's.
@@ -96,7 +124,9 @@ impl Standing {
 pub struct Status {
     /// The workflow.
     pub workflow_id: WorkflowId,
-    /// The state of its newest round.
+    /// The state of its newest round. Beside it, JSON has `a2a_state`: see [`Standing::in_a2a`].
+    #[serde(flatten, serialize_with = "in_both_words")]
+    #[schemars(with = "BothWords")]
     pub state: Standing,
     /// The id of that round.
     #[serde(skip_serializing_if = "Option::is_none")]
