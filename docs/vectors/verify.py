@@ -9,7 +9,7 @@ except ImportError:
     Ed25519PublicKey = None
 
 SEEN = """question type options free_text range questions workflow_id timestamp asked_by context expires_at on_expiry default until
-    remind_every priority cwd parent in_reply_to approval elicited_by to_session attachments""".split()
+    remind_every priority cwd parent in_reply_to approval elicited_by to_session live attachments""".split()
 OF_ITS_MACHINE = "checkpoint session_id config_dir asked_in tool_call prompt reads results".split()
 APPROVAL = {"once": "allow exactly this call, one time",
             "workflow": "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"}

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use askbox::mailbox::disk::{self, Lock};
 use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::{Decided, Offer};
 use askbox::mailbox::transitions::accept::{self, Decision, On};
@@ -40,6 +41,13 @@ fn question(matter: Matter) -> (Value, &'static str) {
         Matter::Question => (json!({"workflow_id": "w", "question": "Merge?", "type": "yes_no"}), "yes"),
         Matter::Approval => (approval_question("w", "May the agent call Bash?"), "once"),
         Matter::Consent => (json!({"workflow_id": "w", "question": "Pay?", "type": "yes_no", "elicited_by": "bank"}), "yes"),
+        Matter::Dialog => {
+            let live = json!({
+                "session": "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "program": "claude", "project": "shop", "since": "2026-01-01T00:00:00Z",
+            });
+            let call = json!({"name": "AskUserQuestion", "id": "toolu_1"});
+            (json!({"workflow_id": "w", "question": "Merge?", "type": "yes_no", "live": live, "tool_call": call}), "yes")
+        }
     }
 }
 
@@ -50,6 +58,9 @@ fn decide(surface: &Surface, below: Below, matter: Matter) -> Result<Value, Stri
     let (document, value) = question(matter);
     std::fs::write(folder.path().join("m/pending/w.json"), document.to_string()).unwrap();
     let workflow = "w".parse().unwrap();
+    // The hook beside a dialog waits with this lock.
+    disk::create_folder(&mailbox.runs_of_workflow(&workflow)).unwrap();
+    let _hook = Lock::try_acquire(&mailbox.waiter(&workflow)).unwrap();
     let asked: Question = read_question::pending(&mailbox, &workflow).unwrap().typed;
     let round = askbox::mailbox::round::of_pending(&mailbox, &asked).unwrap();
     let value = AnswerValue::Text(value.into());
@@ -91,7 +102,7 @@ fn why(error: &str) -> String {
 
 fn table() -> String {
     let mut out = String::from(
-        "| through | above the process | a question | an approval | a consent | signed | recorded as |\n|---|---|---|---|---|---|---|\n",
+        "| through | above the process | a question | an approval | a consent | a dialog | signed | recorded as |\n|---|---|---|---|---|---|---|---|\n",
     );
     for surface in &SURFACES {
         for below in Below::ALL {

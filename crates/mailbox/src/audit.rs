@@ -115,6 +115,12 @@ pub fn record_once(mailbox: &Mailbox, _lock: &WorkflowLock, entry: Entry) {
     }
 }
 
+/// Returns the last entry of this event, if the last 64 KiB of the file hold one.
+#[must_use]
+pub fn last(mailbox: &Mailbox, event: &str) -> Option<Entry> {
+    lately(mailbox).ok()?.into_iter().rfind(|entry| entry.event == event)
+}
+
 /// Returns the last entries, from at most [`LATELY`] bytes.
 fn lately(mailbox: &Mailbox) -> Result<Vec<Entry>> {
     let path = mailbox.audit();

@@ -274,6 +274,13 @@ impl Mailbox {
         self.folder(Folder::Runs).join(workflow.as_str())
     }
 
+    /// The path `runs/WORKFLOW/waiter`: the lock of a process that waits for the workflow's answer. There is one for each workflow:
+    /// before a post its round has no id yet, and right after the post the answer may already come.
+    #[must_use]
+    pub fn waiter(&self, workflow: &WorkflowId) -> PathBuf {
+        self.runs_of_workflow(workflow).join("waiter")
+    }
+
     /// The path `runs/WORKFLOW/QUESTION`.
     #[must_use]
     pub fn runs_of(&self, round: &RoundId) -> PathBuf {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::documents::answer::AnswerValue;
 use crate::documents::fields::approval::Approval;
 use crate::documents::fields::attachment::Attachment;
+use crate::documents::fields::live::Live;
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
 use crate::documents::fields::tool_call::ToolCall;
@@ -111,13 +112,16 @@ pub struct Asked {
     pub in_reply_to: Option<QuestionId>,
     /// The suspended tool call of the session that waits for the answer. The session is then continued without a message.
     pub tool_call: Option<ToolCall>,
-    /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer.
+    /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer. In a
+    /// live question, `once` and the offers of `live`.
     pub approval: Option<Approval>,
     /// The MCP server that asks, by its name in the agent's configuration. While its run lives it waits for the answer.
     pub elicited_by: Option<String>,
     /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
     #[schemars(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_session: bool,
+    /// The attended session whose dialog shows the question at the same moment. A watcher launches no agent for its answer.
+    pub live: Option<Live>,
     /// The files that the person is shown beside the question. Their bytes lie in the mailbox.
     #[schemars(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,

@@ -13,6 +13,7 @@ use crate::documents::fields::approval::Approval;
 use crate::documents::fields::asked_in::AskedIn;
 use crate::documents::fields::attachment::Attachment;
 use crate::documents::fields::closing::{Closing, TakenBack};
+use crate::documents::fields::live::Live;
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
 use crate::documents::fields::tool_call::ToolCall;
@@ -82,6 +83,8 @@ struct Spelling<'a> {
     elicited_by: Cow<'a, Option<String>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     to_session: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    live: Cow<'a, Option<Live>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     attachments: Cow<'a, [Attachment]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,6 +148,7 @@ impl<'a> From<&'a Question> for Spelling<'a> {
             approval: Borrowed(&asked.approval),
             elicited_by: Borrowed(&asked.elicited_by),
             to_session: asked.to_session,
+            live: Borrowed(&asked.live),
             attachments: Borrowed(&asked.attachments),
             prompt: prompt.map(Borrowed),
             reads: Borrowed(&question.reads),
@@ -191,6 +195,7 @@ impl From<Spelling<'_>> for Question {
                 approval: spelling.approval.into_owned(),
                 elicited_by: spelling.elicited_by.into_owned(),
                 to_session: spelling.to_session,
+                live: spelling.live.into_owned(),
                 attachments: spelling.attachments.into_owned(),
             },
             unanswered: Told { prompt: spelling.prompt.map(Cow::into_owned), results: spelling.results.into_owned() }.into(),
@@ -207,7 +212,7 @@ mod tests {
     use super::*;
 
     /// Every field of a document as the file spells it, in the order of writing.
-    const FIELDS: [(&str, &str); 37] = [
+    const FIELDS: [(&str, &str); 38] = [
         ("schema_version", "1"),
         ("question", r#""Which?""#),
         ("type", r#""choice""#),
@@ -237,6 +242,10 @@ mod tests {
         ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
         ("elicited_by", r#""server""#),
         ("to_session", "true"),
+        (
+            "live",
+            r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z","offers":[{"mode":"auto"}]}"#,
+        ),
         ("attachments", r#"[{"name":"a.diff","type":"text/x-diff","size":3,"sha256":"x"}]"#),
         ("prompt", r#""do""#),
         ("reads", r#"["/f"]"#),

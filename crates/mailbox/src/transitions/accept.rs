@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::attachments;
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
-use crate::disk::{self, Placed};
+use crate::disk::{self, Lock, Placed};
 use crate::documents::answer::{Answer, AnswerValue, BY_EVENT};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::approval::{ONCE, WORKFLOW};
@@ -299,6 +299,7 @@ impl<'a> Waiting<'a> {
             On::Shown(_, shown) => shown,
             On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
         };
+        dialog_waits(self.mailbox, question)?;
         let answer = Answer { question_hash: Some(question.hash()?), shown: Some(shown), ..reply };
         if withdrawn::holds(question, question, &answer) {
             return Err(Error::conflict(withdrawn::WHY, format!("answer it again: ask-answer show {}", question.workflow_id)));
@@ -329,6 +330,18 @@ impl<'a> Waiting<'a> {
             format!("decide this call alone (`{once}`), or take some back: relaunch approve --list {workflow}"),
         ))
     }
+}
+
+/// Checks that the hook beside the dialog of a live question still waits. Without it nobody could take the answer.
+fn dialog_waits(mailbox: &Mailbox, question: &Question) -> Result<()> {
+    let workflow = &question.workflow_id;
+    if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(workflow))? {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        format!("the session that asked in {workflow} no longer waits: it has ended, or its hook was killed"),
+        "if the session still shows its dialog, answer it there; list what else waits: ask-answer list",
+    ))
 }
 
 impl Decided<'_> {
@@ -426,6 +439,9 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<
     }
     // No person had answered when the round ended. So this answer is late, and not a second one.
     let ended = last.document.typed.closed.as_ref().map_or("was over", |c| c.state.in_a_sentence());
+    // A dialog ends without its question at any time. The person reads how.
+    let how = last.document.typed.closed.as_ref().and_then(|closed| closed.why.as_deref());
+    let how = how.filter(|_| last.document.typed.asked.live.is_some()).map_or_else(String::new, |how| format!(" ({how})"));
     let ended = match first {
         Some(first) if first.by == BY_EVENT => "was answered by the event that it waited for",
         Some(_) => "was answered by the asker's default",
@@ -435,5 +451,5 @@ fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<
         Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
         Err(e) => format!("your answer could not be kept with it: {e}"),
     };
-    Error::conflict(format!("the question of {workflow} {ended} before you answered; {kept}"), hint)
+    Error::conflict(format!("the question of {workflow} {ended}{how} before you answered; {kept}"), hint)
 }

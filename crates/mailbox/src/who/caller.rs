@@ -75,16 +75,19 @@ pub enum Matter {
     Approval,
     /// An MCP server asks something of the agent's user.
     Consent,
+    /// The dialog of an attended session asks something of the session's user.
+    Dialog,
 }
 
 impl Matter {
     /// Every value, for tables.
-    pub const ALL: [Self; 3] = [Self::Question, Self::Approval, Self::Consent];
+    pub const ALL: [Self; 4] = [Self::Question, Self::Approval, Self::Consent, Self::Dialog];
 
     /// Returns the subject of this question.
     #[must_use]
     pub fn of_question(question: &Question) -> Self {
         match question {
+            question if question.asked.live.is_some() => Self::Dialog,
             question if question.asked.approval.is_some() => Self::Approval,
             question if question.asked.elicited_by.is_some() => Self::Consent,
             _ => Self::Question,
@@ -96,6 +99,7 @@ impl Matter {
             Self::Question => format!("{workflow} asks a question"),
             Self::Approval => format!("{workflow} asks whether a tool call may be made"),
             Self::Consent => format!("{workflow} asks for what an MCP server wants of its user"),
+            Self::Dialog => format!("{workflow} is the dialog of a session, which asks its user"),
         }
     }
 }
@@ -197,6 +201,11 @@ impl Caller {
                 format!("ask your user to answer it: ask-answer show {id}"),
             )),
             (Some(Through::Web | Through::Message), _) => Ok(()),
+            // The agent of the session could otherwise answer its own dialog.
+            (Some(_), Below::Agent) if matter == Matter::Dialog => Err(Error::conflict(
+                format!("{asks}: no agent may answer that"),
+                format!("answer it in a terminal of your own, or on the page: ask-answer show {id}"),
+            )),
             (Some(_), Below::Unknown) => Err(Error::conflict(
                 format!("{asks}, and nobody knows who calls: this process has neither a parent that is known nor a terminal"),
                 format!("answer it in a terminal, or on the page: ask-answer show {id}"),

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
 use crate::documents::asked::{Kind, Part};
+use crate::documents::checks::check_allowance;
 use crate::documents::checks::match_option::{Meaning, meaning};
-use crate::documents::fields::approval::{EDITED, LONGEST_EDITED};
+use crate::documents::fields::approval::EDITED;
 use crate::documents::fields::options::Choice;
 use crate::documents::fields::range::Range;
 use crate::documents::question::Question;
@@ -32,13 +33,14 @@ pub enum Given {
 /// [`Error::Invalid`] with the field `answer` (or `answer.ID` in a batch) if the value is missing, empty, too long, or does not fit
 /// the question, or if `always` stands in a refusal that is not about a tool call.
 pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Answer> {
+    check_allowance::words(question, &reply)?;
     match (reply.outcome, reply.value.take()) {
         (Outcome::Declined, _) if reply.always && question.asked.approval.is_none() => {
             return Err(Error::invalid("answer.always", "refuses a tool call, and no call is asked about", "leave it out"));
         }
         (Outcome::Declined, _) => reply.edited = None,
         (Outcome::Answered, Some(value)) if is_edited(&value) && question.asked.approval.is_some() => {
-            edited(question, reply.edited.as_deref())?;
+            check_allowance::edited(question, reply.edited.as_deref())?;
             reply.value = Some(value);
         }
         (Outcome::Answered, Some(_)) if reply.edited.is_some() => {
@@ -53,24 +55,6 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
 
 fn is_edited(value: &AnswerValue) -> bool {
     matches!(value, AnswerValue::Text(word) if word == EDITED)
-}
-
-/// Checks the text that a person puts in place of the call's editable one.
-fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
-    let wrong = |problem: &str, fix: &str| Err(Error::invalid("answer.edited", problem, fix));
-    let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
-    let Some(editable) = editable else {
-        return wrong("is given, but the call has no text that a person may change", "allow the call, or decline and say what to change");
-    };
-    match edited {
-        None => wrong("is missing", &format!("change the call's {}: ask-answer edit {}", editable.field, question.workflow_id)),
-        Some(text) if text.trim().is_empty() => wrong("is empty", "to refuse the call, decline it"),
-        Some(text) if text.len() > LONGEST_EDITED => {
-            wrong(&format!("is {} bytes long, the limit is {LONGEST_EDITED}", text.len()), "shorten it, or decline and say what to change")
-        }
-        Some(text) if text == editable.text => wrong("is the text of the call itself", "nothing is changed: allow the call with `once`"),
-        Some(_) => Ok(()),
-    }
 }
 
 /// Returns the normal form of a value that fits the question.

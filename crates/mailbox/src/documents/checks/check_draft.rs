@@ -12,7 +12,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two belong to AskUserQuestion and have no meaning here.
-const FIELDS: [&str; 38] = [
+const FIELDS: [&str; 39] = [
     "schema_version",
     "question",
     "type",
@@ -40,6 +40,7 @@ const FIELDS: [&str; 38] = [
     "tool_call",
     "elicited_by",
     "to_session",
+    "live",
     "attachments",
     "approval",
     "prompt",
@@ -107,6 +108,7 @@ pub fn of_client(question: &Question) -> Result<()> {
         ("tool_call", asked.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
         ("elicited_by", asked.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
         ("to_session", asked.to_session, "`askbox mcp` writes it for its own session"),
+        ("live", asked.live.is_some(), "`askbox hook` writes it for the dialog of a session"),
         ("results", matches!(content, Content::Results { .. }), "askbox tells a parent itself how its children ended"),
         ("prompt", matches!(content, Content::Task { .. }), "a task is not a question: begin it with `relaunch spawn`"),
         ("reads", !question.reads.is_empty(), "a task is not a question: begin it with `relaunch spawn`"),
@@ -257,6 +259,10 @@ mod tests {
             ("tool_call", r#"{"name":"AskUserQuestion","id":"x"}"#),
             ("elicited_by", r#""bank""#),
             ("to_session", "true"),
+            (
+                "live",
+                r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z"}"#,
+            ),
             ("prompt", r#""do""#),
             ("reads", r#"["/f"]"#),
             ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),

@@ -2,7 +2,8 @@
 
 use crate::documents::asked::{Asked, Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
-use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::fields::live::EXIT_PLAN_MODE;
+use crate::documents::fields::tool_call::{ASK_USER_QUESTION, ToolCall};
 use crate::documents::fields::{approval, attachment};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
@@ -76,6 +77,7 @@ pub fn check(question: &Question) -> Result<()> {
     asked.tool_call.iter().try_for_each(ToolCall::check)?;
     attachment::check(&asked.attachments)?;
     check_approval(asked, &question.question)?;
+    check_live(asked)?;
     if let Some(default) = &asked.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
     } else if asked.on_expiry == Some(OnExpiry::Default) {
@@ -114,6 +116,7 @@ pub fn only_for_a_person(asked: &Asked) -> Option<&'static str> {
         ("tool_call", asked.tool_call.is_some()),
         ("elicited_by", asked.elicited_by.is_some()),
         ("to_session", asked.to_session),
+        ("live", asked.live.is_some()),
     ];
     fields.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field)
 }
@@ -137,11 +140,12 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
         return wrong("approval", "has an editable field that cannot be right");
     }
     // The person would change another text than the one that they read.
-    if approval.editable.as_ref().is_some_and(|editable| !editable.is_shown_in(shown)) {
+    if approval.editable.as_ref().is_some_and(|editable| !editable.is_shown_in(shown)) && !shows_its_plan(asked, approval) {
         return wrong("approval", "has an editable text that the question does not show");
     }
     // The options must have askbox's own words: other words could say the opposite of what the option does.
-    let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == approval::options();
+    let options = asked.live.as_ref().map_or_else(approval::options, |live| live.options(&approval.tool));
+    let is_choice = asked.kind == Some(Kind::Choice) && asked.free_text == Some(false) && asked.options == options;
     if !asked.questions.is_empty() || !is_choice {
         return wrong("approval", "stands in a question that is not the choice between `once` and `workflow` alone, in askbox's own words");
     }
@@ -149,8 +153,33 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
         return wrong("approval", "stands beside a default or an event, but only a person approves");
     }
     // The call is shown in askbox's words alone. A text of somebody else beside it could say that the call is harmless.
-    if asked.context.is_some() || asked.asked_by.is_some() || !asked.attachments.is_empty() {
+    if (asked.context.is_some() && !shows_its_plan(asked, approval)) || asked.asked_by.is_some() || !asked.attachments.is_empty() {
         return wrong("approval", "stands beside `context`, `asked_by` or `attachments`, but askbox alone speaks about a call");
+    }
+    Ok(())
+}
+
+/// True if the context is the plan itself, which a live session asks its user to approve. It is the call's own text.
+fn shows_its_plan(asked: &Asked, approval: &approval::Approval) -> bool {
+    let plan = approval.editable.as_ref().map(|editable| &editable.text);
+    asked.live.is_some() && approval.tool == EXIT_PLAN_MODE && plan.is_some() && plan == asked.context.as_ref()
+}
+
+/// Checks the rules of a question that a live session's dialog shows. It is about one call of that session, and a person answers it: no
+/// default, no event and no date.
+fn check_live(asked: &Asked) -> Result<()> {
+    let Some(live) = &asked.live else { return Ok(()) };
+    live.check()?;
+    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to `askbox hook`, which writes it"));
+    let Some(call) = &asked.tool_call else { return wrong("live", "stands in a question without a tool call") };
+    if asked.approval.as_ref().map_or(ASK_USER_QUESTION, |approval| approval.tool.as_str()) != call.name {
+        return wrong("live", "stands in a question that is not about its tool call");
+    }
+    if asked.default.is_some() || asked.until.is_some() || asked.expires_at.is_some() || asked.on_expiry.is_some() {
+        return wrong("live", "stands beside a default, an event or a date, but only a person answers for a session's user");
+    }
+    if asked.to_session || asked.elicited_by.is_some() {
+        return wrong("live", "stands beside another way to the answer");
     }
     Ok(())
 }
@@ -263,5 +292,49 @@ mod tests {
         }
         let list = Answer::value(AnswerValue::List(vec!["once".into()]), "ann", "hand");
         assert!(check_answer::check(&asked_to_approve(), list, Given::InOwnWords).is_err());
+    }
+
+    fn asked_by_a_dialog() -> Question {
+        let live = r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z","offers":[{"mode":"auto"}]}"#;
+        let mut question = asked_to_approve();
+        let live: crate::documents::fields::live::Live = serde_json::from_str(live).unwrap();
+        question.asked.options = live.options("Bash");
+        question.asked.live = Some(live);
+        question.asked.tool_call = Some(ToolCall { name: "Bash".into(), id: "toolu_1".into(), subagent: None });
+        question
+    }
+
+    #[test]
+    fn a_live_question_is_about_one_call_and_a_person_answers() {
+        check(&asked_by_a_dialog()).unwrap();
+        let cases: [fn(&mut Question); 7] = [
+            |q| q.asked.tool_call = None,
+            |q| q.asked.tool_call.as_mut().unwrap().name = "Write".into(),
+            |q| q.asked.options = approval::options(),
+            |q| q.asked.live.as_mut().unwrap().offers.clear(),
+            |q| q.asked.expires_at = Some(crate::time::now()),
+            |q| q.asked.to_session = true,
+            |q| q.asked.context = Some("harmless".into()),
+        ];
+        for change in cases {
+            let mut question = asked_by_a_dialog();
+            change(&mut question);
+            assert!(check(&question).is_err(), "{question:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_plan_itself_stands_beside_the_approval_of_a_plan() {
+        let mut question = asked_by_a_dialog();
+        let asked = &mut question.asked;
+        let editable = approval::Editable { field: "plan".into(), text: "# Plan".into() };
+        let approval = asked.approval.as_mut().unwrap();
+        (approval.tool, approval.editable) = (EXIT_PLAN_MODE.into(), Some(editable));
+        asked.tool_call.as_mut().unwrap().name = EXIT_PLAN_MODE.into();
+        asked.options = asked.live.as_ref().unwrap().options(EXIT_PLAN_MODE);
+        asked.context = Some("# Plan".into());
+        check(&question).unwrap();
+        question.asked.context = Some("# Another plan".into());
+        assert!(check(&question).is_err());
     }
 }

@@ -10,6 +10,7 @@
 //! | `asked_in` | `asked_in`: the run of the asker, with the proof |
 //! | `shown_hash` | `shown` of the answer: the hash of everything that was shown |
 //! | `approval` | `approval`: the tool call that a person may allow |
+//! | `live` | `live`: the attended session whose dialog shows the question |
 //! | `tool_call` | `tool_call`: the suspended tool call that waits for the answer |
 //! | `attachment` | `attachments`: the files that a person is shown beside the question |
 
@@ -17,6 +18,7 @@ pub mod approval;
 pub mod asked_in;
 pub mod attachment;
 pub mod closing;
+pub mod live;
 pub mod options;
 pub mod range;
 pub mod shown_hash;

@@ -1,0 +1,34 @@
+//! Checks an answer that allows a tool call: the text that the person puts in place of the editable one, and the words beside it.
+
+use crate::documents::answer::{Answer, Outcome};
+use crate::documents::fields::approval::LONGEST_EDITED;
+use crate::documents::question::Question;
+use crate::error::{Error, Result};
+
+/// Checks the text that a person puts in place of the call's editable one.
+pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
+    let wrong = |problem: &str, fix: &str| Err(Error::invalid("answer.edited", problem, fix));
+    let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
+    let Some(editable) = editable else {
+        return wrong("is given, but the call has no text that a person may change", "allow the call, or decline and say what to change");
+    };
+    match edited {
+        None => wrong("is missing", &format!("change the call's {}: ask-answer edit {}", editable.field, question.workflow_id)),
+        Some(text) if text.trim().is_empty() => wrong("is empty", "to refuse the call, decline it"),
+        Some(text) if text.len() > LONGEST_EDITED => {
+            wrong(&format!("is {} bytes long, the limit is {LONGEST_EDITED}", text.len()), "shorten it, or decline and say what to change")
+        }
+        Some(text) if text == editable.text => wrong("is the text of the call itself", "nothing is changed: allow the call with `once`"),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Refuses words beside an allowance in a live session, because its program has no place for them.
+pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
+    let allows = reply.outcome == Outcome::Answered && question.asked.approval.is_some();
+    if !allows || reply.note.is_none() || question.asked.live.is_none() {
+        return Ok(());
+    }
+    let fix = format!("allow it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
+    Err(Error::invalid("answer.note", "would not reach the session, which takes no words beside an allowance", fix))
+}
