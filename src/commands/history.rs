@@ -136,7 +136,9 @@ fn in_text(value: &serde_json::Value) -> String {
 /// The process that took the answer, if no agent was launched with it.
 fn taken(entry: &HistoryEntry) -> Vec<String> {
     match entry.delivery {
-        Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent)) => vec![format!("by {}", taken.who())],
+        Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog)) => {
+            vec![format!("by {}", taken.who())]
+        }
         Some(Delivery::Launch) | None => Vec::new(),
     }
 }

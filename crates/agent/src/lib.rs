@@ -5,6 +5,7 @@
 //! - [`session_size`]: how large a session is, and whether its prompt cache is alive.
 //! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
 //! - [`subagents`]: the files about the subagents inside a session.
+//! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
 //! - [`stream`]: reads the output of `claude`.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
@@ -15,6 +16,7 @@
 pub mod chain_signals;
 pub mod claude;
 pub mod definitions;
+pub mod dialog;
 pub mod events;
 pub mod rejected_calls;
 pub mod session_size;

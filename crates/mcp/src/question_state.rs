@@ -55,7 +55,7 @@ pub(super) fn find(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool)
                 let delivery = run.as_deref().map(|run| Delivery::of_claimed(&document.typed, run));
                 let is_on_its_way = match delivery {
                     Some(Delivery::Waiter | Delivery::Session) => folder == Folder::Running,
-                    Some(Delivery::Launch | Delivery::MainAgent) | None => false,
+                    Some(Delivery::Launch | Delivery::MainAgent | Delivery::Dialog) | None => false,
                 };
                 if takes && is_on_its_way {
                     // Either an earlier process of the session died, or another one is delivering the answer at this moment.
@@ -80,6 +80,7 @@ impl QuestionState {
                 let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
                 Ok(match Delivery::asked_for(question) {
                     Delivery::Session => format!("It was {who}. The session that asked takes the answer itself."),
+                    Delivery::Dialog => format!("It was {who}. The session whose dialog it was takes the answer itself."),
                     Delivery::Launch | Delivery::Waiter | Delivery::MainAgent => format!(
                         "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
                     ),
@@ -118,7 +119,7 @@ fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, ru
         Some(Delivery::MainAgent) => Ok(format!(
             "A main agent took this answer and goes on with it: do not do the work a second time. For your information:\n{answer}"
         )),
-        Some(Delivery::Waiter | Delivery::Session) | None => Ok(answer),
+        Some(Delivery::Waiter | Delivery::Session | Delivery::Dialog) | None => Ok(answer),
     }
 }
 

@@ -5,8 +5,6 @@
 //! | answered, not claimed | the waiter's lock, then the question | [`Delivery::of_unclaimed`] |
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
-use std::path::PathBuf;
-
 use crate::attempt::record::{Claimant, Run};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
@@ -26,13 +24,19 @@ pub enum Delivery {
     Session,
     /// A main agent takes it: `relaunch prompt` or `relaunch done`.
     MainAgent,
+    /// The hook beside the dialog of an attended session takes it. It belongs to that dialog alone: no agent is launched with it.
+    Dialog,
 }
 
 impl Delivery {
     /// The delivery that the question alone asks for. A waiter or a person's command may take the answer in its place.
     #[must_use]
     pub fn asked_for(question: &Question) -> Self {
-        if question.asked.to_session { Self::Session } else { Self::Launch }
+        match question {
+            question if question.asked.live.is_some() => Self::Dialog,
+            question if question.asked.to_session => Self::Session,
+            _ => Self::Launch,
+        }
     }
 
     /// The delivery of an answered round that is not claimed yet. A person's command may still choose another one.
@@ -46,17 +50,17 @@ impl Delivery {
         match (run.claimant, Self::asked_for(question)) {
             (Claimant::Supervisor, _) => Self::Launch,
             (Claimant::Prompt, _) => Self::MainAgent,
-            (Claimant::Inline, Self::Session) => Self::Session,
+            (Claimant::Inline, taken @ (Self::Session | Self::Dialog)) => taken,
             (Claimant::Inline, Self::Launch | Self::Waiter | Self::MainAgent) => Self::Waiter,
         }
     }
 
-    /// The claimant in the record of a claimed round with this delivery. The question then tells a waiter from a session.
+    /// The claimant in the record of a claimed round with this delivery. The question then tells a waiter from a session or a dialog.
     #[must_use]
     pub fn claimant(self) -> Claimant {
         match self {
             Self::Launch => Claimant::Supervisor,
-            Self::Waiter | Self::Session => Claimant::Inline,
+            Self::Waiter | Self::Session | Self::Dialog => Claimant::Inline,
             Self::MainAgent => Claimant::Prompt,
         }
     }
@@ -69,20 +73,14 @@ impl Delivery {
             Self::Waiter => "the asker that waited for it (ask-post --wait, or an MCP client)",
             Self::Session => "the session that asked",
             Self::MainAgent => "a main agent (relaunch prompt, or relaunch done)",
+            Self::Dialog => "the session whose dialog it was",
         }
     }
 }
 
-/// The lock that `ask-post --wait` holds from before its post until it has the answer. There is one for each workflow: before the post
-/// the round has no id yet, and right after the post the answer may already come.
-#[must_use]
-pub fn waiter_path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
-    mailbox.runs_of_workflow(workflow).join("waiter")
-}
-
 /// Whether a process waits for the answer of the workflow.
 pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
-    Lock::is_held(&waiter_path(mailbox, workflow))
+    Lock::is_held(&mailbox.waiter(workflow))
 }
 
 /// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, or no watcher
@@ -146,7 +144,7 @@ mod tests {
         assert_eq!((of(false), of(true)), (Delivery::Launch, Delivery::Session));
         let workflow: WorkflowId = "w".parse().unwrap();
         disk::create_folder(&mailbox.runs_of_workflow(&workflow)).unwrap();
-        let _waiter = Lock::try_acquire(&waiter_path(&mailbox, &workflow)).unwrap().unwrap();
+        let _waiter = Lock::try_acquire(&mailbox.waiter(&workflow)).unwrap().unwrap();
         assert_eq!((of(false), of(true)), (Delivery::Waiter, Delivery::Waiter));
     }
 }

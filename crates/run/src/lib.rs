@@ -16,6 +16,7 @@
 //! | `on_demand` | a person's commands to one run: run it now, or stop it |
 //! | `recovery`, `delegated` | claimed rounds without a supervisor; a run as an iterator, for programs that delegate work |
 //! | `supervise` | one attempt in the hands of its supervisor, from its launch to its end or its stop |
+//! | `dialog` | the dialogs of attended sessions: whether an answer reached its session, and questions whose hook is gone |
 //! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the state of a run; the agent's process: launch, pipes, descendants |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
@@ -31,6 +32,7 @@ pub mod chain;
 pub mod claim;
 pub mod delegated;
 pub mod delivery;
+pub mod dialog;
 pub mod gc;
 pub mod log;
 pub mod money;

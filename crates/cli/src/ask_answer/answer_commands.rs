@@ -21,6 +21,7 @@ use askbox_mailbox::who::caller::{self, Caller};
 use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, disk, text};
 use askbox_run::chain::whole_tree;
 use askbox_run::delivery;
+use askbox_run::dialog::settle;
 
 const CHANNEL: &str = "ask-answer";
 
@@ -267,16 +268,24 @@ fn acknowledge(args: &AskAnswer, mailbox: &Mailbox, accepted: &Accepted) -> Resu
         program::warn(warning);
     }
     let held_up = delivery::held_up(mailbox, &accepted.question);
+    let too_late = || match settle::too_late(mailbox, &accepted.question, &accepted.round) {
+        Some(why) => Err(Error::conflict(
+            format!("the answer to {id} was accepted, and did not reach its session: {why}"),
+            format!("see it with: ask-answer show {id}"),
+        )),
+        None => Ok(()),
+    };
     if args.common.json {
-        return program::print_json(&json!({
+        program::print_json(&json!({
             "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
             "value": reply.value.as_ref().map(AnswerValue::to_json),
             "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning, "held_up": held_up,
-        }));
+        }))?;
+        return too_late();
     }
     program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })?;
     held_up.iter().for_each(|why| program::warn(why));
-    Ok(())
+    too_late()
 }
 
 /// `ask-answer show ID`

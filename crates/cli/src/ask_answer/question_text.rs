@@ -129,6 +129,14 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
     if let Some(line) = own_line(found) {
         let _ = writeln!(out, "  {line}");
     }
+    if let Some(live) = question.asked.live.as_ref() {
+        let place = match (live.in_background, found.folder) {
+            (true, _) => "no dialog is open while this waits".to_owned(),
+            (false, Folder::Pending) => format!("at its terminal since {}", time::human(time::since(live.since))),
+            (false, _) => "was asked at its terminal too".to_owned(),
+        };
+        let _ = writeln!(out, "  {}: {place}", live.words());
+    }
     if let Some(at) = question.asked.expires_at.filter(|_| found.folder != Folder::Pending) {
         let _ = writeln!(out, "  had time until {}", fitted::moment(at));
     } else if let Some(at) = question.asked.expires_at {
@@ -315,6 +323,11 @@ pub fn to_allow(address: &str, found: &Round) -> String {
         return String::new();
     }
     let Ok(round) = SeenRound::of(found.id.question, &found.document.typed) else { return String::new() };
+    if found.document.typed.asked.live.is_some() {
+        let commands =
+            found.document.typed.asked.options.0.iter().map(|choice| format!("  ask-answer {address} {} --round {round}\n", choice.key));
+        return format!("\nTo allow it, copy one of:\n{}{}", commands.collect::<String>(), to_edit(address, &found.document.typed));
+    }
     format!(
         "\nTo allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer {address} {WORKFLOW} --round {round}\n  \
          ask-answer {address} {ONCE} --round {round}\n{}To refuse it whenever the workflow makes it:\n  \

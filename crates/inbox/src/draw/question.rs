@@ -122,8 +122,10 @@ fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> 
     if let Some(by) = &question.asked.asked_by {
         say(format!("by {}", excerpt(by, 40)), dimmed());
     }
-    if question.project() != "-" {
-        say(question.project(), dimmed());
+    match &question.asked.live {
+        Some(live) => say(live.words(), dimmed()),
+        None if question.project() != "-" => say(question.project(), dimmed()),
+        None => {}
     }
     if let Some(at) = question.asked_at() {
         let age = clock.age(at);

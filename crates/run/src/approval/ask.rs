@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
+use similar::TextDiff;
 
 use crate::approval::call::Call;
 use crate::prompt::inserted::at_the_end;
@@ -10,6 +11,7 @@ use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
+use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -49,8 +51,59 @@ pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: 
     Ok(question)
 }
 
+/// The question that a session's dialog asks at its terminal at the same moment: may this call be made. A plan stands in `context`, as
+/// Markdown.
+///
+/// # Errors
+/// [`Error::Invalid`] if the call is too long to be shown.
+pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, subagent: Option<Subagent>, live: Live) -> Result<Question> {
+    let words = in_words(call, Shown::First, subagent.as_ref(), Form::Dialog)?;
+    let mut question = question_about(workflow, call, Shown::First, id, subagent)?;
+    question.question = words;
+    if let Some(plan) = plan(call) {
+        question.question = plan_in_words(call);
+        question.asked.context = Some(plan.to_owned());
+    }
+    question.asked.options = live.options(call.tool);
+    question.asked.live = Some(live);
+    Ok(question)
+}
+
+/// The way a call is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// In a run of askbox: each part of the input for itself.
+    Run,
+    /// In a session's dialog: an edit as a diff.
+    Dialog,
+}
+
+/// The old and the new text of an edit as the lines of a diff: each line of either text is there.
+fn diff_of_edit(call: &Call<'_>) -> Option<String> {
+    let text_of = |name: &str| call.input.get(name).and_then(Value::as_str).filter(|_| call.tool == "Edit");
+    let (old, new) = (text_of("old_string")?, text_of("new_string")?);
+    let mut out = String::from("    change:\n");
+    for change in TextDiff::from_lines(old, new).iter_all_changes() {
+        let (line, end) = match change.value().strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (change.value(), "\n        \\ no newline at the end\n"),
+        };
+        let _ = write!(out, "        {} {}{end}", change.tag(), text::visible(line).replace('\n', "\\u{a}"));
+    }
+    Some(out)
+}
+
+/// The plan that the call shows to the user.
+fn plan<'a>(call: &Call<'a>) -> Option<&'a str> {
+    call.input.get("plan").filter(|_| call.tool == EXIT_PLAN_MODE).and_then(Value::as_str)
+}
+
+fn plan_in_words(call: &Call<'_>) -> String {
+    format!("May the agent carry out this plan?\nIn the folder {}", text::file_name(call.cwd))
+}
+
 fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<Question> {
-    let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent)?);
+    let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent, Form::Run)?);
     question.asked.kind = Some(Kind::Choice);
     question.asked.options = approval::options();
     question.asked.free_text = Some(false);
@@ -63,6 +116,10 @@ fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagen
 /// allows nothing.
 #[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
+    if let (Some(_), Some(plan)) = (&question.asked.live, plan(call)) {
+        let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
+        return is_about_it && question.asked.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
+    }
     shows_with(question, call, str::is_empty)
 }
 
@@ -76,8 +133,9 @@ pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
 
 /// True if the question is about this call, and its text is that of the call with `more` behind it.
 fn shows_with(question: &Question, call: &Call<'_>, more: impl Fn(&str) -> bool) -> bool {
+    let form = if question.asked.live.is_some() { Form::Dialog } else { Form::Run };
     let is_its_text = |shown| {
-        let text = in_words(call, shown, subagent_of(question));
+        let text = in_words(call, shown, subagent_of(question), form);
         text.is_ok_and(|text| question.question.strip_prefix(text.as_str()).is_some_and(&more))
     };
     let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
@@ -105,7 +163,7 @@ pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
 }
 
 /// The tool, the input, the folder, the subagent and the agent's words as text.
-fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<String> {
+fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>, form: Form) -> Result<String> {
     let tool = text::excerpt(&text::visible(call.tool), 200);
     let mut out = match shown {
         Shown::First => format!("May the agent call {tool}?\n"),
@@ -114,12 +172,15 @@ fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Resul
         }
     };
     let parts = call.parts();
-    for (name, value) in parts.as_object().into_iter().flatten() {
+    let diff = if form == Form::Dialog { diff_of_edit(call) } else { None };
+    let is_in_diff = |name: &str| diff.is_some() && ["old_string", "new_string"].contains(&name);
+    for (name, value) in parts.as_object().into_iter().flatten().filter(|(name, _)| !is_in_diff(name)) {
         out.push_str(&match value {
             Value::String(text) => shown_field(name, text),
             other => shown_field(name, &other.to_string()),
         });
     }
+    diff.iter().for_each(|diff| out.push_str(diff));
     let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
     if let Some(subagent) = subagent {
         let on_a_line = |words: &str| text::excerpt(&text::visible(words).replace('\n', "\\u{a}"), LONGEST_WORDS);
@@ -164,7 +225,9 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
     };
     Some(match (answer.outcome, &answer.edited) {
         (Outcome::Answered, None) if word == ONCE => Reply::Once,
-        (Outcome::Answered, None) if word == WORKFLOW => Reply::Workflow,
+        // The call is allowed once. What else the word gives, its session does: see `Live::offer`.
+        (Outcome::Answered, None) if question.asked.live.as_ref().is_some_and(|live| live.offer(word).is_some()) => Reply::Once,
+        (Outcome::Answered, None) if word == WORKFLOW && question.asked.live.is_none() => Reply::Workflow,
         (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
         (Outcome::Declined, _) if answer.always => Reply::Refused(refused_for_good(Some(answer))),
@@ -205,6 +268,18 @@ mod tests {
              timeout: 5\nIn the folder /work\nThe agent says: List files";
         assert_eq!(question.question, expected);
         askbox_mailbox::documents::checks::check_question::check(&question).unwrap();
+    }
+
+    #[test]
+    fn a_dialog_shows_an_edit_as_a_diff_with_every_line() {
+        let input =
+            serde_json::json!({"file_path": "/a", "old_string": "one\ntwo", "new_string": "one\n2\u{202e}\n", "replace_all": false});
+        let call = Call { tool: "Edit", input: input.as_object().unwrap(), cwd: Path::new("/work") };
+        let shown = in_words(&call, Shown::First, None, Form::Dialog).unwrap();
+        let expected = "May the agent call Edit?\n    file_path: /a\n    replace_all: false\n    change:\n          one\n        - two\n        \
+             \\ no newline at the end\n        + 2\\u{202e}\nIn the folder /work";
+        assert_eq!(shown, expected);
+        assert!(in_words(&call, Shown::First, None, Form::Run).unwrap().contains("old_string:"));
     }
 
     #[test]

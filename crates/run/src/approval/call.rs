@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::attempt::record::Run;
 use askbox_mailbox::documents::fields::approval::{Approval, CallHash, Editable};
+use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{Mailbox, disk};
 
@@ -20,7 +21,7 @@ const BASH: &str = "Bash";
 const DESCRIPTION: &str = "description";
 
 /// The tools whose call has one text that is its substance, and the field of this text. A person may change it before they allow the call.
-const EDITABLE: [(&str, &str); 3] = [(BASH, "command"), ("Write", "content"), ("Edit", "new_string")];
+const EDITABLE: [(&str, &str); 4] = [(BASH, "command"), ("Write", "content"), ("Edit", "new_string"), (EXIT_PLAN_MODE, "plan")];
 
 /// A tool call of an agent.
 #[derive(Debug, Clone, Copy)]

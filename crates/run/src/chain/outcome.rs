@@ -144,7 +144,7 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -
     let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
     Ok(match newest.state {
         Closed::Delivered => match newest.delivery {
-            Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent)) => {
+            Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog)) => {
                 let who = taken.who();
                 ended(
                     workflow,
@@ -211,7 +211,7 @@ fn newest_among(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Res
             // An agent that waits for an answer waits within its run, and the run is what ends. If there is no run, the asker was not
             // an agent.
             Some(Delivery::Waiter | Delivery::Session) => &mut waited,
-            Some(Delivery::Launch | Delivery::MainAgent) | None => &mut newest,
+            Some(Delivery::Launch | Delivery::MainAgent | Delivery::Dialog) | None => &mut newest,
         };
         if place.as_ref().is_some_and(|n| n.begun > begun) {
             continue;

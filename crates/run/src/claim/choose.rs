@@ -44,6 +44,8 @@ pub enum Refusal {
     /// The session that asked takes the answer of this round itself the next time it runs. Only a person's own command launches an
     /// agent with it.
     AwaitedBySession(RoundId),
+    /// The answer is for the dialog of an attended session, whose hook is gone. The sweep closes the round.
+    OfDialog(RoundId),
 }
 
 impl<Stage> ClaimAttempt<Stage> {
@@ -153,6 +155,7 @@ fn left_to_another(mailbox: &Mailbox, by: By<'_>, question: &Question, round: &R
     }
     match (Delivery::of_unclaimed(mailbox, question)?, by) {
         (Delivery::Waiter, _) => return Ok(Some(Refusal::AwaitedInline(round.clone()))),
+        (Delivery::Dialog, _) => return Ok(Some(Refusal::OfDialog(round.clone()))),
         (Delivery::Session, By::Watcher(_)) => return Ok(Some(Refusal::AwaitedBySession(round.clone()))),
         (Delivery::Session | Delivery::Launch | Delivery::MainAgent, _) => {}
     }

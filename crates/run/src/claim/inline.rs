@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, RunState};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord};
-use crate::delivery::{self, Delivery};
+use crate::delivery::Delivery;
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
@@ -37,7 +37,7 @@ pub struct Waiter {
 /// # Errors
 /// [`Error::Conflict`] if another process waits for the workflow's answer.
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
-    let path = delivery::waiter_path(mailbox, workflow);
+    let path = mailbox.waiter(workflow);
     // `askbox gc` may remove the folder and the file at any moment. Then the next try creates them again.
     for _ in 0..100 {
         disk::create_folder(&mailbox.runs_of_workflow(workflow))?;
@@ -60,7 +60,7 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         other => other?,
     };
     let is_left = match Delivery::of_claimed(&document.typed, &run) {
-        Delivery::Waiter | Delivery::Session => run.progress.state == RunState::Claimed,
+        Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.progress.state == RunState::Claimed,
         Delivery::Launch | Delivery::MainAgent => false,
     };
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))

@@ -179,7 +179,7 @@ impl OnRecord {
 
 impl Claim<OnRecord> {
     /// The claim of an attempt that is on record, by the holder of the round's lock.
-    pub(super) fn with_lock(document: QuestionDocument, run: Run, round: Lock) -> Self {
+    pub(crate) fn with_lock(document: QuestionDocument, run: Run, round: Lock) -> Self {
         Self { document, run, stage: OnRecord::with_lock(round) }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::delivery;
 use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::round_files;
@@ -76,7 +75,7 @@ impl Gc<'_> {
             return Ok(());
         }
         // If a process begins to wait at this moment, it checks that the file of this name is still the one that it locked.
-        let waiter = delivery::waiter_path(self.mailbox, workflow);
+        let waiter = self.mailbox.waiter(workflow);
         let held = if disk::exists(&waiter) { Lock::try_acquire(&waiter)? } else { None };
         // Children that exist keep the folder, because they are found by their names in it.
         let gone: BTreeSet<_> =

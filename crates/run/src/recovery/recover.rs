@@ -13,6 +13,7 @@ use crate::attempt::record::{self, Plan, Progress, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::plan;
 use crate::delivery::Delivery;
+use crate::dialog::settle;
 use crate::money::costs;
 use crate::process::launch;
 use crate::recovery::elsewhere;
@@ -96,12 +97,16 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     // A claimant holds the workflow's lock until it holds the round's.
     let claiming = mailbox.lock(&round.workflow)?;
     recent_rounds::make_folder(mailbox, round)?;
-    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
+    let Some(held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(Recovered::Live) };
     drop(claiming);
     let Some(document) = open_document(mailbox, round)? else { return Ok(Recovered::Over) };
     let last = record::latest(mailbox, round)?;
     // Without a record, only the question says who the claimant took the answer for.
     let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
+    if delivery == Delivery::Dialog {
+        let is_over = settle::by_receipt(mailbox, document, last, held)?;
+        return Ok(if is_over { Recovered::Over } else { Recovered::Later(time::now() + chrono::TimeDelta::seconds(1)) });
+    }
     if delivery == Delivery::Session
         && last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed)
         && give_back(mailbox, config, &document, round, orphans)?
@@ -113,7 +118,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     };
     match last.progress.state {
         RunState::Claimed => match delivery {
-            Delivery::Launch => Ok(Recovered::Claimed(Box::new(last))),
+            Delivery::Launch | Delivery::Dialog => Ok(Recovered::Claimed(Box::new(last))),
             // The claimant died before it had delivered the answer. An asker may belong to the run of an earlier round, and that run
             // has to end first.
             Delivery::Waiter | Delivery::Session | Delivery::MainAgent if another_is_live(mailbox, round)? => {
@@ -276,7 +281,8 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
 /// about a launch is not the operator's choice, so the attempt is planned here. With `cwd`, the attempt runs in that folder.
 pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run, cwd: Option<PathBuf>) -> Result<Run> {
     let mut run = match Delivery::of_claimed(question, last) {
-        Delivery::Launch => attempt_after(last),
+        // A dialog's answer is never launched: see `settle`.
+        Delivery::Launch | Delivery::Dialog => attempt_after(last),
         Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
             Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
         }

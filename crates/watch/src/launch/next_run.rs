@@ -13,7 +13,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
-use askbox_run::log;
+use askbox_run::{dialog, log};
 
 /// How often to look again at an answer that `ask-post --wait` is about to take.
 const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
@@ -70,6 +70,13 @@ impl Launches {
         };
         match refusal {
             Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
+            // Its hook is gone, so nobody can take the answer.
+            Refusal::OfDialog(_) => {
+                if let Err(e) = dialog::orphans::end_answered(&served.mailbox, &workflow) {
+                    log::error(&e);
+                    dates.look_later(answered, pause_after(&e));
+                }
+            }
             Refusal::MayBeUnfinished(wait) => dates.look_later(answered, wait + Duration::from_millis(50)),
             Refusal::AwaitedInline(_) => dates.look_later(answered, RECHECK_INLINE_EVERY),
             // The end of that run puts this answer back into the queue. If the run has already ended, the second look does.

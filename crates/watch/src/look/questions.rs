@@ -19,11 +19,14 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk, text, thread, time};
-use askbox_run::log;
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, text, thread, time};
+use askbox_run::{dialog, log};
 
 /// The number of questions that the start-up sweep reads between two looks at the channel.
 const SWEEP_BATCH: usize = 32;
+
+/// How often to look if the hook beside a dialog still waits.
+const LOOK_FOR_HOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A question file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +66,9 @@ impl Questions {
                 note_expiry(served, dates, &document, &round);
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
+                if document.typed.asked.live.is_some() {
+                    end_dialog_without_hook(served, dates, &document.typed, &round, &path);
+                }
                 if is_new && note {
                     if document.typed.question_id.is_none()
                         && let Err(e) = intake::record_posted(&served.mailbox, &document.typed, &round)
@@ -147,6 +153,18 @@ fn note_expiry(served: &Served, dates: &mut Dates, document: &QuestionDocument, 
     for timer in timers::of_question(question, round, timers::asked(&served.mailbox, question), time::now()) {
         if timer.due == Due::Expire && disk::exists(served.mailbox.folder(Folder::Timers).join(timer.file_name())) {
             dates.add(timer);
+        }
+    }
+}
+
+/// Closes a question of a dialog whose hook was killed. No file changes if a hook dies, so the question is looked at again and again.
+fn end_dialog_without_hook(served: &Served, dates: &mut Dates, question: &Question, round: &RoundId, path: &Path) {
+    match dialog::orphans::end_pending(&served.mailbox, question, round) {
+        Ok(true) => {}
+        Ok(false) => dates.look_later(path.to_path_buf(), LOOK_FOR_HOOK_EVERY),
+        Err(e) => {
+            log::error(&e);
+            dates.look_later(path.to_path_buf(), pause_after(&e));
         }
     }
 }

@@ -61,6 +61,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
             format!("the session that asked for {workflow} takes the answer itself"),
             format!("leave it to that session, or start an agent with it: relaunch {workflow}"),
         ),
+        Refusal::OfDialog(_) => Error::conflict(
+            format!("the answer of {workflow} is for the dialog of a session, and no agent is launched with it"),
+            format!("see it with: ask-answer show {workflow}"),
+        ),
         Refusal::AwaitedInline(_) => Error::conflict(
             format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"),
             "leave the answer to the asker",

@@ -181,7 +181,10 @@ impl QuestionForm {
             approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
             change: question.asked.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
             rule: question.asked.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
-            asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
+            asked_by: match &question.asked.live {
+                Some(live) => live.words(),
+                None => text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
+            },
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
             ago: time::ago(question.asked_at()),

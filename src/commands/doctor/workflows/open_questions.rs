@@ -16,7 +16,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
 use askbox_run::attempt::record;
-use askbox_run::delivery::{self, Delivery};
+use askbox_run::delivery::Delivery;
 
 /// Checks a file of `pending/`.
 pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
@@ -150,7 +150,7 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
     match delivery {
         Delivery::Waiter => {
             // The asker is about to take the answer.
-            if let Some(holder) = disk::lock_holder(&delivery::waiter_path(mailbox, id)).filter(|holder| holder.is_stopped) {
+            if let Some(holder) = disk::lock_holder(&mailbox.waiter(id)).filter(|holder| holder.is_stopped) {
                 let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
                 checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
             }
@@ -165,6 +165,10 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
                 checkup.report("unclaimed", id.as_str(), said, by_hand);
             }
             return;
+        }
+        Delivery::Dialog => {
+            let said = format!("answered {ago} ago, but the hook beside the dialog is gone: a watcher closes the round");
+            return checkup.report("unclaimed", id.as_str(), said, checkup.command("relaunch watch"));
         }
         Delivery::Launch | Delivery::MainAgent => {}
     }

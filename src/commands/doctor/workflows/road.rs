@@ -16,7 +16,7 @@ use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::delivery::{self, Delivery};
+use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
 use askbox_run::view::status;
 use askbox_watch::report::summary::{self, QueueState};
@@ -217,7 +217,7 @@ impl Walk<'_> {
         match delivery {
             Delivery::Launch => {}
             Delivery::Waiter => {
-                let holder = disk::lock_holder(&delivery::waiter_path(self.mailbox, self.id));
+                let holder = disk::lock_holder(&self.mailbox.waiter(self.id));
                 let next = holder.as_ref().filter(|holder| holder.is_stopped).map(|holder| format!("kill -CONT {}", holder.pid));
                 let who = holder.map_or_else(|| delivery.who().to_owned(), |holder| format!("{}: {holder}", delivery.who()));
                 self.here("taker", format!("{who} takes it"), next);
@@ -226,6 +226,7 @@ impl Walk<'_> {
                 let next = resume.or_else(|| self.command(&format!("relaunch {}", self.id)));
                 self.here("taker", format!("{} takes it once it goes on", delivery.who()), next);
             }
+            Delivery::Dialog => self.here("taker", format!("{} takes it, if its dialog is still open", delivery.who()), None),
             Delivery::MainAgent => {
                 self.here("taker", format!("{} has it", delivery.who()), self.command(&format!("relaunch done {}", self.id)))
             }

@@ -140,7 +140,8 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
         return wrong("approval", "has an editable field that cannot be right");
     }
     // The person would change another text than the one that they read.
-    if approval.editable.as_ref().is_some_and(|editable| !editable.is_shown_in(shown)) && !shows_its_plan(asked, approval) {
+    let is_shown = |editable: &approval::Editable| editable.is_shown_in(shown) || asked.live.is_some() && editable.is_in_diff_of(shown);
+    if approval.editable.as_ref().is_some_and(|editable| !is_shown(editable)) && !shows_its_plan(asked, approval) {
         return wrong("approval", "has an editable text that the question does not show");
     }
     // The options must have askbox's own words: other words could say the opposite of what the option does.

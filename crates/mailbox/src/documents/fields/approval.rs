@@ -34,6 +34,11 @@ impl Editable {
     pub(in crate::documents) fn is_shown_in(&self, question: &str) -> bool {
         format!("{question}\n").contains(&format!("\n{}", shown_field(&self.field, &self.text)))
     }
+
+    /// True if each line of the text stands in this text of a question. The dialog of a live session shows an edit as a diff.
+    pub(in crate::documents) fn is_in_diff_of(&self, question: &str) -> bool {
+        text::visible(&self.text).lines().all(|line| question.contains(line))
+    }
 }
 
 /// Returns the lines in which a question shows one field of the input of a call. They are indented, so that none of them looks like a line

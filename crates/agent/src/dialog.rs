@@ -1,0 +1,313 @@
+//! The dialog that an attended session of Claude Code shows for a tool call, and the signs that it is over. Claude Code tells a hook of
+//! some ends only (measured with 2.1.330 and 2.1.331). The transcript of the session or subagent tells the others, and so does the session's
+//! own file, which says whether it waits.
+//!
+//! # Limitations
+//! The session's own file is not documented. It is a hint that ends a wait, and never a permission.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
+const DECISION: &str = "hook_permission_decision";
+
+/// How much of the end of a transcript is read to find a call that was made just now, in bytes.
+const RECENT: u64 = 4 << 20;
+/// The most bytes of a transcript that are read in one look.
+const LARGEST_LOOK: u64 = 64 << 20;
+/// The longest file of a session's status, in bytes.
+const LONGEST_STATUS: u64 = 64 << 10;
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default, rename = "type")]
+    kind: String,
+    message: Option<Message>,
+    attachment: Option<Attachment>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Value,
+}
+
+#[derive(Deserialize)]
+struct Attachment {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    decision: String,
+    #[serde(rename = "toolUseID")]
+    id: Option<String>,
+}
+
+/// The decision of a hook that a session has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// The call is made.
+    Allow,
+    /// The call is not made.
+    Deny,
+}
+
+/// A tool call, as its session's transcript tells of it. Each look reads only the new lines.
+#[derive(Debug)]
+pub struct Call {
+    transcript: PathBuf,
+    offset: u64,
+    /// True if the first line may be cut.
+    is_cut: bool,
+    /// The call's tool and input, until its id is known.
+    wanted: Option<(String, Map<String, Value>)>,
+    /// Calls of that tool without a result: the id, and whether the input is equal.
+    open: Vec<(String, bool)>,
+    id: Option<String>,
+    has_result: bool,
+    taken: Option<Taken>,
+}
+
+impl Call {
+    /// A call that the session has just made. Its id is found in the transcript: Claude Code does not tell it to the hook.
+    #[must_use]
+    pub fn just_made(transcript: PathBuf, tool: &str, input: &Map<String, Value>) -> Self {
+        let length = transcript.metadata().map_or(0, |about| about.len());
+        let offset = length.saturating_sub(RECENT);
+        let wanted = Some((tool.to_owned(), input.clone()));
+        Self { wanted, offset, is_cut: offset > 0, ..Self::known(transcript, None) }
+    }
+
+    /// The call with this id.
+    #[must_use]
+    pub fn with_id(transcript: PathBuf, id: &str) -> Self {
+        Self::known(transcript, Some(id.to_owned()))
+    }
+
+    fn known(transcript: PathBuf, id: Option<String>) -> Self {
+        Self { transcript, offset: 0, is_cut: false, wanted: None, open: Vec::new(), id, has_result: false, taken: None }
+    }
+
+    /// The id of the call, once it is known.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// True if the call has its result.
+    #[must_use]
+    pub fn has_result(&self) -> bool {
+        self.has_result
+    }
+
+    /// The decision of a hook that the session has taken.
+    #[must_use]
+    pub fn taken(&self) -> Option<Taken> {
+        self.taken
+    }
+
+    /// Reads what the transcript has gained. A transcript that cannot be read has gained nothing.
+    pub fn look(&mut self) {
+        let Some(gained) = self.gained() else { return };
+        for line in gained.split(|byte| *byte == b'\n') {
+            if !std::mem::take(&mut self.is_cut) {
+                self.read(line);
+            }
+        }
+        if let Some((tool, _)) = &self.wanted {
+            // ExitPlanMode has no input in the transcript, and another hook may have changed the input of any call.
+            let only = matches!(self.open.as_slice(), [_]) || tool == "ExitPlanMode";
+            let found = self.open.iter().find(|(_, is_equal)| *is_equal).or_else(|| self.open.first().filter(|_| only));
+            if let Some((id, _)) = found {
+                (self.id, self.wanted) = (Some(id.clone()), None);
+            }
+        }
+    }
+
+    /// The new lines, each of them whole.
+    fn gained(&mut self) -> Option<Vec<u8>> {
+        let mut file = File::open(&self.transcript).ok()?;
+        if file.metadata().ok()?.len() <= self.offset {
+            return None;
+        }
+        file.seek(SeekFrom::Start(self.offset)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LARGEST_LOOK).read_to_end(&mut bytes).ok()?;
+        match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(last) => bytes.truncate(last + 1),
+            // A line that is this long is left out.
+            None if bytes.len() as u64 == LARGEST_LOOK => self.is_cut = true,
+            None => bytes.clear(),
+        }
+        self.offset += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    fn read(&mut self, line: &[u8]) {
+        let Ok(entry) = serde_json::from_slice::<Entry>(line) else { return };
+        if let Some(Attachment { kind, decision, id: Some(id) }) = &entry.attachment
+            && kind == DECISION
+            && Some(id) == self.id.as_ref()
+        {
+            self.taken = match decision.as_str() {
+                "allow" => Some(Taken::Allow),
+                "deny" => Some(Taken::Deny),
+                _ => self.taken,
+            };
+        }
+        let content = entry.message.map(|message| message.content).unwrap_or_default();
+        let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+        match entry.kind.as_str() {
+            "assistant" => blocks.iter().for_each(|block| self.note_call(block)),
+            "user" => {
+                let results: Vec<&str> = blocks.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
+                if results.is_empty() {
+                    // Calls of an earlier turn that was cut have no result, and never will.
+                    self.open.clear();
+                }
+                self.open.retain(|(id, _)| !results.contains(&id.as_str()));
+                self.has_result |= self.id.as_deref().is_some_and(|id| results.contains(&id));
+            }
+            _ => {}
+        }
+    }
+
+    fn note_call(&mut self, block: &Value) {
+        let Some((tool, input)) = &self.wanted else { return };
+        if block["type"] == "tool_use"
+            && block["name"] == **tool
+            && let Some(id) = block["id"].as_str()
+        {
+            let is_equal = block["input"].as_object() == Some(input);
+            self.open.push((id.to_owned(), is_equal));
+        }
+    }
+}
+
+/// The status of a session, from its own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// A dialog waits for the user.
+    Waiting,
+    /// No dialog waits.
+    Other,
+}
+
+/// Reads the status of the session whose process has this id. `None` if its file cannot be read or says nothing.
+#[must_use]
+pub fn status(config_dir: &Path, process: &str) -> Option<Status> {
+    if process.is_empty() || !process.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let file = File::open(config_dir.join("sessions").join(format!("{process}.json"))).ok()?;
+    let about: Value = serde_json::from_reader(file.take(LONGEST_STATUS)).ok()?;
+    match about["status"].as_str()? {
+        "waiting" => Some(Status::Waiting),
+        "busy" | "idle" => Some(Status::Other),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn call(name: &str, id: &str, input: &str) -> String {
+        let block = format!(r#"{{"type":"tool_use","name":"{name}","id":"{id}","input":{input}}}"#);
+        format!("{{\"type\":\"assistant\",\"message\":{{\"content\":[{block}]}}}}\n")
+    }
+
+    fn result(id: &str) -> String {
+        format!("{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\"}}]}}}}\n")
+    }
+
+    fn decision(id: &str, decision: &str) -> String {
+        format!(
+            "{{\"type\":\"attachment\",\"attachment\":{{\"type\":\"{DECISION}\",\"decision\":\"{decision}\",\"toolUseID\":\"{id}\"}}}}\n"
+        )
+    }
+
+    struct Transcript {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+    }
+
+    impl Transcript {
+        fn new(text: &[String]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s.jsonl");
+            std::fs::write(&path, text.concat()).unwrap();
+            Self { _folder: folder, path }
+        }
+
+        fn gains(&self, text: &str) {
+            std::fs::OpenOptions::new().append(true).open(&self.path).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+
+        fn call(&self, tool: &str, input: &str) -> Call {
+            let mut call = Call::just_made(self.path.clone(), tool, serde_json::from_str::<Value>(input).unwrap().as_object().unwrap());
+            call.look();
+            call
+        }
+    }
+
+    #[test]
+    fn a_call_is_found_by_its_input_and_followed_to_its_result() {
+        let (a, b) = (r#"{"command":"a"}"#, r#"{"command":"b"}"#);
+        let of_old_turn = call("Bash", "old", a);
+        let prompt = "{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_owned();
+        let transcript = Transcript::new(&[of_old_turn, prompt, call("Bash", "one", a), call("Bash", "two", b)]);
+        let mut second = transcript.call("Bash", b);
+        assert_eq!((second.id(), transcript.call("Bash", a).id()), (Some("two"), Some("one")));
+        transcript.gains(&result("one"));
+        second.look();
+        assert!(!second.has_result());
+        transcript.gains(result("two").trim_end());
+        second.look();
+        assert!(!second.has_result(), "the line is not complete");
+        transcript.gains("\n");
+        second.look();
+        assert!(second.has_result() && second.taken().is_none());
+    }
+
+    #[test]
+    fn the_receipt_is_that_of_the_call_itself() {
+        let transcript = Transcript::new(&[call("Bash", "one", "{}"), decision("other", "deny")]);
+        let mut one = transcript.call("Bash", "{}");
+        transcript.gains(&decision("one", "allow"));
+        one.look();
+        assert_eq!(one.taken(), Some(Taken::Allow));
+        let mut later = Call::with_id(transcript.path.clone(), "other");
+        later.look();
+        assert_eq!((later.taken(), later.has_result()), (Some(Taken::Deny), false));
+    }
+
+    #[test]
+    fn a_changed_input_and_a_plan_are_found_if_they_are_alone() {
+        let transcript = Transcript::new(&[call("ExitPlanMode", "plan", "{}"), call("Bash", "one", r#"{"command":"a"}"#)]);
+        assert_eq!(transcript.call("ExitPlanMode", r#"{"plan":"x"}"#).id(), Some("plan"));
+        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id(), Some("one"));
+        transcript.gains(&call("Bash", "two", r#"{"command":"b"}"#));
+        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id(), None, "it may be either");
+        assert_eq!(transcript.call("Write", "{}").id(), None);
+    }
+
+    #[test]
+    fn a_session_waits_as_its_file_says() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sessions")).unwrap();
+        let of = |text: &str| {
+            std::fs::write(folder.path().join("sessions/7.json"), text).unwrap();
+            status(folder.path(), "7")
+        };
+        assert_eq!(of(r#"{"status":"waiting"}"#), Some(Status::Waiting));
+        assert_eq!((of(r#"{"status":"busy"}"#), of(r#"{"status":"idle"}"#)), (Some(Status::Other), Some(Status::Other)));
+        assert_eq!((of("{"), of(r#"{"status":7}"#), of(r#"{"status":"else"}"#)), (None, None, None));
+        assert_eq!((status(folder.path(), "8"), status(folder.path(), "../7"), status(folder.path(), "")), (None, None, None));
+    }
+}

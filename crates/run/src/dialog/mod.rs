@@ -1,0 +1,11 @@
+//! The dialogs of attended sessions (the field `live` of a question). The hook beside the dialog waits for the answer with the lock of a
+//! waiter. It prints the answer as its decision and ends, so it cannot see itself whether the session took it.
+//!
+//! - `settle`: the receipt in the session's transcript says whether an answer reached its dialog
+//! - `orphans`: questions and answers whose hook was killed
+
+pub mod orphans;
+pub mod settle;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! Questions whose hook was killed. The waiter's lock is free then, and nobody could take an answer.
+
+use crate::claim::{self, ClaimAttempt, inline};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Mailbox, Question};
+
+/// The reason why a question is withdrawn whose hook is gone.
+pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
+
+/// Withdraws a live question in `pending/` whose hook is gone. Returns `false` if the hook still waits.
+///
+/// # Errors
+/// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
+pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<bool> {
+    if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(&round.workflow))? {
+        return Ok(question.asked.live.is_none());
+    }
+    match withdraw::withdraw_round(mailbox, round, "askbox", Some(HOOK_IS_GONE.into())) {
+        // It was answered or withdrawn just now.
+        Ok(_) | Err(Error::Conflict { .. }) => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
+/// Closes the answer to a live question in `answered/` whose hook is gone. Nothing is done while the hook waits: it takes the answer.
+///
+/// # Errors
+/// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
+pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
+    let _waiter = match inline::begin(mailbox, workflow) {
+        Err(Error::Conflict { .. }) => return Ok(()),
+        other => other?,
+    };
+    // The answer reaches nobody, so it does not matter who gave it.
+    match claim::for_asker(mailbox, workflow, &Policy::default())? {
+        ClaimAttempt::Claimed(claim) => claim.superseded(mailbox, "askbox", &format!("it came too late: {HOOK_IS_GONE}")),
+        ClaimAttempt::Refused(_) => Ok(()),
+    }
+}

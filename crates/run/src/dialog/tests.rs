@@ -1,0 +1,160 @@
+//! The end of a live question, without a session: the test writes the transcript.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::approval::ask;
+use crate::approval::call::Call;
+use crate::claim::inline::{self, Asked, Waited, Waiter};
+use crate::dialog::{orphans, settle};
+use crate::recovery::{self, Recovered};
+use askbox_config::Config;
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::fields::live::Live;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, read_question, time};
+
+const SESSION: &str = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
+
+/// A mailbox with a question that a hook asked beside its dialog.
+struct Asking {
+    folder: tempfile::TempDir,
+    mailbox: Mailbox,
+    waiter: Option<Waiter>,
+    receipt: Receipt,
+}
+
+impl Asking {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let workflow: WorkflowId = "live-shop-1".parse().unwrap();
+        let input: Map<String, Value> = json!({"command": "touch one"}).as_object().unwrap().clone();
+        let call = Call { tool: "Bash", input: &input, cwd: Path::new("/work") };
+        let live = Live {
+            session: SESSION.parse().unwrap(),
+            program: "claude".into(),
+            project: "shop".into(),
+            branch: None,
+            agent: None,
+            since: time::now(),
+            in_background: false,
+            offers: Vec::new(),
+        };
+        let mut question = ask::question_of_dialog(&workflow, &call, "toolu_1", None, live).unwrap();
+        question.config_dir = Some(folder.path().to_path_buf());
+        let waiter = Some(inline::begin(&mailbox, &workflow).unwrap());
+        let receipt = post::post(&mailbox, question, IfPending::Conflict).unwrap();
+        Self { folder, mailbox, waiter, receipt }
+    }
+
+    fn answer(&self) -> askbox_mailbox::error::Result<()> {
+        let caller = Caller::person("ann", "test").unwrap();
+        let on = On::question(&self.receipt.round, &self.receipt.question).unwrap();
+        let value = caller.value(AnswerValue::Text("once".into()));
+        accept::answer(&self.mailbox, &self.receipt.round.workflow, Decision::by(&caller, on), value).map(drop)
+    }
+
+    /// The hook claims the answer, prints it, and ends.
+    fn print(&mut self) {
+        let asked = Asked::of_receipt(&self.receipt).unwrap();
+        let waiter = self.waiter.take().unwrap();
+        let waited = waiter.wait(&self.mailbox, &Policy::default(), &asked, Duration::ZERO).unwrap();
+        assert!(matches!(waited, Waited::Answered(_)));
+    }
+
+    /// The session's transcript with these lines.
+    fn transcript(&self, lines: &[Value]) -> PathBuf {
+        let project = self.folder.path().join("projects/p");
+        std::fs::create_dir_all(&project).unwrap();
+        let path = project.join(format!("{SESSION}.jsonl"));
+        let call =
+            json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash", "id": "toolu_1", "input": {}}]}});
+        let text: String = std::iter::once(&call).chain(lines).map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn closed(&self) -> Question {
+        read_question::of_round(&self.mailbox.round(Folder::Closed, &self.receipt.round), &self.receipt.round).unwrap().typed
+    }
+
+    fn state(&self) -> Closed {
+        self.closed().closed.unwrap().state
+    }
+}
+
+fn decided(decision: &str) -> Value {
+    json!({"type": "attachment", "attachment": {"type": "hook_permission_decision", "decision": decision, "toolUseID": "toolu_1"}})
+}
+
+fn result() -> Value {
+    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_1"}]}})
+}
+
+#[test]
+fn the_receipt_in_the_transcript_makes_an_answer_delivered() {
+    let mut asking = Asking::new();
+    asking.answer().unwrap();
+    asking.print();
+    asking.transcript(&[decided("allow")]);
+    settle::wait(&asking.mailbox, &asking.receipt.round).unwrap();
+    assert_eq!(asking.state(), Closed::Delivered);
+}
+
+#[test]
+fn a_result_without_the_receipt_means_too_late() {
+    for lines in [vec![result()], vec![decided("deny")], vec![decided("deny"), result()]] {
+        let mut asking = Asking::new();
+        asking.answer().unwrap();
+        asking.print();
+        asking.transcript(&lines);
+        settle::wait(&asking.mailbox, &asking.receipt.round).unwrap();
+        let closed = asking.closed().closed.unwrap();
+        assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(settle::TOO_LATE)), "{lines:?}");
+    }
+}
+
+#[test]
+fn recovery_settles_a_printed_answer_and_launches_nothing() {
+    let mut asking = Asking::new();
+    asking.answer().unwrap();
+    asking.print();
+    asking.transcript(&[]);
+    let recover = || recovery::recover_at_once(&asking.mailbox, &Config::default(), &asking.receipt.round).unwrap();
+    assert!(matches!(recover(), Recovered::Later(_)), "the receipt may still come");
+    asking.transcript(&[decided("allow")]);
+    assert!(matches!(recover(), Recovered::Over));
+    assert_eq!(asking.state(), Closed::Delivered);
+}
+
+#[test]
+fn a_question_without_its_hook_takes_no_answer_and_is_withdrawn() {
+    let mut asking = Asking::new();
+    let (mailbox, round) = (&asking.mailbox, &asking.receipt.round);
+    assert!(!orphans::end_pending(mailbox, &asking.receipt.question, round).unwrap(), "its hook waits");
+    asking.waiter = None;
+    assert!(asking.answer().unwrap_err().to_string().contains("no longer waits"));
+    assert!(orphans::end_pending(&asking.mailbox, &asking.receipt.question, &asking.receipt.round).unwrap());
+    assert_eq!(asking.state(), Closed::Withdrawn);
+}
+
+#[test]
+fn an_answer_whose_hook_died_is_closed_and_launches_nothing() {
+    let mut asking = Asking::new();
+    asking.answer().unwrap();
+    let workflow = asking.receipt.round.workflow.clone();
+    orphans::end_answered(&asking.mailbox, &workflow).unwrap();
+    assert!(askbox_mailbox::disk::exists(asking.mailbox.document(Folder::Answered, &workflow)), "its hook takes it");
+    asking.waiter = None;
+    let claimed = crate::claim::take(&asking.mailbox, &Config::default(), &workflow).unwrap();
+    assert!(matches!(claimed, crate::claim::ClaimAttempt::Refused(crate::claim::Refusal::OfDialog(_))));
+    orphans::end_answered(&asking.mailbox, &workflow).unwrap();
+    assert_eq!(asking.state(), Closed::Superseded);
+}
