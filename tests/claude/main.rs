@@ -5,6 +5,7 @@ extern crate askbox_testkit as support;
 
 mod approvals;
 mod asked_within;
+mod attended;
 mod chains;
 mod definitions;
 mod documented;

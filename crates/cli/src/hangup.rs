@@ -3,7 +3,19 @@
 use std::io::Stdout;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use askbox_run::process::poll_thread::{PollSource, PollThread};
+
+/// True if the reader of standard output has gone away.
+#[must_use]
+pub fn is_gone() -> bool {
+    #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
+    let out = std::io::stdout();
+    let mut fds = [PollFd::new(&out, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
+}
 
 struct Hangup<F> {
     out: Stdout,

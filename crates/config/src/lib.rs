@@ -25,6 +25,7 @@ pub use section::{Key, Section};
 pub use sections::answers::{Answers, Way};
 pub use sections::approvals::Approvals;
 pub use sections::limits::{Chain, Limits};
+pub use sections::live::Live;
 pub use sections::notify::{COMMAND, Event, Means, Notify, Target, targets, topic};
 pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;

@@ -9,6 +9,7 @@ use crate::section::{Key, Section};
 use crate::sections::answers::Answers;
 use crate::sections::approvals::Approvals;
 use crate::sections::limits::{Chain, Limits};
+use crate::sections::live::Live;
 use crate::sections::notify::{self, Notify, Target};
 use crate::sections::peers::{self, PeerConfig, Sync};
 use crate::sections::relaunching::Relaunch;
@@ -29,6 +30,8 @@ pub struct Config {
     pub answers: Answers,
     /// `[approvals]`
     pub approvals: Approvals,
+    /// `[live]`
+    pub live: Live,
     /// `[limits]`
     pub limits: Limits,
     /// `[chain]`
@@ -70,12 +73,13 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 16] = [
+pub const SECTIONS: [Section; 17] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
     Answers::SECTION,
     Approvals::SECTION,
+    Live::SECTION,
     Limits::SECTION,
     Chain::SECTION,
     Notify::SECTION,
@@ -164,5 +168,6 @@ pub(super) fn check_values(config: &Config) -> Result<()> {
     config.answers.check()?;
     web::check(&config.web)?;
     config.approvals.check()?;
+    config.live.check()?;
     config.runner(None).map(drop)
 }

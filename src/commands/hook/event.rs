@@ -18,6 +18,8 @@ const LONGEST: u64 = 16 << 20;
 #[derive(Debug)]
 pub(super) enum Event {
     PreToolUse(PreToolUse),
+    /// A dialog asks the user of a session about a tool call.
+    PermissionRequest(PermissionRequest),
     /// The session begins or goes on.
     Session(Session),
     /// An event that this program does not answer.
@@ -77,6 +79,28 @@ pub(super) struct PreToolUse {
     pub(super) agent_type: Option<String>,
 }
 
+/// A session shows its user a dialog about a tool call. Claude Code does not tell the id of the call.
+#[derive(Debug, Deserialize)]
+pub(super) struct PermissionRequest {
+    pub(super) session_id: SessionId,
+    /// The transcript of the session, also if a subagent makes the call.
+    pub(super) transcript_path: PathBuf,
+    /// The working folder of the session.
+    pub(super) cwd: PathBuf,
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_input: Map<String, Value>,
+    /// The subagent that makes the call. Missing if the session itself makes it.
+    #[serde(default)]
+    pub(super) agent_id: Option<String>,
+    /// The type of that agent.
+    #[serde(default)]
+    pub(super) agent_type: Option<String>,
+    /// The permissions that the dialog offers beside the call.
+    #[serde(default)]
+    pub(super) permission_suggestions: Vec<Value>,
+}
+
 /// Reads the event from standard input.
 pub(super) fn read() -> Result<Event> {
     let mut bytes = Vec::new();
@@ -86,6 +110,7 @@ pub(super) fn read() -> Result<Event> {
     let event: Value = serde_json::from_slice(&bytes).map_err(invalid)?;
     match event["hook_event_name"].as_str() {
         Some("PreToolUse") | None => serde_json::from_value(event).map(Event::PreToolUse).map_err(invalid),
+        Some("PermissionRequest") => serde_json::from_value(event).map(Event::PermissionRequest).map_err(invalid),
         Some("SessionStart" | "UserPromptSubmit" | "PostToolUse") => serde_json::from_value(event).map(Event::Session).map_err(invalid),
         Some(_) => Ok(Event::Other),
     }

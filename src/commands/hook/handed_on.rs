@@ -40,7 +40,12 @@ pub(super) fn hand_on(event: &Session, context: &Context) -> Option<String> {
 /// The one waiting question that AskUserQuestion shows in exactly this way.
 fn asked(mailbox: &Mailbox, shown: &Value) -> Option<(WorkflowId, On)> {
     let is_it = |question: &Question| {
-        question.asked.until.is_none() && question.asked.approval.is_none() && ask_user_question::to_input(question)["questions"] == *shown
+        let asked = &question.asked;
+        asked.until.is_none()
+            && asked.approval.is_none()
+            // The dialog of the session itself is settled by its hook.
+            && asked.live.is_none()
+            && ask_user_question::to_input(question)["questions"] == *shown
     };
     let found = list::pending(mailbox, |pending| {
         let question = pending.document.ok()?.typed;

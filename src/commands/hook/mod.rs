@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `event` | the events that Claude Code sends, and the replies that it reads |
+//! | `dialog` | the dialog of an attended session, which is a question of the mailbox at the same moment |
 //! | `take_question` | handles such a call: posts and defers it, then answers it |
 //! | `take_approval` | handles a call that a person has to allow |
 //! | `post_call` | a call becomes a question, and waits |
@@ -11,6 +12,7 @@
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
 //! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
 
+mod dialog;
 mod event;
 mod handed_on;
 mod news;
@@ -41,6 +43,9 @@ const REFUSED: u8 = 2;
 
 /// Runs `askbox hook`; returns the exit status.
 pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
+    if let Some(round) = &rules.receipt {
+        return dialog::wait_for_receipt(round).map(|()| 0);
+    }
     let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
     if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // No problem here may stop the user's prompt. `askbox doctor` reports the problem.
@@ -51,6 +56,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
                 }
             }
             Ok(Event::Session(session)) => drop(news::tell(&session)),
+            Ok(Event::PermissionRequest(request)) => dialog::hold(&request, context),
             Ok(Event::PreToolUse(event)) => {
                 if let Some(decision) = own_commands::decide(&event) {
                     decision.print()?;

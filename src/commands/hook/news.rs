@@ -126,6 +126,9 @@ impl End {
 
     /// True if the documents of the workflow confirm it.
     fn is_true(self, mailbox: &Mailbox, id: &WorkflowId) -> bool {
+        if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
+            return false;
+        }
         let standing = status::of_workflow(mailbox, id).map(|status| status.state);
         match self {
             Self::Answered | Self::Declined | Self::AskedBack => standing.is_ok_and(|standing| {
@@ -156,7 +159,8 @@ fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
 /// A question in one line, if it waits for a person.
 fn waits(mailbox: &Mailbox, id: &WorkflowId) -> Option<String> {
     let question = read_question::pending(mailbox, id).ok()?.typed;
-    if question.asked.until.is_some() {
+    // Nobody but a person answers a dialog.
+    if question.asked.until.is_some() || question.asked.live.is_some() {
         return None;
     }
     // The agent's words must not end the quotation, or look like a tag of Claude Code.

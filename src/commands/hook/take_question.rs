@@ -1,11 +1,13 @@
 //! Handles a call of AskUserQuestion, or of `ask_user` of `askbox mcp`. It is posted as a question and deferred. When the call is made
 //! again in a later run, it gets the answer if that question still asks the same as the call.
 
+use serde_json::{Map, Value};
+
 use crate::commands::hook::event::{Decision, PreToolUse};
 use crate::commands::hook::post_call;
 use askbox_cli::{ask_user_call, ask_user_question_call};
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::documents::answer::{Answer, Outcome};
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
@@ -105,21 +107,29 @@ fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<
         input.insert(ask_user_call::QUESTION_ID.into(), question.question_id?.to_string().into());
         return Some(Decision::Allow(input));
     }
+    Some(as_result(question, answer, &event.tool_input))
+}
+
+/// The result of a call of AskUserQuestion in a user's own session, from the answer to its question. `None` without an answer that counts.
+pub(super) fn of_ask_user_question(policy: &Policy, question: &Question, input: &Map<String, Value>) -> Option<Decision> {
+    let answer = question.answer.as_ref()?;
+    policy.judge(question).is_ok().then(|| as_result(question, answer, input))
+}
+
+fn as_result(question: &Question, answer: &Answer, input: &Map<String, Value>) -> Decision {
     if let Some(asked) = answer.counter_question() {
-        return Some(Decision::Deny(format!(
+        return Decision::Deny(format!(
             "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
             at_the_end(asked)
-        )));
+        ));
     }
     match (answer.outcome, &answer.value) {
-        (Outcome::Answered, Some(value)) => {
-            Some(Decision::Allow(ask_user_question_call::with_answers(&event.tool_input, question, answer, value)))
-        }
+        (Outcome::Answered, Some(value)) => Decision::Allow(ask_user_question_call::with_answers(input, question, answer, value)),
         _ => {
             let note = they_say(answer);
-            Some(Decision::Deny(format!(
+            Decision::Deny(format!(
                 "The user declined to answer.{note}Do not guess an answer: go on without it, or end your turn and say what is missing."
-            )))
+            ))
         }
     }
 }

@@ -142,3 +142,25 @@ fn doctor_reports_what_keeps_claude_from_starting() {
         assert!(ran.stdout.replace('\n', " ").contains(said), "{said}: {}{}", ran.stdout, ran.stderr);
     }
 }
+
+#[test]
+fn doctor_reports_what_keeps_dialogs_out_of_the_mailbox() {
+    let world = well();
+    configure(&world, "[live]\nenabled = true\n");
+    assert_eq!(finds(&world, "live_without_hook", "live.enabled"), "askbox setup");
+    world.sh("mkdir -p .claude/skills/askbox/hooks && echo '{\"PermissionRequest\":[]}' > .claude/skills/askbox/hooks/hooks.json");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    let settings = world.path(".claude/settings.json");
+    for text in [
+        r#"{"disableAllHooks": true}"#,
+        r#"{"askUserQuestionTimeout": "60s"}"#,
+        r#"{"permissions": {"defaultMode": "dontAsk"}}"#,
+        r#"{"permissions": {"defaultMode": "auto"}}"#,
+    ] {
+        std::fs::write(&settings, text).unwrap();
+        let mend = finds(&world, "live_settings", &settings.display().to_string());
+        assert!(mend.starts_with("${EDITOR:-vi} "), "{text}: {mend}");
+    }
+    std::fs::write(&settings, r#"{"askUserQuestionTimeout": "never", "permissions": {"defaultMode": "default"}}"#).unwrap();
+    assert_eq!(findings(&world), [] as [Value; 0]);
+}

@@ -65,6 +65,9 @@ pub struct Hook {
     /// A key of `[answers] trusted_keys` (given by the supervisor, if answers must be signed)
     #[arg(long, hide = true, value_name = "KEY", value_parser = |key: &str| PublicKey::try_from(key.to_owned()))]
     pub trusted_key: Vec<PublicKey>,
+    /// Close this round once the session has taken its answer (given by the hook beside a dialog)
+    #[arg(long, hide = true, value_name = "ROUND")]
+    pub receipt: Option<String>,
 }
 
 impl Hook {

@@ -7,6 +7,7 @@
 //! | `answers` | which answers count |
 //! | `approvals` | which calls of tools become questions |
 //! | `limits` | the money and time for a run, a chain and a day |
+//! | `live` | the dialogs of attended sessions |
 //! | `notify` | the events, the targets, and the means to reach them |
 //! | `quiet_hours` | a value of `notify`: the hours without notifications |
 //! | `peers` | the mailboxes on other machines, and the database between machines |
@@ -16,6 +17,7 @@
 pub(crate) mod answers;
 pub(crate) mod approvals;
 pub(crate) mod limits;
+pub(crate) mod live;
 pub(crate) mod notify;
 pub(crate) mod peers;
 pub(crate) mod quiet_hours;

@@ -6,6 +6,7 @@
 //! | `agent_path` | the PATH that settings of `claude` give to an agent |
 //! | `agent_start` | what keeps `claude` from starting |
 //! | `agent_version` | the version of `claude` |
+//! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `page` | the devices that may answer on the web page |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `targets` | the places where people are notified, and when that last worked |
@@ -15,6 +16,7 @@
 pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;
+mod dialogs;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;

@@ -7,7 +7,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::installation::{agent_path, agent_start, promises, targets};
+use crate::commands::doctor::installation::{agent_path, agent_start, dialogs, promises, targets};
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
@@ -41,6 +41,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Optio
             folders(checkup);
             targets::look(checkup);
             signing(checkup);
+            dialogs::look(checkup);
         }
     }
     promises::look(checkup);

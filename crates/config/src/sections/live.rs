@@ -1,0 +1,34 @@
+//! `[live]`: the dialogs of sessions that a person attends.
+
+use std::time::Duration;
+
+use crate::section::section;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::Span;
+
+/// The longest time before a dialog is asked here as well.
+const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+
+section! {
+    /// `[live]`: the dialogs of sessions that a person attends.
+    "live" Live {
+        /// Whether each dialog of an attended session of Claude Code is a question of the mailbox as well. The dialog stays open at its
+        /// terminal, and the first answer counts. The plugin brings the hook that this needs.
+        enabled: bool = false,
+        /// How long a dialog is left to the person at the terminal alone, before it is asked in the mailbox too.
+        grace: Span = Span(Duration::from_secs(10)),
+        /// How long a background agent of such a session waits for an answer. Nothing is shown at the terminal in that time. Then its
+        /// dialog opens there, and the question is withdrawn. `"30d"`: as long as it takes.
+        hold: Span = Span(Duration::from_secs(300)),
+    }
+}
+
+impl Live {
+    /// Refuses a grace time that nobody can mean.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.grace.0 > LONGEST_GRACE {
+            return Err(Error::invalid("live.grace", "is longer than 1h", "write a shorter time such as 10s"));
+        }
+        Ok(())
+    }
+}

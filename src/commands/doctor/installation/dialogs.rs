@@ -1,0 +1,64 @@
+//! What keeps the dialogs of attended sessions out of the mailbox, although `[live]` is switched on.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::commands::doctor::checkup::{Checkup, edit};
+use askbox_agent::claude;
+use askbox_mailbox::text::without_bom;
+use askbox_mailbox::{audit, disk, time};
+
+/// The maximum size of a settings.json.
+const LONGEST: u64 = 16 << 20;
+/// A dialog that could not be asked longer ago than this is not reported.
+const LATELY: Duration = Duration::from_secs(86_400);
+/// The settings of the machine's administrator.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    if !checkup.config.live.enabled {
+        return;
+    }
+    settings(checkup, Path::new(MANAGED), true);
+    if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
+        settings(checkup, &folder.join("settings.json"), false);
+        if !has_hook(&folder) {
+            let said = "live.enabled is set, but the plugin with the hook for it is not installed";
+            checkup.report("live_without_hook", "live.enabled", said, "askbox setup");
+        }
+    }
+    let failed = checkup.mailbox.as_ref().and_then(|mailbox| audit::last(mailbox, "dialog_not_asked"));
+    if let Some(entry) = failed.filter(|entry| time::is_near(entry.at, LATELY)) {
+        let said = format!("a dialog was left to its terminal {} ago: {}", time::human(time::since(entry.at)), entry.why);
+        checkup.report("dialog", "audit.jsonl", said, "claude --version");
+    }
+}
+
+/// Reports settings of Claude Code that leave no dialog, or no hook beside it.
+fn settings(checkup: &mut Checkup, path: &Path, is_managed: bool) {
+    let Ok(bytes) = disk::read(path, LONGEST) else { return };
+    let settings: Value = serde_json::from_slice(without_bom(&bytes)).unwrap_or_default();
+    let mode = settings["permissions"]["defaultMode"].as_str().unwrap_or_default();
+    let found = [
+        (settings["disableAllHooks"] == true, "disableAllHooks is true, so no dialog reaches the mailbox"),
+        (is_managed && settings["allowManagedHooksOnly"] == true, "allowManagedHooksOnly is true, so no dialog reaches the mailbox"),
+        (
+            settings["askUserQuestionTimeout"].as_str().is_some_and(|time| time != "never"),
+            "askUserQuestionTimeout lets a question go on without an answer, also while it waits in the mailbox",
+        ),
+        (mode == "dontAsk", "permissions.defaultMode is dontAsk, so sessions open no dialog"),
+        (mode == "auto", "permissions.defaultMode is auto, so Claude Code decides about most calls without a dialog"),
+    ];
+    for (_, said) in found.into_iter().filter(|(is_so, _)| *is_so) {
+        checkup.report("live_settings", path.display().to_string(), said, edit(path));
+    }
+}
+
+/// True if the plugin was written by `askbox setup`, or installed from a marketplace.
+fn has_hook(claude: &Path) -> bool {
+    let holds =
+        |file: &str, word: &str| disk::read(&claude.join(file), LONGEST).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word));
+    holds("skills/askbox/hooks/hooks.json", "PermissionRequest") || holds("plugins/installed_plugins.json", "\"askbox@")
+}

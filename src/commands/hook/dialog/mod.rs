@@ -1,0 +1,235 @@
+//! The dialog of an attended session as a question of the mailbox. The hook runs while the dialog is open at the terminal, and the first
+//! answer counts.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `signs` | the signs that the dialog is over |
+//! | `question` | the question that the dialog becomes |
+//! | `reply` | the answer as the decision that Claude Code reads |
+//!
+//! 1. *Grace*: the person at the terminal has the dialog for themselves. The call's id is found in the transcript.
+//! 2. *Asked*: the question lies in the mailbox, and this process holds the lock of a waiter.
+//! 3. *Claimed*: the first answer is taken under the workflow's lock, and printed as the decision. Or a sign says that the dialog is over,
+//!    and the question is withdrawn. The mailbox's lock decides which was first.
+//! 4. *Delivered*: another process waits until the session's transcript has the receipt, because Claude Code goes on only after this one has
+//!    ended. Without a receipt the answer came too late.
+//!
+//! No failure here takes the dialog away: then this process ends without output, and the dialog stays as it is.
+
+mod question;
+mod reply;
+mod signs;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::commands::hook::event::{Decision, PermissionRequest};
+use crate::commands::hook::take_question;
+use askbox_cli::program::{self, Context};
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::{Folder, Mailbox, Question, disk, time};
+use askbox_run::approval::call::Call;
+use askbox_run::approval::permit::{self, Permit};
+use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
+use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::dialog::settle;
+use reply::Reply;
+use signs::Signs;
+
+/// The name under which a question is withdrawn.
+const BY: &str = "askbox hook";
+
+/// How often the signs are looked for. Claude Code kills the hook 1.4 s after SIGTERM.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long the transcript may take to name the call, after the grace time.
+const CALL_PATIENCE: Duration = Duration::from_secs(10);
+/// How often the lock of the waiter is tried. A process that looks at it holds it for a moment.
+const TRIES: u32 = 5;
+
+const NOT_IN_TIME: &str = "nobody answered in time: the dialog is open at its terminal now";
+
+/// Waits beside the dialog. Prints a decision if a person has answered in the mailbox; else prints nothing, and the dialog decides.
+pub(super) fn hold(event: &PermissionRequest, context: &Context) {
+    let Ok(config) = context.config() else { return };
+    // In a session that nobody attends, no decision would mean that the call is refused.
+    if !config.live.enabled || program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() != Some("1") {
+        return;
+    }
+    let Ok(mailbox) = Mailbox::locate(None).and_then(Mailbox::open_or_create) else { return };
+    if let Err(e) = beside(&mailbox, &config, event) {
+        audit::record(&mailbox, Entry::about("dialog_not_asked").by(BY).why(program::message(&e)));
+    }
+}
+
+fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Result<()> {
+    let since = time::now();
+    let begun = Instant::now();
+    let mut signs = Signs::begin(event)?;
+    // Claude Code opens no dialog for such an agent before its hook has ended.
+    let in_background = event.agent_id.is_some() && program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").is_none();
+    let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
+    let call_id = loop {
+        if signs.end().is_some() {
+            return Ok(());
+        }
+        match signs.call_id() {
+            Some(id) if begun.elapsed() >= grace => break id.to_owned(),
+            None if begun.elapsed() >= grace + CALL_PATIENCE => {
+                return Err(Error::failed("a dialog's call is in no transcript", "answer it at its terminal"));
+            }
+            _ => std::thread::sleep(LOOK_EVERY),
+        }
+    };
+    let workflow = question::workflow(event, &call_id)?;
+    let document = question::document(event, &workflow, &call_id, since, in_background)?;
+    let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
+    let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
+    let until = in_background.then(|| begun + config.live.hold.0);
+    Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs }.wait(until)
+}
+
+/// Takes the lock of a waiter. `None` if another hook of the same dialog has it.
+fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Waiter>> {
+    for _ in 0..TRIES {
+        match inline::begin(mailbox, workflow) {
+            Ok(waiter) => return Ok(Some(waiter)),
+            Err(Error::Conflict { .. }) => std::thread::sleep(LOOK_EVERY),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(None)
+}
+
+/// A dialog whose question lies in the mailbox.
+struct Dialog<'a> {
+    mailbox: &'a Mailbox,
+    config: &'a Config,
+    event: &'a PermissionRequest,
+    waiter: Waiter,
+    asked: Asked,
+    signs: Signs,
+}
+
+impl Dialog<'_> {
+    fn wait(mut self, until: Option<Instant>) -> Result<()> {
+        let round = self.asked.round.clone();
+        let mut watch = FolderWatch::new(&self.mailbox.folder(Folder::Answered)).ok();
+        for folder in self.signs.folders(self.event) {
+            let _ = watch.as_mut().map(|watch| watch.add(&folder));
+        }
+        loop {
+            if let Some(how) = self.signs.end() {
+                return self.withdraw(how);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return self.withdraw(NOT_IN_TIME);
+            }
+            let is_there = |folder| disk::exists(self.mailbox.document(folder, &round.workflow));
+            if is_there(Folder::Answered) || !is_there(Folder::Pending) {
+                match self.take()? {
+                    Waited::Answered(claim) => return self.give(*claim),
+                    Waited::Changed => return Err(Error::failed("a dialog's question was changed", "answer it at its terminal")),
+                    // A person has withdrawn it, and the dialog stays.
+                    Waited::Nothing if disk::exists(self.mailbox.round(Folder::Closed, &round)) => return Ok(()),
+                    // It is on its way.
+                    Waited::Nothing => {}
+                }
+            }
+            match &watch {
+                Some(watch) => watch.wait(LOOK_EVERY),
+                None => std::thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    fn take(&self) -> Result<Waited> {
+        self.waiter.wait(self.mailbox, &self.config.answers.policy(), &self.asked, Duration::ZERO)
+    }
+
+    /// Withdraws the question. If it was answered just now, the answer came too late.
+    fn withdraw(&self, how: &str) -> Result<()> {
+        match withdraw::withdraw_round(self.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
+            Ok(_) => Ok(()),
+            Err(e) => match self.take()? {
+                Waited::Answered(claim) => claim.superseded(self.mailbox, BY, settle::TOO_LATE),
+                Waited::Changed => Ok(()),
+                Waited::Nothing if disk::exists(self.mailbox.round(Folder::Closed, &self.asked.round)) => Ok(()),
+                Waited::Nothing => Err(e),
+            },
+        }
+    }
+
+    /// Gives the claimed answer to the session.
+    fn give(mut self, claim: Claim<OnRecord>) -> Result<()> {
+        let reply = match self.reply(&claim.document.typed) {
+            Ok(reply) => reply,
+            Err(e) => return self.not_given(claim, &program::message(&e)),
+        };
+        let output = match reply.output(self.event) {
+            Ok(output) => output,
+            Err(why) => return self.not_given(claim, &format!("the decision would not be understood: {why}")),
+        };
+        if self.signs.end().is_some() {
+            return claim.superseded(self.mailbox, BY, settle::TOO_LATE);
+        }
+        // The round stays claimed until the receipt is there, whoever looks for it.
+        if let Err(e) = self.start_receipt(&claim.round()) {
+            audit::record(self.mailbox, Entry::about_round("receipt_not_awaited", &claim.round()).by(BY).why(program::message(&e)));
+        }
+        match program::write_json(&output.to_string()) {
+            Ok(()) => Ok(()),
+            Err(_) => claim.superseded(self.mailbox, BY, settle::TOO_LATE),
+        }
+    }
+
+    fn not_given(&self, claim: Claim<OnRecord>, why: &str) -> Result<()> {
+        claim.superseded(self.mailbox, BY, &format!("it could not be given to the session, whose dialog stays open: {why}"))
+    }
+
+    /// The decision that follows from the answer.
+    fn reply(&self, question: &Question) -> Result<Reply> {
+        let not_asked = || Error::failed("the answer is to another call", "answer the dialog at its terminal");
+        let answer = question.answer.as_ref().ok_or_else(not_asked)?;
+        if question.asked.approval.is_none() {
+            return match take_question::of_ask_user_question(&self.config.answers.policy(), question, &self.event.tool_input) {
+                Some(Decision::Allow(input)) => Ok(Reply::allow(input, None)),
+                Some(Decision::Deny(message)) => Ok(Reply::Deny { message }),
+                _ => Err(not_asked()),
+            };
+        }
+        let call = Call { tool: &self.event.tool_name, input: &self.event.tool_input, cwd: &self.event.cwd };
+        let (policy, refuse) = (self.config.answers.policy(), &self.config.approvals.refuse);
+        let key = answer.value.as_ref().map(askbox_mailbox::AnswerValue::to_text).unwrap_or_default();
+        let offered = question.asked.live.as_ref().and_then(|live| live.offer(&key));
+        match permit::permit(self.mailbox, &policy, refuse, &self.asked.round, question, &call)? {
+            Permit::Allowed => Ok(Reply::allow(self.event.tool_input.clone(), offered)),
+            Permit::AllowedEdited(input) => Ok(Reply::allow(input, None)),
+            Permit::Refused(message) => Ok(Reply::Deny { message }),
+            Permit::Ask(_) => Err(not_asked()),
+        }
+    }
+
+    /// Starts the process that waits for the receipt. It has a process group of its own and none of our files, so Claude Code does not wait
+    /// for it.
+    fn start_receipt(&self, round: &RoundId) -> Result<()> {
+        let own = std::env::current_exe().io("find", "this program")?;
+        let mut command = Command::new(own);
+        command.args(["hook", "--receipt", &round.to_string()]).env("ASKBOX_DIR", self.mailbox.root());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(drop).io("start", "the process that waits for the receipt")
+    }
+}
+
+/// Waits until the session has taken the answer of this round, and closes the round.
+pub(super) fn wait_for_receipt(round: &str) -> Result<()> {
+    let wrong = || Error::usage("--receipt names no round", "leave this option to askbox");
+    let round = RoundId::from_file_name(&format!("{round}.json")).ok_or_else(wrong)?;
+    settle::wait(&Mailbox::open(Mailbox::locate(None)?)?, &round)
+}

@@ -1,0 +1,204 @@
+//! The question that a dialog becomes: a tool call, a plan, or the questions of AskUserQuestion.
+
+use std::path::Path;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use askbox_cli::ask_user_question_call;
+use crate::commands::hook::dialog::signs;
+use crate::commands::hook::event::PermissionRequest;
+use askbox_agent::subagents;
+use askbox_mailbox::disk;
+use askbox_mailbox::document::Document;
+use askbox_mailbox::documents::checks::check_draft;
+use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live, Mode, Offered, Rule};
+use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionDocument, text};
+use askbox_run::approval::ask;
+use askbox_run::approval::call::Call;
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 60;
+/// The most letters of the project's name in the id of the question.
+const IN_ID: usize = 24;
+/// The longest file that names a branch, in bytes.
+const LONGEST_HEAD: u64 = 4096;
+
+/// Returns the workflow of the call with this id. Two hooks of one dialog find the same one, so only one of them asks.
+pub(super) fn workflow(event: &PermissionRequest, call_id: &str) -> Result<WorkflowId> {
+    let name: String = project(&event.cwd).0.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = name.trim_matches('-').chars().take(IN_ID).collect();
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {call_id}", event.session_id).as_bytes()).simple().to_string();
+    format!("live-{name}-{}", &hash[..8]).parse()
+}
+
+/// Returns the question about the call.
+///
+/// # Errors
+/// [`askbox_mailbox::error::Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
+pub(super) fn document(
+    event: &PermissionRequest,
+    workflow: &WorkflowId,
+    call_id: &str,
+    since: Time,
+    in_background: bool,
+) -> Result<QuestionDocument> {
+    let subagent = event.agent_id.as_ref().map(|id| subagent(event, id));
+    let live = live(event, subagent.as_ref(), since, in_background);
+    let mut document = if event.tool_name == ASK_USER_QUESTION {
+        let mut document = ask_user_question_call::question(workflow, &event.tool_input)?;
+        // The agent wrote the input, which may have any field.
+        check_draft::of_client(&document.typed)?;
+        document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: call_id.to_owned(), subagent });
+        document.typed.asked.live = Some(live);
+        document
+    } else {
+        let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+        Document::draft(ask::question_of_dialog(workflow, &call, call_id, subagent, live)?)
+    };
+    let question = &mut document.typed;
+    question.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
+    question.config_dir = signs::config_dir(&event.transcript_path).map(Path::to_path_buf);
+    // Nobody but the session speaks here.
+    question.asked.asked_by = None;
+    Ok(document)
+}
+
+fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, in_background: bool) -> Live {
+    let (project, branch) = project(&event.cwd);
+    let live = Live {
+        session: event.session_id,
+        program: "claude".into(),
+        project,
+        branch,
+        agent: subagent.map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
+        since,
+        in_background,
+        offers: Vec::new(),
+    };
+    match event.tool_name.as_str() {
+        ASK_USER_QUESTION => live,
+        EXIT_PLAN_MODE => live.with_offers([Offered::Mode(Mode::AcceptEdits), Offered::Mode(Mode::Auto)]),
+        _ => live.with_offers(event.permission_suggestions.iter().filter_map(offered)),
+    }
+}
+
+/// One of the dialog's suggestions. `None` if it would give a permission that is not understood here.
+fn offered(suggestion: &Value) -> Option<Offered> {
+    let texts = |list: &Value| list.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+    let rule = |rule: &Value| {
+        let content = match &rule["ruleContent"] {
+            Value::Null => None,
+            content => Some(content.as_str()?.to_owned()),
+        };
+        Some(Rule { tool: rule["toolName"].as_str()?.to_owned(), content })
+    };
+    match suggestion["type"].as_str()? {
+        "addRules" if suggestion["behavior"] == "allow" => {
+            Some(Offered::Rules(suggestion["rules"].as_array()?.iter().map(rule).collect::<Option<_>>()?))
+        }
+        "addDirectories" => texts(&suggestion["directories"]).map(Offered::Folders),
+        "setMode" => match suggestion["mode"].as_str()? {
+            "acceptEdits" => Some(Offered::Mode(Mode::AcceptEdits)),
+            "auto" => Some(Offered::Mode(Mode::Auto)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The subagent, in the words that Claude Code noted about it.
+fn subagent(event: &PermissionRequest, id: &str) -> Subagent {
+    let noted = subagents::note(&event.transcript_path, id).unwrap_or_default();
+    let short = |words: Option<String>| words.map(|words| text::excerpt(&words, LONGEST_NAME)).filter(|words| !words.is_empty());
+    Subagent { id: text::excerpt(id, LONGEST_NAME), kind: short(event.agent_type.clone().or(noted.kind)), task: short(noted.task) }
+}
+
+/// The name of the project's folder, and the branch that is checked out in it. The project is the nearest folder with a `.git`.
+fn project(cwd: &Path) -> (String, Option<String>) {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let name = root.unwrap_or(cwd).file_name().map(|name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME));
+    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "-".into());
+    (name, root.and_then(branch).filter(|branch| !branch.is_empty()))
+}
+
+fn branch(root: &Path) -> Option<String> {
+    let read = |path: &Path| disk::read(path, LONGEST_HEAD).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+    let git = root.join(".git");
+    let git = if git.is_dir() { git } else { root.join(read(&git)?.strip_prefix("gitdir:")?.trim()) };
+    let head = read(&git.join("HEAD"))?;
+    head.strip_prefix("ref: refs/heads/").map(|branch| text::excerpt(branch, LONGEST_NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(tool: &str, input: Value, suggestions: Value) -> PermissionRequest {
+        let event = json!({
+            "session_id": "15c96f27-091a-5dc1-bcce-0d2e49721bc0", "transcript_path": "/c/projects/p/s.jsonl", "cwd": "/work/My Shop",
+            "tool_name": tool, "tool_input": input, "permission_suggestions": suggestions,
+        });
+        serde_json::from_value(event).unwrap()
+    }
+
+    fn asked(event: &PermissionRequest) -> QuestionDocument {
+        let workflow = workflow(event, "toolu_1").unwrap();
+        document(event, &workflow, "toolu_1", askbox_mailbox::time::now(), false).unwrap()
+    }
+
+    #[test]
+    fn a_call_is_asked_about_with_the_dialogs_own_offers() {
+        let suggestions = json!([
+            {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}], "behavior": "allow", "destination": "localSettings"},
+            {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+            {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
+            {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "deny", "destination": "session"},
+        ]);
+        let document = asked(&event("Bash", json!({"command": "touch a"}), suggestions));
+        let question = &document.typed;
+        askbox_mailbox::documents::checks::check_question::check(question).unwrap();
+        let keys: Vec<_> = question.asked.options.0.iter().map(|choice| choice.key.as_str()).collect();
+        assert_eq!(keys, ["once", "session-1", "accept-edits"]);
+        assert!(question.workflow_id.as_str().starts_with("live-my-shop-"), "{}", question.workflow_id);
+        assert_eq!(question.config_dir.as_deref(), Some(Path::new("/c")));
+        assert!(question.question.contains("touch a") && question.asked.live.as_ref().unwrap().project == "My Shop");
+    }
+
+    #[test]
+    fn a_plan_is_its_own_context() {
+        let document = asked(&event("ExitPlanMode", json!({"plan": "# Plan\nBuild it.", "planFilePath": "/x"}), json!([])));
+        let asked = &document.typed.asked;
+        askbox_mailbox::documents::checks::check_question::check(&document.typed).unwrap();
+        assert_eq!(asked.context.as_deref(), Some("# Plan\nBuild it."));
+        assert!(!document.typed.question.contains("Build it"));
+        assert_eq!(asked.options.keys(), "once, accept-edits, auto");
+    }
+
+    #[test]
+    fn a_question_of_the_agent_keeps_its_form() {
+        let input = json!({"questions": [{"question": "Which?", "header": "DB", "multiSelect": false, "options": [{"label": "a", "description": ""}]}]});
+        let document = asked(&event("AskUserQuestion", input, json!([])));
+        askbox_mailbox::documents::checks::check_question::check(&document.typed).unwrap();
+        assert!(document.typed.asked.approval.is_none() && document.typed.asked.live.is_some());
+    }
+
+    #[test]
+    fn the_branch_is_that_of_the_nearest_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let below = folder.path().join("shop/src");
+        std::fs::create_dir_all(folder.path().join("shop/.git")).unwrap();
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(folder.path().join("shop/.git/HEAD"), "ref: refs/heads/feature/x\n").unwrap();
+        assert_eq!(project(&below), ("shop".into(), Some("feature/x".into())));
+        std::fs::create_dir_all(folder.path().join("tree")).unwrap();
+        std::fs::write(folder.path().join("tree/.git"), "gitdir: ../shop/.git\n").unwrap();
+        assert_eq!(project(&folder.path().join("tree")), ("tree".into(), Some("feature/x".into())));
+        assert_eq!(project(Path::new("/")), ("-".into(), None));
+    }
+}

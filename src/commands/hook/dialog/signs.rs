@@ -1,0 +1,99 @@
+//! The signs that a dialog is over. Claude Code ends the hook with SIGTERM if the user refuses or leaves, and tells it of no other end
+//! (measured with 2.1.330 and 2.1.331). The transcript, the session's own file and the closed output tell the rest.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::commands::hook::event::PermissionRequest;
+use askbox_agent::dialog::{self, Call, Status};
+use askbox_agent::subagents;
+use askbox_cli::{hangup, program};
+use askbox_mailbox::error::{IoContext, Result};
+
+/// How long the session's file must say that no dialog waits. Between two dialogs it may say so for a moment.
+const STEADY: Duration = Duration::from_millis(300);
+
+const REFUSED: &str = "it was refused or left at its terminal";
+const ANSWERED: &str = "it was answered at its terminal";
+const ENDED: &str = "its session has ended";
+
+/// Looks for the signs of one dialog.
+pub(super) struct Signs {
+    call: Call,
+    told_to_end: Arc<AtomicBool>,
+    config_dir: Option<PathBuf>,
+    /// The process of the session. Empty for a subagent, because another dialog may wait beside its own.
+    process: String,
+    has_waited: bool,
+    no_longer_since: Option<Instant>,
+}
+
+impl Signs {
+    /// Begins to listen to the signals of this process.
+    pub(super) fn begin(event: &PermissionRequest) -> Result<Self> {
+        let told_to_end = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&told_to_end)).io("listen to", "signals")?;
+        }
+        let transcript = match &event.agent_id {
+            Some(agent) => subagents::transcript(&event.transcript_path, agent).unwrap_or_default(),
+            None => event.transcript_path.clone(),
+        };
+        let process = program::env("CLAUDE_PID").filter(|_| event.agent_id.is_none()).unwrap_or_default();
+        Ok(Self {
+            call: Call::just_made(transcript, &event.tool_name, &event.tool_input),
+            told_to_end,
+            config_dir: config_dir(&event.transcript_path).map(Path::to_path_buf),
+            process,
+            has_waited: false,
+            no_longer_since: None,
+        })
+    }
+
+    /// The id of the call, once the transcript tells it.
+    pub(super) fn call_id(&self) -> Option<&str> {
+        self.call.id()
+    }
+
+    /// The folders whose changes may be a sign.
+    pub(super) fn folders(&self, event: &PermissionRequest) -> Vec<PathBuf> {
+        let sessions = self.config_dir.as_ref().map(|dir| dir.join("sessions"));
+        let transcript = match &event.agent_id {
+            Some(agent) => subagents::transcript(&event.transcript_path, agent),
+            None => Some(event.transcript_path.clone()),
+        };
+        sessions.into_iter().chain(transcript.and_then(|path| path.parent().map(Path::to_path_buf))).collect()
+    }
+
+    /// Says how the dialog has ended; `None` if it may still be open.
+    pub(super) fn end(&mut self) -> Option<&'static str> {
+        if hangup::is_gone() {
+            return Some(ENDED);
+        }
+        if self.told_to_end.load(Ordering::Relaxed) {
+            return Some(REFUSED);
+        }
+        self.call.look();
+        if self.call.has_result() || self.call.taken().is_some() {
+            return Some(ANSWERED);
+        }
+        match self.config_dir.as_deref().and_then(|dir| dialog::status(dir, &self.process)) {
+            Some(Status::Waiting) => (self.has_waited, self.no_longer_since) = (true, None),
+            Some(Status::Other) if self.has_waited => {
+                let since = *self.no_longer_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= STEADY {
+                    return Some(ANSWERED);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+/// The folder of Claude Code's configuration: a transcript lies at `projects/PROJECT/SESSION.jsonl` in it.
+pub(super) fn config_dir(transcript: &Path) -> Option<&Path> {
+    transcript.ancestors().nth(3).filter(|_| transcript.is_absolute())
+}

@@ -1,0 +1,48 @@
+//! Sessions whose dialogs are not questions.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{Attended, made, touch, world};
+use crate::support::ClaudeWorld;
+
+fn plugin() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string()
+}
+
+#[test]
+fn without_live_a_dialog_is_no_question() {
+    let world = ClaudeWorld::used_before();
+    world.make_mailbox();
+    let session = Attended::begin(&world);
+    session.goes(&[touch("one")]);
+    session.terminal.see(super::DIALOG);
+    crate::support::until("the hook has ended", || world.processes("askbox hook").is_empty());
+    session.ends_dialog(&["1"]);
+    session.told();
+    assert!(made(&world, "one") && world.names("pending").is_empty() && world.names("closed").is_empty());
+}
+
+#[test]
+fn a_session_that_nobody_attends_asks_nothing() {
+    let world = world();
+    world.prompt_stream(&format!("@@{}", json!([touch("one"), {"text": "done"}])), &["--plugin-dir", &plugin()]).ok();
+    assert!(!made(&world, "one") && world.names("pending").is_empty() && world.names("closed").is_empty());
+}
+
+#[test]
+fn a_run_of_askbox_asks_in_its_own_way() {
+    let mut world = world();
+    world.reconfigure("hold = \"20s\"", &format!("hold = \"20s\"\n[runner.claude]\nargs = ['--plugin-dir', '{}']", plugin()));
+    world.keep_watching();
+    world.ask("w", &["Begin?"]);
+    world.api.on("User chose: begin", json!([touch("one"), {"text": "done"}]));
+    world.answer("w", "begin");
+    let asked = crate::support::until("it asks", || Some(world.names("pending")).filter(|names| !names.is_empty()));
+    assert_eq!(asked, ["w.json"]);
+    assert!(world.document("pending/w.json")["live"].is_null());
+    world.answer("w", "once");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+    assert!(made(&world, "one"));
+}

@@ -1,0 +1,128 @@
+//! Dialogs of a session that a person attends, with the real `claude` in a terminal and the plugin's hook beside them.
+//!
+//! | file | content |
+//! |---|---|
+//! | `answered` | answered in the mailbox: what the session does, and what the model is told |
+//! | `ended` | ended at the keyboard, in each way |
+//! | `killed` | a hook or a session that is killed |
+//! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
+
+mod answered;
+mod ended;
+mod killed;
+mod left_alone;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::claude::uuid;
+use crate::support::{ClaudeWorld, Terminal, until};
+
+/// The end of each dialog on the screen.
+const DIALOG: &str = "Esc to cancel";
+
+/// A world with `[live]`, and nothing else that could answer.
+fn world() -> ClaudeWorld {
+    let world = ClaudeWorld::used_before();
+    world.make_mailbox();
+    world.configure("[live]\nenabled = true\ngrace = \"200ms\"\nhold = \"20s\"\n");
+    world
+}
+
+/// A session at a terminal.
+struct Attended<'a> {
+    world: &'a ClaudeWorld,
+    terminal: Terminal<'a>,
+    session: String,
+}
+
+impl<'a> Attended<'a> {
+    fn begin(world: &'a ClaudeWorld) -> Self {
+        Self::begin_in(world, "default")
+    }
+
+    fn begin_in(world: &'a ClaudeWorld, mode: &str) -> Self {
+        let (program, session) = (world.claude_program().display().to_string(), uuid());
+        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string();
+        let command = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
+        let terminal = Terminal::running(world, (120, 50), &["TERM=screen"], &command);
+        terminal.see("❯");
+        Self { world, terminal, session }
+    }
+
+    /// Lets the model go through these steps, and then say that it has come to the end.
+    fn goes(&self, steps: &[Value]) {
+        let all: Vec<Value> = steps.iter().cloned().chain([json!({"text": "at the end"})]).collect();
+        self.world.api.on("Begin now.", json!(all));
+        self.terminal.press(&["Begin now.", "Enter"]);
+    }
+
+    /// Waits until the dialog is open and its question lies in the mailbox. Returns the id of the question.
+    #[track_caller]
+    fn asks(&self) -> String {
+        self.terminal.see(DIALOG);
+        only_question(self.world)
+    }
+
+    /// Presses these keys until the dialog is gone, and returns when they were pressed last. Claude Code ignores keys for a moment after a
+    /// dialog has opened.
+    fn ends_dialog(&self, keys: &[&str]) -> Instant {
+        let mut pressed: Option<Instant> = None;
+        until("the dialog is gone", || {
+            let is_open = self.terminal.screen().contains(DIALOG);
+            if is_open && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
+                pressed = Some(Instant::now());
+                self.terminal.burst(keys);
+            }
+            !is_open
+        });
+        pressed.unwrap_or_else(Instant::now)
+    }
+
+    /// What the model was told as the result of its latest call, once it has come to the end.
+    #[track_caller]
+    fn told(&self) -> String {
+        self.terminal.see("at the end");
+        self.world.api.turns().pop().expect("a turn").tool_results().pop().expect("a result")
+    }
+
+    /// The attachments of hooks' decisions in the transcript.
+    fn receipts(&self) -> Vec<Value> {
+        let transcript = self.world.transcript_of(&self.session).expect("the transcript");
+        let lines = std::fs::read_to_string(transcript).expect("it can be read");
+        let entries = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        entries.map(|entry| entry["attachment"].clone()).filter(|a| a["type"] == "hook_permission_decision").collect()
+    }
+}
+
+/// Waits until one question waits in the mailbox, and returns its id.
+#[track_caller]
+fn only_question(world: &ClaudeWorld) -> String {
+    let name = until("a question waits", || world.names("pending").first().cloned());
+    name.trim_end_matches(".json").to_owned()
+}
+
+/// Waits until the only round of the workflow is closed, and returns it.
+#[track_caller]
+fn closed(world: &ClaudeWorld, id: &str, state: &str) -> Value {
+    let end = until("the round is closed", || world.rounds("closed", id).pop());
+    assert_eq!(end["closed"]["state"], state, "{end}");
+    end
+}
+
+fn touch(file: &str) -> Value {
+    json!({"tool": "Bash", "input": {"command": format!("touch {file}"), "description": "Make a file"}})
+}
+
+fn made(world: &ClaudeWorld, file: &str) -> bool {
+    world.work().join(file).exists()
+}
+
+fn which_database() -> Value {
+    let options = [json!({"label": "SQLite", "description": "one file"}), json!({"label": "Postgres", "description": "a server"})];
+    json!({"tool": "AskUserQuestion", "input": {"questions": [
+        {"question": "Which database?", "header": "DB", "multiSelect": false, "options": options}
+    ]}})
+}

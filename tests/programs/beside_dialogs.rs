@@ -1,0 +1,258 @@
+//! `askbox hook` beside the dialog of an attended session. The test plays the session: it writes the transcript and the session's file, and
+//! ends the hook as Claude Code does. `tests/claude/attended` does the same with the real `claude`.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::{Signal, World, program, signal, until};
+
+const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+/// The pretended process of the session.
+const PROCESS: &str = "4242";
+
+fn world() -> World {
+    let world = World::new();
+    world.configure("[live]\nenabled = true\ngrace = \"0s\"\n");
+    world.make_mailbox();
+    for folder in ["config/projects/p", "config/sessions"] {
+        std::fs::create_dir_all(world.path(folder)).unwrap();
+    }
+    world
+}
+
+fn transcript(world: &World) -> PathBuf {
+    world.path(format!("config/projects/p/{SESSION}.jsonl"))
+}
+
+/// Adds a line to the session's transcript.
+fn adds(world: &World, line: &Value) {
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(transcript(world)).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+fn calls(world: &World, tool: &str, input: &Value) {
+    adds(
+        world,
+        &json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "name": tool, "id": "toolu_1", "input": input}]}}),
+    );
+}
+
+fn has_result(world: &World) {
+    adds(world, &json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_1"}]}}));
+}
+
+fn takes(world: &World, decision: &str) {
+    let attachment = json!({"type": "hook_permission_decision", "decision": decision, "toolUseID": "toolu_1"});
+    adds(world, &json!({"type": "attachment", "attachment": attachment}));
+}
+
+fn says(world: &World, status: &str) {
+    std::fs::write(world.path(format!("config/sessions/{PROCESS}.json")), json!({"status": status}).to_string()).unwrap();
+}
+
+/// Starts the hook beside a dialog about this call.
+fn hook_with(world: &World, tool: &str, input: &Value, env: &[(&str, &str)]) -> Child {
+    let event = json!({
+        "hook_event_name": "PermissionRequest", "session_id": SESSION, "transcript_path": transcript(world), "cwd": world.work(),
+        "tool_name": tool, "tool_input": input, "permission_mode": "default",
+    });
+    let mut command = world.any_command(program("askbox"));
+    command.arg("hook").env("CLAUDE_CODE_SESSION_ATTENDED", "1").env("CLAUDE_PID", PROCESS).envs(env.iter().copied());
+    let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    hook
+}
+
+fn bash() -> Value {
+    json!({"command": "touch one", "description": "Make a file"})
+}
+
+/// A hook that has asked about a call of Bash, and the id of its question.
+fn asking(world: &World) -> (Child, String) {
+    calls(world, "Bash", &bash());
+    let hook = hook_with(world, "Bash", &bash(), &[]);
+    let id = waiting(world);
+    (hook, id)
+}
+
+fn waiting(world: &World) -> String {
+    let name = until("a question waits", || world.names("pending").first().cloned());
+    name.trim_end_matches(".json").to_owned()
+}
+
+/// The decision that the hook prints at its end. Null if it prints nothing.
+fn decision(mut hook: Child) -> Value {
+    let mut out = String::new();
+    hook.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert!(hook.wait().unwrap().success());
+    if out.is_empty() {
+        return Value::Null;
+    }
+    let output: Value = serde_json::from_str(&out).unwrap();
+    output["hookSpecificOutput"]["decision"].clone()
+}
+
+fn closed(world: &World, id: &str, state: &str) -> Value {
+    let end = until("the round is closed", || world.rounds("closed", id).pop());
+    assert_eq!(end["closed"]["state"], state, "{end}");
+    end
+}
+
+fn allow(world: &World, id: &str, key: &str) {
+    let shown = world.ok("ask-answer", &["show", id]);
+    let begin = format!("ask-answer {id} {key} --round ");
+    let command = shown.lines().map(str::trim).find(|line| line.starts_with(&begin)).expect("the command to copy");
+    world.ok("ask-answer", &command.split(' ').skip(1).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_first_answer_is_the_decision_and_the_receipt_delivers_it() {
+    let world = world();
+    let (hook, id) = asking(&world);
+    allow(&world, &id, "once");
+    assert_eq!(decision(hook), json!({"behavior": "allow", "updatedInput": bash()}));
+    takes(&world, "allow");
+    closed(&world, &id, "delivered");
+}
+
+#[test]
+fn without_a_receipt_the_sender_reads_that_it_came_too_late() {
+    let world = world();
+    let (hook, id) = asking(&world);
+    let refusing = std::thread::scope(|scope| {
+        let refusing = scope.spawn(|| world.run("ask-answer", &["decline", &id, "--note", "no"]));
+        assert_eq!(decision(hook)["behavior"], "deny");
+        has_result(&world);
+        refusing.join().unwrap()
+    });
+    assert!(refusing.code() == 4 && refusing.words().contains("came too late"), "{}", refusing.words());
+    closed(&world, &id, "superseded");
+}
+
+#[test]
+fn each_sign_that_the_dialog_is_over_withdraws_the_question() {
+    type Sign = fn(&World, &mut Child);
+    let signs: [(&str, Sign); 5] = [
+        ("SIGTERM", |_, hook| signal(i32::try_from(hook.id()).unwrap(), Signal::TERM)),
+        ("a result", |world, _| has_result(world)),
+        ("the decision of another hook", |world, _| takes(world, "allow")),
+        ("the status", |world, _| {
+            // The hook must have seen it wait.
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            says(world, "busy");
+        }),
+        ("the closed output", |_, hook| drop(hook.stdout.take())),
+    ];
+    for (what, sign) in signs {
+        let world = world();
+        says(&world, "waiting");
+        let (mut hook, id) = asking(&world);
+        sign(&world, &mut hook);
+        let begun = Instant::now();
+        let end = closed(&world, &id, "withdrawn");
+        println!("{what}: withdrawn after {:?}: {}", begun.elapsed(), end["closed"]["why"]);
+        assert!(hook.wait().unwrap().success(), "{what}");
+        assert_eq!(world.audit(&id), ["posted", "withdrawn"], "{what}");
+        let late = world.run("ask-answer", &["decline", &id]);
+        assert!(late.code() != 0 && late.words().contains("before you answered"), "{what}: {}", late.words());
+    }
+}
+
+#[test]
+fn two_hooks_of_one_dialog_ask_once() {
+    let world = world();
+    let (first, id) = asking(&world);
+    assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[])), Value::Null);
+    assert_eq!(world.names("pending"), [format!("{id}.json")]);
+    allow(&world, &id, "once");
+    assert_eq!(decision(first)["behavior"], "allow");
+}
+
+#[test]
+fn the_hook_is_silent_where_no_decision_would_refuse() {
+    let world = world();
+    calls(&world, "Bash", &bash());
+    let run = format!("w/{SESSION}/1");
+    for env in [("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CLAUDE_CODE_SESSION_ATTENDED", ""), ("ASKBOX_RUN", run.as_str())] {
+        assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[env])), Value::Null, "{env:?}");
+    }
+    world.configure("");
+    assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[])), Value::Null, "[live] is off");
+    assert!(world.names("pending").is_empty());
+}
+
+#[test]
+fn a_call_that_is_too_long_to_be_shown_stays_at_its_terminal() {
+    let world = world();
+    let input = json!({"command": "x".repeat(40_000)});
+    calls(&world, "Bash", &input);
+    assert_eq!(decision(hook_with(&world, "Bash", &input, &[])), Value::Null);
+    assert!(world.names("pending").is_empty());
+    let entry = world.audited().pop().unwrap();
+    assert!(entry["event"] == "dialog_not_asked" && entry["why"].as_str().unwrap().contains("as it is shown to a person"), "{entry}");
+}
+
+#[test]
+fn a_dialog_that_a_person_cancels_here_stays_at_its_terminal() {
+    let world = world();
+    let (hook, id) = asking(&world);
+    world.ok("ask-answer", &["cancel", &id]);
+    assert_eq!(decision(hook), Value::Null);
+    closed(&world, &id, "withdrawn");
+}
+
+#[test]
+fn a_plan_is_approved_into_a_mode_or_as_it_was_edited() {
+    let input = json!({"plan": "# Plan\nBuild it.\n", "planFilePath": "/x/plan.md"});
+    let plan = |answer: &dyn Fn(&World, &str)| {
+        let world = world();
+        // The transcript has no input of such a call.
+        calls(&world, "ExitPlanMode", &json!({}));
+        let hook = hook_with(&world, "ExitPlanMode", &input, &[]);
+        let id = waiting(&world);
+        answer(&world, &id);
+        decision(hook)
+    };
+    let mode = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+    let approved = json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": mode});
+    assert_eq!(plan(&|world, id| allow(world, id, "accept-edits")), approved);
+    let edited = plan(&|world, id| {
+        std::fs::write(world.path("edited"), "# Plan\nTest it first.\n").unwrap();
+        world.ok("ask-answer", &["edit", id, "--input", &world.path("edited").display().to_string(), "--round", &world.round(id)]);
+    });
+    assert_eq!(edited["updatedInput"], json!({"plan": "# Plan\nTest it first.\n", "planFilePath": "/x/plan.md"}), "{edited}");
+    let refused = plan(&|world, id| drop(world.run("ask-answer", &["decline", id, "--note", "too large"])));
+    assert!(refused["behavior"] == "deny" && refused["message"].as_str().unwrap().contains("too large"), "{refused}");
+}
+
+#[test]
+fn words_beside_an_allowance_are_refused_because_they_would_be_lost() {
+    let world = world();
+    let (_hook, id) = asking(&world);
+    let refused = world.run("ask-answer", &[&id, "once", "--round", &world.round(&id), "--note", "carefully"]);
+    assert!(refused.code() == 5 && refused.words().contains("answer.note"), "{}", refused.words());
+}
+
+#[test]
+fn the_question_of_a_dialog_is_no_news_for_a_session() {
+    let world = world();
+    let (_hook, id) = asking(&world);
+    let prompt = json!({"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": "/", "prompt": "hello"});
+    let told = world.run_with("askbox", &["hook"], prompt.to_string().as_bytes()).ok().stdout;
+    assert!(!told.contains(&id), "{told}");
+}
+
+#[test]
+fn the_plugins_hook_waits_for_days_and_never_blocks_a_dialog() {
+    let hooks = std::fs::read_to_string(crate::support::root().join("plugin/hooks/hooks.json")).unwrap();
+    let hooks: Value = serde_json::from_str(&hooks).unwrap();
+    let hook = &hooks["hooks"]["PermissionRequest"][0]["hooks"][0];
+    // Without a timeout, Claude Code ends the hook after ten minutes. With `onFailure` it would take the dialog away if the hook fails.
+    assert_eq!((&hook["timeout"], &hook["onFailure"], &hook["async"]), (&json!(30 * 86_400), &Value::Null, &Value::Null));
+    let command = hook["command"].as_str().unwrap();
+    assert!(command.contains(r#"[ -z "$ASKBOX_RUN" ]"#) && command.contains("exec askbox hook"), "{command}");
+}
