@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,6 +16,8 @@ use serde_json::{Map, Value};
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
 const DECISION: &str = "hook_permission_decision";
 
+/// How long a call may take until it is in the transcript. It takes a second on a busy machine.
+const LATE: Duration = Duration::from_secs(3);
 /// How much of the end of a transcript is read to find a call that was made just now, in bytes.
 const RECENT: u64 = 4 << 20;
 /// The most bytes of a transcript that are read in one look.
@@ -55,6 +58,15 @@ pub enum Taken {
     Deny,
 }
 
+/// A call without a result.
+#[derive(Debug)]
+struct Open {
+    id: String,
+    has_equal_input: bool,
+    /// True if the user has said something since. A call of an earlier turn that was cut has no result, and never will.
+    is_old: bool,
+}
+
 /// A tool call, as its session's transcript tells of it. Each look reads only the new lines.
 #[derive(Debug)]
 pub struct Call {
@@ -64,8 +76,9 @@ pub struct Call {
     is_cut: bool,
     /// The call's tool and input, until its id is known.
     wanted: Option<(String, Map<String, Value>)>,
-    /// Calls of that tool without a result: the id, and whether the input is equal.
-    open: Vec<(String, bool)>,
+    /// Calls of that tool without a result.
+    open: Vec<Open>,
+    begun: Instant,
     id: Option<String>,
     has_result: bool,
     taken: Option<Taken>,
@@ -88,7 +101,17 @@ impl Call {
     }
 
     fn known(transcript: PathBuf, id: Option<String>) -> Self {
-        Self { transcript, offset: 0, is_cut: false, wanted: None, open: Vec::new(), id, has_result: false, taken: None }
+        Self {
+            transcript,
+            offset: 0,
+            is_cut: false,
+            wanted: None,
+            open: Vec::new(),
+            begun: Instant::now(),
+            id,
+            has_result: false,
+            taken: None,
+        }
     }
 
     /// The id of the call, once it is known.
@@ -111,18 +134,23 @@ impl Call {
 
     /// Reads what the transcript has gained. A transcript that cannot be read has gained nothing.
     pub fn look(&mut self) {
-        let Some(gained) = self.gained() else { return };
-        for line in gained.split(|byte| *byte == b'\n') {
+        let gained = self.gained().unwrap_or_default();
+        // A look that gained nothing has no first line either.
+        for line in gained.split(|byte| *byte == b'\n').filter(|_| !gained.is_empty()) {
             if !std::mem::take(&mut self.is_cut) {
                 self.read(line);
             }
         }
         if let Some((tool, _)) = &self.wanted {
             // ExitPlanMode has no input in the transcript, and another hook may have changed the input of any call.
-            let only = matches!(self.open.as_slice(), [_]) || tool == "ExitPlanMode";
-            let found = self.open.iter().find(|(_, is_equal)| *is_equal).or_else(|| self.open.first().filter(|_| only));
-            if let Some((id, _)) = found {
-                (self.id, self.wanted) = (Some(id.clone()), None);
+            let new: Vec<&Open> = self.open.iter().filter(|open| !open.is_old).collect();
+            let only = new.len() == 1 || tool == "ExitPlanMode";
+            let found = new.iter().copied().find(|open| open.has_equal_input).or_else(|| new.first().copied().filter(|_| only));
+            // Claude Code may have noted something in the user's name behind the call.
+            let is_late = self.begun.elapsed() >= LATE;
+            let newest = || self.open.last().filter(|open| is_late && new.is_empty() && (open.has_equal_input || tool == "ExitPlanMode"));
+            if let Some(open) = found.or_else(newest) {
+                (self.id, self.wanted) = (Some(open.id.clone()), None);
             }
         }
     }
@@ -165,10 +193,9 @@ impl Call {
             "user" => {
                 let results: Vec<&str> = blocks.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
                 if results.is_empty() {
-                    // Calls of an earlier turn that was cut have no result, and never will.
-                    self.open.clear();
+                    self.open.iter_mut().for_each(|open| open.is_old = true);
                 }
-                self.open.retain(|(id, _)| !results.contains(&id.as_str()));
+                self.open.retain(|open| !results.contains(&open.id.as_str()));
                 self.has_result |= self.id.as_deref().is_some_and(|id| results.contains(&id));
             }
             _ => {}
@@ -181,8 +208,8 @@ impl Call {
             && block["name"] == **tool
             && let Some(id) = block["id"].as_str()
         {
-            let is_equal = block["input"].as_object() == Some(input);
-            self.open.push((id.to_owned(), is_equal));
+            let has_equal_input = block["input"].as_object() == Some(input);
+            self.open.push(Open { id: id.to_owned(), has_equal_input, is_old: false });
         }
     }
 }
