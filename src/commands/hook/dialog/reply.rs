@@ -37,7 +37,7 @@ impl Reply {
             Self::Deny { .. } => {}
             Self::Allow { updated_input, .. } => match event.tool_name.as_str() {
                 ASK_USER_QUESTION => answers(updated_input, &event.tool_input)?,
-                EXIT_PLAN_MODE if event.tool_input.contains_key("plan") && !updated_input["plan"].is_string() => {
+                EXIT_PLAN_MODE if event.tool_input.contains_key("plan") && !updated_input.get("plan").is_some_and(Value::is_string) => {
                     return Err("its plan is not a text");
                 }
                 _ if updated_input.keys().any(|name| !event.tool_input.contains_key(name)) => {
