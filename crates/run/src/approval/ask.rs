@@ -120,7 +120,8 @@ pub fn shows(question: &Question, call: &Call<'_>) -> bool {
         let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
         return is_about_it && question.asked.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
     }
-    shows_with(question, call, str::is_empty)
+    let form = if question.asked.live.is_some() { Form::Dialog } else { Form::Run };
+    shows_with(question, call, form, str::is_empty)
 }
 
 /// True if this is the call that the question shows, whatever the agent says about it: a standing decision holds for the call and not for
@@ -128,12 +129,11 @@ pub fn shows(question: &Question, call: &Call<'_>) -> bool {
 #[must_use]
 pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
     let input = call.input_without_words();
-    shows_with(question, &Call { input: &input, ..*call }, |more| more.is_empty() || is_one_line_of_words(more))
+    shows_with(question, &Call { input: &input, ..*call }, Form::Run, |more| more.is_empty() || is_one_line_of_words(more))
 }
 
 /// True if the question is about this call, and its text is that of the call with `more` behind it.
-fn shows_with(question: &Question, call: &Call<'_>, more: impl Fn(&str) -> bool) -> bool {
-    let form = if question.asked.live.is_some() { Form::Dialog } else { Form::Run };
+fn shows_with(question: &Question, call: &Call<'_>, form: Form, more: impl Fn(&str) -> bool) -> bool {
     let is_its_text = |shown| {
         let text = in_words(call, shown, subagent_of(question), form);
         text.is_ok_and(|text| question.question.strip_prefix(text.as_str()).is_some_and(&more))
