@@ -54,12 +54,20 @@ fn says(world: &World, status: &str) {
     std::fs::write(world.path(format!("config/sessions/{PROCESS}.json")), json!({"status": status}).to_string()).unwrap();
 }
 
-/// Starts the hook beside a dialog about this call.
-fn hook_with(world: &World, tool: &str, input: &Value, env: &[(&str, &str)]) -> Child {
-    let event = json!({
+/// The event of a dialog about this call.
+fn event(world: &World, tool: &str, input: &Value) -> Value {
+    json!({
         "hook_event_name": "PermissionRequest", "session_id": SESSION, "transcript_path": transcript(world), "cwd": world.work(),
         "tool_name": tool, "tool_input": input, "permission_mode": "default",
-    });
+    })
+}
+
+/// Starts the hook beside a dialog about this call.
+fn hook_with(world: &World, tool: &str, input: &Value, env: &[(&str, &str)]) -> Child {
+    hook_of(world, &event(world, tool, input), env)
+}
+
+fn hook_of(world: &World, event: &Value, env: &[(&str, &str)]) -> Child {
     let mut command = world.any_command(program("askbox"));
     command.arg("hook").env("CLAUDE_CODE_SESSION_ATTENDED", "1").env("CLAUDE_PID", PROCESS).envs(env.iter().copied());
     let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -235,6 +243,46 @@ fn words_beside_an_allowance_are_refused_because_they_would_be_lost() {
     let (_hook, id) = asking(&world);
     let refused = world.run("ask-answer", &[&id, "once", "--round", &world.round(&id), "--note", "carefully"]);
     assert!(refused.code() == 5 && refused.words().contains("answer.note"), "{}", refused.words());
+}
+
+#[test]
+fn an_agent_without_an_open_dialog_gets_it_when_its_time_is_over() {
+    // A teammate has no dialog either while its hook waits, although this user has switched off agents in the background.
+    for env in [&[][..], &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")], &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")]] {
+        let world = world();
+        world.configure("[live]\nenabled = true\ngrace = \"0s\"\nhold = \"300ms\"\n");
+        says(&world, "busy");
+        let transcript = world.path(format!("config/projects/p/{SESSION}/subagents/agent-a2ed.jsonl"));
+        std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+        let call = json!({"type": "tool_use", "name": "Bash", "id": "toolu_1", "input": bash()});
+        std::fs::write(&transcript, format!("{}\n", json!({"type": "assistant", "message": {"content": [call]}}))).unwrap();
+        let mut event = event(&world, "Bash", &bash());
+        event["agent_id"] = json!("a2ed");
+        assert_eq!(decision(hook_of(&world, &event, env)), Value::Null, "{env:?}");
+        let round = world.names("closed").pop().expect("a round");
+        let end = closed(&world, round.split('.').next().unwrap(), "withdrawn");
+        assert!(end["closed"]["why"].as_str().unwrap().contains("nobody answered in time"), "{env:?}: {end}");
+    }
+}
+
+#[test]
+fn a_mailbox_that_cannot_be_used_leaves_the_dialog_as_it_is() {
+    let world = world();
+    calls(&world, "Bash", &bash());
+    std::fs::write(world.path("file"), "no mailbox").unwrap();
+    let places = ["file", "file/below"].map(|place| world.path(place).display().to_string());
+    for place in places.iter().map(String::as_str).chain(["/proc/nothing"]) {
+        assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[("ASKBOX_DIR", place)])), Value::Null, "{place}");
+    }
+    assert!(world.names("pending").is_empty());
+}
+
+#[test]
+fn a_dialog_is_one_call_and_is_never_refused_for_good() {
+    let world = world();
+    let (_hook, id) = asking(&world);
+    let refused = world.run("ask-answer", &["decline", &id, "--always", "--round", &world.round(&id)]);
+    assert!(refused.code() == 5 && refused.words().contains("answer.always"), "{}", refused.words());
 }
 
 #[test]

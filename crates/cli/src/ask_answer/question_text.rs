@@ -119,7 +119,7 @@ fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String 
 /// The asker and the times as lines, and the context as it was written. `mailbox` is `None` for a question of another machine. Its paths
 /// are then not followed.
 #[must_use]
-fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<&'a str>) {
+fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<Cow<'a, str>>) {
     let question = &found.document.typed;
     let mut out = String::new();
     let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
@@ -151,7 +151,7 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
         let _ = writeln!(out, "  {line}");
     }
     mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
-    (out, question.asked.context.as_deref())
+    (out, question.shown_context())
 }
 
 /// Says what happens when the question's time is over. If it is over already, says what the watcher is about to do.
@@ -201,7 +201,8 @@ fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
     if let Some(cwd) = &question.cwd {
         lines.push(format!("in {}", one_line(&cwd.display().to_string())));
     }
-    if let Some(approval) = &question.asked.approval {
+    // The rules count for runs, and not for a session's dialog.
+    if let Some(approval) = question.asked.approval.as_ref().filter(|_| question.asked.live.is_none()) {
         lines.extend(as_rule(approval));
     }
     if let Some(path) = &question.checkpoint {

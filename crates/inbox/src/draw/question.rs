@@ -203,9 +203,9 @@ fn about(mailbox: &Mailbox, shown: &ShownQuestion, columns: usize) -> Vec<Line<'
         lines.extend(rows.next());
         lines.extend(rows.map(|line| indented(line, 2)));
     }
-    if let Some(context) = &shown.question().asked.context {
+    if let Some(context) = shown.question().shown_context() {
         lines.push(Line::default());
-        lines.extend(markdown::lines(context, columns));
+        lines.extend(markdown::lines(&context, columns));
     }
     lines
 }

@@ -1,6 +1,7 @@
 //! The question document, version 1. It carries a round through all its states. Required are `workflow_id`, and either `question`
 //! or `questions`.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ use crate::documents::fields::closing::{Closing, TakenBack};
 use crate::documents::fields::options::{Choice, Options};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
+use crate::text;
 use crate::time::Time;
 
 /// The largest question document in bytes, as it is posted, or as another program may put it into `pending/`.
@@ -139,6 +141,13 @@ impl Question {
         self
     }
 
+    /// Returns the context for people. Beside a tool call, it is the call's own text, so no character of it is invisible.
+    #[must_use]
+    pub fn shown_context(&self) -> Option<Cow<'_, str>> {
+        let context = self.asked.context.as_deref()?;
+        Some(if self.asked.approval.is_some() { text::visible(context).into() } else { context.into() })
+    }
+
     /// Returns the subject of this document. An answered document is always a question, so an asker's fields cannot turn it into a task.
     #[must_use]
     pub fn content(&self) -> &Content {
@@ -236,6 +245,14 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_beside_a_call_has_no_invisible_character() {
+        let mut question = Question::new("w".parse().unwrap(), "?").with_context("a\u{200b}b");
+        assert_eq!(question.shown_context().as_deref(), Some("a\u{200b}b"));
+        question.asked.approval = serde_json::from_str(r#"{"tool":"ExitPlanMode","sha256":"x"}"#).unwrap();
+        assert_eq!(question.shown_context().as_deref(), Some("a\\u{200b}b"));
+    }
 
     #[test]
     fn an_answered_document_is_a_question_with_any_other_fields() {

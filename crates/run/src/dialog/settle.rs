@@ -18,6 +18,11 @@ use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question,
 
 /// The reason why an answer that was given did not count.
 pub const TOO_LATE: &str = "it came too late: the dialog was answered at its terminal, or by another hook";
+/// The reason why an answer did not count whose dialog had ended in this way.
+#[must_use]
+pub fn too_late_because(how: &str) -> String {
+    format!("it came too late: {how}")
+}
 /// The reason if the session has left no sign of the answer.
 const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
 

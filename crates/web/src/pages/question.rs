@@ -128,7 +128,7 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     let frame = Frame::new(visit, "");
     let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
     let question = &found.document.typed;
-    let context = question.asked.context.as_deref().map(markdown::to_html);
+    let context = question.shown_context().map(|context| markdown::to_html(&context));
     let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next };
     Ok(reply::html(StatusCode::OK, &page))
 }

@@ -201,7 +201,7 @@ impl QuestionForm {
                 .into_iter()
                 .map(printable)
                 .collect(),
-            context: question.asked.context.as_deref().map(markdown::to_html),
+            context: question.shown_context().map(|context| markdown::to_html(&context)),
             files: shown_files::read(mailbox, &round.id, question),
             taken_back,
             parts: parts

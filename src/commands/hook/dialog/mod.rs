@@ -72,7 +72,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let begun = Instant::now();
     let mut signs = Signs::begin(event)?;
     // Claude Code opens no dialog for such an agent before its hook has ended.
-    let in_background = event.agent_id.is_some() && program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").is_none();
+    let in_background = event.agent_id.is_some() && !runs_in_foreground();
     let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
     let call_id = loop {
         if signs.end().is_some() {
@@ -90,8 +90,19 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let document = question::document(event, &workflow, &call_id, since, in_background)?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
     let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
-    let until = in_background.then(|| begun + config.live.hold.0);
-    Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs }.wait(until)
+    let until = event.agent_id.is_some().then(|| begun + config.live.hold.0);
+    let round = receipt.round.clone();
+    let dialog = Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs, in_background };
+    dialog.wait(until).inspect_err(|e| {
+        // Nobody waits for the answer any more. If this fails too, a watcher withdraws the question.
+        let _ = withdraw::withdraw_round(mailbox, &round, BY, Some(format!("the hook beside its dialog has failed: {e}")));
+    })
+}
+
+/// True if the user has switched off agents in the background. Each value that Claude Code reads as true is one here.
+fn runs_in_foreground() -> bool {
+    let value = program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").unwrap_or_default().to_ascii_lowercase();
+    ["1", "true", "yes", "on"].contains(&value.trim())
 }
 
 /// Takes the lock of a waiter. `None` if another hook of the same dialog has it.
@@ -114,6 +125,7 @@ struct Dialog<'a> {
     waiter: Waiter,
     asked: Asked,
     signs: Signs,
+    in_background: bool,
 }
 
 impl Dialog<'_> {
@@ -127,7 +139,8 @@ impl Dialog<'_> {
             if let Some(how) = self.signs.end() {
                 return self.withdraw(how);
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            // An agent in the foreground has its dialog. A teammate has none, whatever the user's settings say of other agents.
+            if until.is_some_and(|until| Instant::now() >= until) && (self.in_background || !self.signs.has_open_dialog()) {
                 return self.withdraw(NOT_IN_TIME);
             }
             let is_there = |folder| disk::exists(self.mailbox.document(folder, &round.workflow));
@@ -157,7 +170,7 @@ impl Dialog<'_> {
         match withdraw::withdraw_round(self.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
             Ok(_) => Ok(()),
             Err(e) => match self.take()? {
-                Waited::Answered(claim) => claim.superseded(self.mailbox, BY, settle::TOO_LATE),
+                Waited::Answered(claim) => claim.superseded(self.mailbox, BY, &settle::too_late_because(how)),
                 Waited::Changed => Ok(()),
                 Waited::Nothing if disk::exists(self.mailbox.round(Folder::Closed, &self.asked.round)) => Ok(()),
                 Waited::Nothing => Err(e),
@@ -175,8 +188,8 @@ impl Dialog<'_> {
             Ok(output) => output,
             Err(why) => return self.not_given(claim, &format!("the decision would not be understood: {why}")),
         };
-        if self.signs.end().is_some() {
-            return claim.superseded(self.mailbox, BY, settle::TOO_LATE);
+        if let Some(how) = self.signs.end() {
+            return claim.superseded(self.mailbox, BY, &settle::too_late_because(how));
         }
         // The round stays claimed until the receipt is there, whoever looks for it.
         if let Err(e) = self.start_receipt(&claim.round()) {

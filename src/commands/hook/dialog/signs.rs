@@ -24,8 +24,9 @@ pub(super) struct Signs {
     call: Call,
     told_to_end: Arc<AtomicBool>,
     config_dir: Option<PathBuf>,
-    /// The process of the session. Empty for a subagent, because another dialog may wait beside its own.
+    /// The process of the session.
     process: String,
+    is_of_subagent: bool,
     has_waited: bool,
     no_longer_since: Option<Instant>,
 }
@@ -41,12 +42,12 @@ impl Signs {
             Some(agent) => subagents::transcript(&event.transcript_path, agent).unwrap_or_default(),
             None => event.transcript_path.clone(),
         };
-        let process = program::env("CLAUDE_PID").filter(|_| event.agent_id.is_none()).unwrap_or_default();
         Ok(Self {
             call: Call::just_made(transcript, &event.tool_name, &event.tool_input),
             told_to_end,
             config_dir: config_dir(&event.transcript_path).map(Path::to_path_buf),
-            process,
+            process: program::env("CLAUDE_PID").unwrap_or_default(),
+            is_of_subagent: event.agent_id.is_some(),
             has_waited: false,
             no_longer_since: None,
         })
@@ -67,6 +68,15 @@ impl Signs {
         sessions.into_iter().chain(transcript.and_then(|path| path.parent().map(Path::to_path_buf))).collect()
     }
 
+    fn status(&self) -> Option<Status> {
+        self.config_dir.as_deref().and_then(|dir| dialog::status(dir, &self.process))
+    }
+
+    /// True if the session says that a dialog is open.
+    pub(super) fn has_open_dialog(&self) -> bool {
+        self.status() == Some(Status::Waiting)
+    }
+
     /// Says how the dialog has ended; `None` if it may still be open.
     pub(super) fn end(&mut self) -> Option<&'static str> {
         if hangup::is_gone() {
@@ -79,7 +89,9 @@ impl Signs {
         if self.call.has_result() || self.call.taken().is_some() {
             return Some(ANSWERED);
         }
-        match self.config_dir.as_deref().and_then(|dir| dialog::status(dir, &self.process)) {
+        match self.status() {
+            // Another dialog may wait beside a subagent's own.
+            _ if self.is_of_subagent => {}
             Some(Status::Waiting) => (self.has_waited, self.no_longer_since) = (true, None),
             Some(Status::Other) if self.has_waited => {
                 let since = *self.no_longer_since.get_or_insert_with(Instant::now);

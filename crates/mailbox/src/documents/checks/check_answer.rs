@@ -38,6 +38,13 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
         (Outcome::Declined, _) if reply.always && question.asked.approval.is_none() => {
             return Err(Error::invalid("answer.always", "refuses a tool call, and no call is asked about", "leave it out"));
         }
+        (Outcome::Declined, _) if reply.always && question.asked.live.is_some() => {
+            return Err(Error::invalid(
+                "answer.always",
+                "has no meaning for a session's dialog, which is one call",
+                "decline this one call",
+            ));
+        }
         (Outcome::Declined, _) => reply.edited = None,
         (Outcome::Answered, Some(value)) if is_edited(&value) && question.asked.approval.is_some() => {
             check_allowance::edited(question, reply.edited.as_deref())?;
