@@ -74,7 +74,7 @@ def check(vector):
     found["of_its_machine"] = sha256([q.get(name) or ([] if name in ("reads", "results") else None) for name in OF_ITS_MACHINE])
     found["shown"] = sha256([found["seen"], found["of_its_machine"]])
     said = [a.get("outcome") or "answered", a.get("value"), a.get("note")]
-    later = ([a["edited"]] if a.get("edited") is not None else []) + ([True] if a.get("always") else [])
+    later = ([a["edited"]] if a.get("edited") is not None else []) + ([True] if a.get("always") else []) + (["stops"] if a.get("stops") else [])
     found["answer_hash"] = uuid5(found["question_hash"], compact(said + later))
     found["signed_bytes"] = "askbox answer v1\n" + compact([q["workflow_id"], q["question_id"], a["question_hash"], found["seen"],
         found["of_its_machine"], *said, a.get("asks_back", False), a["by"], a["channel"], a.get("through"), time(a["at"], "milliseconds"), *later]).decode()

@@ -286,6 +286,26 @@ fn a_dialog_is_one_call_and_is_never_refused_for_good() {
 }
 
 #[test]
+fn a_refusal_may_end_the_turn_and_takes_no_words_then() {
+    let world = world();
+    let (hook, id) = asking(&world);
+    let with_words = world.run("ask-answer", &["decline", &id, "--stop", "--note", "no"]);
+    assert!(with_words.code() == 2, "{}", with_words.words());
+    std::thread::scope(|scope| {
+        let refusing = scope.spawn(|| world.run("ask-answer", &["decline", &id, "--stop"]));
+        let decided = decision(hook);
+        assert_eq!((&decided["behavior"], &decided["interrupt"]), (&json!("deny"), &json!(true)), "{decided}");
+        takes(&world, "deny");
+        refusing.join().unwrap()
+    });
+    let end = closed(&world, &id, "delivered");
+    assert_eq!(end["answer"]["stops"], true, "{end}");
+    world.ok("ask-post", &["-w", "run", "Which?"]);
+    let of_no_session = world.run("ask-answer", &["decline", "run", "--stop"]);
+    assert!(of_no_session.code() == 5 && of_no_session.words().contains("answer.stops"), "{}", of_no_session.words());
+}
+
+#[test]
 fn the_question_of_a_dialog_is_no_news_for_a_session() {
     let world = world();
     let (_hook, id) = asking(&world);

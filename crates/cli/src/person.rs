@@ -30,6 +30,8 @@ pub enum Decision {
     Decline(String),
     /// Refuse a tool call whenever the workflow makes it, for this reason. The reason may be empty.
     DeclineAlways(String),
+    /// Refuse the dialog of a live session, and end its turn. It takes no reason: one is refused.
+    DeclineAndStop(String),
     /// Ask the agent this question first.
     AskBack(String),
 }
@@ -43,8 +45,19 @@ impl Decision {
             Self::Edit(edited, note) => Answer { edited: Some(edited), note: not_blank(note), ..person.value(EDITED.into()) },
             Self::Decline(why) => person.declined(not_blank(why)),
             Self::DeclineAlways(why) => person.declined_always(not_blank(why)),
+            Self::DeclineAndStop(why) => person.declined_with_a_stop(not_blank(why)),
             Self::AskBack(question) => person.asking_back(question),
         }
+    }
+}
+
+/// The refusal that the flags of `ask-answer decline` ask for.
+#[must_use]
+pub fn refusal(person: &Caller, note: Option<String>, always: bool, stop: bool) -> Answer {
+    match (always, stop) {
+        (true, _) => person.declined_always(note),
+        (false, true) => person.declined_with_a_stop(note),
+        (false, false) => person.declined(note),
     }
 }
 
@@ -54,6 +67,8 @@ fn not_blank(words: String) -> Option<String> {
 
 /// The name of the page's button that refuses a tool call for good.
 pub const DECLINE_ALWAYS: &str = "always";
+/// The name of the page's button that refuses a session's dialog and ends its turn.
+pub const DECLINE_AND_STOP: &str = "stop";
 
 /// The decision that a person is about to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +82,10 @@ pub enum Act {
 }
 
 impl Act {
-    /// The decision with this name. The page uses the name for the button. A refusal for good is a refusal too.
+    /// The decision with this name. The page uses the name for the button. A refusal for good or with a stop is a refusal
+    /// too.
     pub fn named(name: &str) -> Option<Self> {
-        let name = if name == DECLINE_ALWAYS { Self::Decline.name() } else { name };
+        let name = if [DECLINE_ALWAYS, DECLINE_AND_STOP].contains(&name) { Self::Decline.name() } else { name };
         [Self::Send, Self::AskBack, Self::Decline].into_iter().find(|act| act.name() == name)
     }
 

@@ -36,7 +36,9 @@ impl App<'_> {
         };
         let mut asking = Asking::new(purpose, &before, letter);
         if let (Purpose::Decline, Place::Question(opened)) = (purpose, &self.place) {
-            asking.call = opened.shown.question().asked.approval.as_ref().map(question_text::call_in_words);
+            let asked = &opened.shown.question().asked;
+            asking.call = asked.approval.as_ref().map(question_text::call_in_words);
+            asking.is_live = asked.live.is_some();
         }
         self.asked = Some(asking);
     }
@@ -58,7 +60,7 @@ impl App<'_> {
             (KeyCode::Enter, _) if newline && purpose != Purpose::Filter => asking.area.insert_newline(),
             (KeyCode::Enter, _) => return self.enter_text(),
             (KeyCode::Tab, Some(AtStake::Begun { word, .. })) => self.take_as_words(&word),
-            (KeyCode::Tab, _) if asking.call.is_some() => asking.is_always = !asking.is_always,
+            (KeyCode::Tab, _) if asking.call.is_some() || asking.is_live => asking.is_always = !asking.is_always,
             // The person can move in the list while typing the filter.
             (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
             (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
@@ -82,7 +84,7 @@ impl App<'_> {
             "write your question, or leave with esc".clone_into(&mut self.said);
             return Wish::Nothing;
         }
-        let (begun, is_always) = (self.begun(), asking.is_always);
+        let (begun, is_always, is_live) = (self.begun(), asking.is_always, asking.is_live);
         let Some(act) = purpose.act() else {
             if self.may_go_on(begun.as_slice()) {
                 self.close_text(&text);
@@ -101,6 +103,7 @@ impl App<'_> {
         let why = |text: String| if text.trim().is_empty() { self.note() } else { text };
         let decision = match act {
             Act::AskBack => Decision::AskBack(text),
+            _ if is_always && is_live => Decision::DeclineAndStop(text),
             _ if is_always => Decision::DeclineAlways(why(text)),
             _ => Decision::Decline(why(text)),
         };

@@ -20,8 +20,10 @@ pub struct Asking {
     pub is_unnoticed: bool,
     /// The tool call whose refusal this window decides, as a rule or by its tool. `None` for everything else.
     pub call: Option<String>,
-    /// True if the call is to be refused whenever the workflow makes it.
+    /// True if the call is to be refused whenever the workflow makes it. In a live session: if the session's turn is to end as well.
     pub is_always: bool,
+    /// True if the dialog of a live session is refused.
+    pub is_live: bool,
 }
 
 /// Words that often begin an answer, with the letter that opens the note.
@@ -32,12 +34,13 @@ impl Asking {
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
         let is_unnoticed = !before.trim().is_empty();
         let letter = letter.filter(|_| before.is_empty());
-        Self { purpose, area: area(before), letter, asks_by_name: false, is_unnoticed, call: None, is_always: false }
+        Self { purpose, area: area(before), letter, asks_by_name: false, is_unnoticed, call: None, is_always: false, is_live: false }
     }
 
     /// The title above the text. `has_others` is true if there are other machines.
     pub fn title(&self, has_others: bool) -> String {
         match &self.call {
+            _ if self.is_live && self.is_always => "End the session's turn. The agent is told nothing, so write no reason".into(),
             Some(call) if self.is_always => format!("Refuse {call} whenever the workflow makes it. Why? (may be empty)"),
             Some(_) => "Refuse this one call. Why? (for the agent; may be empty)".into(),
             None => self.purpose.title(has_others),

@@ -9,7 +9,7 @@
 //! | `note`, `why`, `back` | a note beside the answer, the reason for declining, a question back |
 //! | `edited` | the text of a tool call, which the person may change |
 //! | `seen` | the change that the person was shown: see [`seen`] |
-//! | `act` | `send`, `decline`, `always` (refuse a tool call for good) or `back`; of a changed call `edit` (show the change), `make` or `again` |
+//! | `act` | `send`, `decline`, `always` (refuse a tool call for good), `stop` (end the session's turn too) or `back`; of a changed call `edit` (show the change), `make` or `again` |
 //! | `told` | the warnings given before a decision, by their ids: see [`person`](askbox_cli::person) |
 
 use serde_json::Map;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
-use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, Decision, PressAgain, Texts, about};
+use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, PressAgain, Texts, about};
 use askbox_mailbox::documents::asked::Part;
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::{AnswerValue, Question};
@@ -140,6 +140,10 @@ impl Filled {
             DECLINE_ALWAYS => {
                 let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
                 Done::Decided(Decision::DeclineAlways(why.clone()))
+            }
+            DECLINE_AND_STOP => {
+                let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
+                Done::Decided(Decision::DeclineAndStop(why.clone()))
             }
             "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
             "back" => Done::Decided(Decision::AskBack(self.back.clone())),

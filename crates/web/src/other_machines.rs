@@ -193,8 +193,8 @@ impl OtherMachines {
         // The person has already been asked about words that are close to an option.
         let given = check_answer::check(typed, decision.given_by(person), Given::InOwnWords)?;
         let said = |answer: &Answer| {
-            let Answer { value, edited, note, always, asks_back, by, .. } = answer.clone();
-            (value, edited, note, always, asks_back, by)
+            let Answer { value, edited, note, always, stops, asks_back, by, .. } = answer.clone();
+            (value, edited, note, always, stops, asks_back, by)
         };
         let same = |offered: &Offered| said(&offered.answer) == said(&given);
         if let Some((offered, progress)) = self.offered(host, &round.id)

@@ -86,7 +86,7 @@ pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Reply> {
     loop {
         match inbox::ask(mailbox, workflow)? {
             Asked::Decided(Decision::Answer(value, _)) => return Ok(Reply::Answer(value.to_text())),
-            Asked::Decided(Decision::Decline(_) | Decision::DeclineAlways(_)) => return Ok(Reply::Decline),
+            Asked::Decided(Decision::Decline(_) | Decision::DeclineAlways(_) | Decision::DeclineAndStop(_)) => return Ok(Reply::Decline),
             // The demo asks about no tool call, so nothing is changed before it is allowed.
             Asked::Decided(Decision::AskBack(_) | Decision::Edit(..)) => {
                 program::say("note: the demo's agent is a script, and cannot reply to a question\n");

@@ -38,6 +38,20 @@ fn a_call_that_is_refused_in_the_mailbox_tells_the_model_why() {
 }
 
 #[test]
+fn a_refusal_with_a_stop_ends_the_sessions_turn() {
+    let world = world();
+    let session = Attended::begin(&world);
+    session.goes(&[touch("one")]);
+    let id = session.asks();
+    let turns = world.api.turns().len();
+    world.ok("ask-answer", &["decline", &id, "--stop"]);
+    closed(&world, &id, "delivered");
+    session.terminal.see("Interrupted");
+    assert_eq!(world.api.turns().len(), turns, "the model was told nothing");
+    assert!(!made(&world, "one"));
+}
+
+#[test]
 fn a_call_that_is_edited_in_the_mailbox_is_made_as_edited() {
     let world = world();
     let session = Attended::begin(&world);

@@ -175,6 +175,9 @@ pub enum Command {
         /// To take it back: relaunch approve --revoke ID
         #[arg(long)]
         always: bool,
+        /// End the session's turn as well, for the dialog of a live session; the agent is told nothing
+        #[arg(long, conflicts_with_all = ["always", "note"])]
+        stop: bool,
     },
     /// Ask back before you decide; the agent is relaunched with your question, and asks again
     #[command(after_help = "Examples:

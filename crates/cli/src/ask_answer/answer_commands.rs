@@ -9,7 +9,10 @@ use serde_json::value::RawValue;
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply};
 use crate::args::seen_round::SeenRound;
 use crate::ask_answer::ag_ui::{self, Resumed};
-use crate::ask_answer::{answering, ask_user_question, edit_call, editor, listing, other_machines, question_text, short_id, shown_files};
+use crate::ask_answer::{
+    answering, ask_user_question, edit_call, editor, filter, listing, other_machines, question_text, short_id, shown_files,
+};
+use crate::person::refusal;
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::documents::fields::approval::EDITED;
@@ -65,13 +68,12 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             shown_files::write_out(&mailbox, &found.id, &found.document.typed, name)?;
         }
         Command::Show { id, format, .. } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
-        Command::Decline { id, note, round, always } => {
+        Command::Decline { id, note, round, always, stop } => {
             let note = note.clone().or_else(|| given.note.clone());
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let (mailbox, person) = (args.common.open()?, person(&args, context)?);
             let on = seen_as(round.as_ref().or(given.round.as_ref()), &mailbox, &id)?;
-            let reply = if *always { person.declined_always(note) } else { person.declined(note) };
-            give(&args, &mailbox, &id, on, reply, &person)?;
+            give(&args, &mailbox, &id, on, refusal(&person, note, *always, *stop), &person)?;
         }
         Command::AskBack { id, question, round } => {
             if question.trim().is_empty() {

@@ -41,6 +41,12 @@ fn keys(app: &App<'_>) -> Vec<Key> {
             Purpose::Filter => vec![("enter", "keep"), ("esc", "all")],
             Purpose::DeclineMarked(_) => vec![("enter", "go on"), ("esc", "back"), ("alt-enter", "new line")],
             Purpose::Note => vec![("enter", "done"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Decline if asking.is_live && asking.is_always => {
+                vec![("enter", "end its turn"), ("tab", "go on without it"), ("esc", "back")]
+            }
+            Purpose::Decline if asking.is_live => {
+                vec![("enter", "refuse"), ("tab", "end the turn too"), ("esc", "back"), ("alt-enter", "new line")]
+            }
             Purpose::Decline if asking.is_always => vec![("enter", "refuse it always"), ("tab", "this one call"), ("esc", "back")],
             Purpose::Decline if asking.call.is_some() => {
                 vec![("enter", "refuse this call"), ("tab", "always"), ("esc", "back"), ("alt-enter", "new line")]

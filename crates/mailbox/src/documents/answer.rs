@@ -185,6 +185,10 @@ pub struct Answer {
     /// The refusal of a tool call counts whenever the workflow makes this call. Only with the outcome `declined`, and not with `asks_back`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub always: bool,
+    /// The session whose dialog is refused ends its turn, instead of going on without the call. Only with the outcome `declined`, for a
+    /// live question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stops: bool,
     /// The offer by which it came from another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
@@ -212,6 +216,8 @@ struct Full {
     asks_back: bool,
     #[serde(default)]
     always: bool,
+    #[serde(default)]
+    stops: bool,
     offer_id: Option<Uuid>,
 }
 
@@ -237,6 +243,7 @@ impl<'de> Deserialize<'de> for Spelling {
             signature: None,
             asks_back: false,
             always: false,
+            stops: false,
             offer_id: None,
         }))
     }
@@ -244,12 +251,13 @@ impl<'de> Deserialize<'de> for Spelling {
 
 impl From<Spelling> for Answer {
     fn from(Spelling(full): Spelling) -> Self {
-        let Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, offer_id } =
-            full;
+        let Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, .. } = full;
         let outcome = outcome.unwrap_or_default();
-        let asks_back = asks_back && outcome == Outcome::Declined && note.is_some();
-        let always = always && outcome == Outcome::Declined && !asks_back;
-        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, offer_id }
+        let asks_back = full.asks_back && outcome == Outcome::Declined && note.is_some();
+        let always = full.always && outcome == Outcome::Declined && !asks_back;
+        let stops = full.stops && outcome == Outcome::Declined && !asks_back && !always;
+        let offer_id = full.offer_id;
+        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, stops, offer_id }
     }
 }
 
@@ -271,6 +279,7 @@ impl Answer {
             signature: None,
             asks_back: false,
             always: false,
+            stops: false,
             offer_id: None,
         }
     }
@@ -287,7 +296,7 @@ impl Answer {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
     }
 
-    /// Returns a UUIDv5 of the outcome, the value, the note, an edited text and `always`, in the namespace of the question's hash. The audit
+    /// Returns a UUIDv5 of the outcome, the value, the note, an edited text, `always` and `stops`, in the namespace of the question's hash. The audit
     /// trail names an answer by it.
     ///
     /// # Errors
@@ -297,12 +306,13 @@ impl Answer {
         Ok(Uuid::new_v5(question, &self.with_later_fields(crate::document::to_json(&said)?)?))
     }
 
-    /// Returns this JSON array with the fields of later versions at its end: `edited` and `always`, each only where the answer has it.
+    /// Returns this JSON array with the fields of later versions at its end: `edited`, `always` and `stops`, each only where the answer has it.
     /// So the hashes and the signatures of all other answers stay the same.
     pub(crate) fn with_later_fields(&self, mut array: Vec<u8>) -> crate::error::Result<Vec<u8>> {
         let edited = self.edited.as_ref().map(crate::document::to_json).transpose()?;
         let always = self.always.then(|| b"true".to_vec());
-        for more in edited.into_iter().chain(always) {
+        let stops = self.stops.then(|| br#""stops""#.to_vec());
+        for more in edited.into_iter().chain(always).chain(stops) {
             array.pop();
             array.push(b',');
             array.extend(more);
@@ -317,12 +327,13 @@ impl Answer {
         self.by != BY_DEFAULT && self.by != BY_EVENT
     }
 
-    /// Returns the word for messages: `answered`, `declined`, `declined for good` or `asked back`.
+    /// Returns the word for messages: `answered`, `declined`, `declined for good`, `declined and stopped` or `asked back`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match (self.asks_back, self.always) {
             (true, _) => "asked back",
             (false, true) => "declined for good",
+            (false, false) if self.stops => "declined and stopped",
             (false, false) => self.outcome.word(),
         }
     }

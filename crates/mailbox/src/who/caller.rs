@@ -250,6 +250,12 @@ impl Caller {
         Answer { always: true, ..self.declined(note) }
     }
 
+    /// Returns an answer that refuses the dialog of a live session and ends its turn, given now.
+    #[must_use]
+    pub fn declined_with_a_stop(&self, note: Option<String>) -> Answer {
+        Answer { stops: true, ..self.declined(note) }
+    }
+
     /// Returns an answer that asks the agent something before the person decides, given now.
     #[must_use]
     pub fn asking_back(&self, question: String) -> Answer {

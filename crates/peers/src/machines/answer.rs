@@ -15,6 +15,7 @@ use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{self, answering, ask_user_question, question_text, short_id};
+use askbox_cli::person::refusal;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
@@ -53,12 +54,11 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             ended @ Found::Ended(_) if *format == Some(Format::AskUserQuestion) => ended.waiting(id).map(|_| 0),
             Found::Ended(ended) => show_ended(args, id, &ended, *format),
         },
-        Some(Command::Decline { id, note, round, always }) => {
+        Some(Command::Decline { id, note, round, always, stop }) => {
             let note = note.clone().or_else(|| reply.note.clone());
             let (person, question) = (person()?, to_answer(context, id)?);
             let on = seen_as(round.as_ref().or(reply.round.as_ref()), &question.1)?;
-            let answer = if *always { person.declined_always(note) } else { person.declined(note) };
-            send(args, &question, on, answer, &person)
+            send(args, &question, on, refusal(&person, note, *always, *stop), &person)
         }
         Some(Command::AskBack { id, question, round }) => {
             if question.trim().is_empty() {

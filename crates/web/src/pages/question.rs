@@ -235,8 +235,9 @@ pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
     match decision {
         Decision::Answer(value, _) => answer.value.as_ref() == Some(value),
         Decision::Edit(edited, _) => answer.edited.as_ref() == Some(edited),
-        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always,
+        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always && !answer.stops,
         Decision::DeclineAlways(_) => answer.always,
+        Decision::DeclineAndStop(_) => answer.stops,
         Decision::AskBack(question) => answer.counter_question() == Some(question),
     }
 }

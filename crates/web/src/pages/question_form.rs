@@ -16,7 +16,7 @@ use crate::reply;
 use crate::site::Visit;
 use askbox_cli::ask_answer::question_text::{self, Earlier};
 use askbox_cli::ask_answer::shown_files::{self, ShownFile};
-use askbox_cli::person::{AtStake, DECLINE_ALWAYS, LeftOut};
+use askbox_cli::person::{AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, LeftOut};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::fields::approval::Editable;
@@ -45,6 +45,8 @@ pub struct QuestionForm {
     pub approves: Option<String>,
     /// The text of the call that the person may change, and its field.
     pub change: Option<ChangeForm>,
+    /// True if the dialog of a live session asks the same.
+    pub is_live: bool,
     /// The call as a rule of the operator's configuration, if one is written like it.
     pub rule: Option<String>,
     pub asked_by: String,
@@ -180,6 +182,7 @@ impl QuestionForm {
             is_batch: question.is_batch(),
             approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
             change: question.asked.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
+            is_live: question.asked.live.is_some(),
             rule: question.asked.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
             asked_by: match &question.asked.live {
                 Some(live) => live.words(),
@@ -236,6 +239,7 @@ fn again(act: &str, question: &Question) -> String {
         ("decline", true) => "Deny the call",
         ("edit", _) => "Show the change",
         (DECLINE_ALWAYS, true) => "Deny it always",
+        (DECLINE_AND_STOP, _) => "Stop the session",
         (_, false) => "Send the answer",
         (_, true) => "Allow",
     };

@@ -212,7 +212,7 @@ impl Dialog<'_> {
         if question.asked.approval.is_none() {
             return match take_question::of_ask_user_question(&self.config.answers.policy(), question, &self.event.tool_input) {
                 Some(Decision::Allow(input)) => Ok(Reply::allow(input, None)),
-                Some(Decision::Deny(message)) => Ok(Reply::Deny { message }),
+                Some(Decision::Deny(message)) => Ok(Reply::Deny { message, interrupt: answer.stops }),
                 _ => Err(not_asked()),
             };
         }
@@ -223,7 +223,7 @@ impl Dialog<'_> {
         match permit::permit(self.mailbox, &policy, refuse, &self.asked.round, question, &call)? {
             Permit::Allowed => Ok(Reply::allow(self.event.tool_input.clone(), offered)),
             Permit::AllowedEdited(input) => Ok(Reply::allow(input, None)),
-            Permit::Refused(message) => Ok(Reply::Deny { message }),
+            Permit::Refused(message) => Ok(Reply::Deny { message, interrupt: answer.stops }),
             Permit::Ask(_) => Err(not_asked()),
         }
     }

@@ -20,8 +20,12 @@ pub(super) enum Reply {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         updated_permissions: Vec<Value>,
     },
-    /// The call is not made, and the model reads this.
-    Deny { message: String },
+    /// The call is not made, and the model reads this. With `interrupt`, the session's turn ends, and the model reads nothing.
+    Deny {
+        message: String,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        interrupt: bool,
+    },
 }
 
 impl Reply {
@@ -33,7 +37,7 @@ impl Reply {
     /// The output of the hook, or the reason why it would be no decision about this dialog.
     pub(super) fn output(&self, event: &PermissionRequest) -> Result<Value, &'static str> {
         match self {
-            Self::Deny { message } if message.trim().is_empty() => return Err("it has no words for the model"),
+            Self::Deny { message, .. } if message.trim().is_empty() => return Err("it has no words for the model"),
             Self::Deny { .. } => {}
             Self::Allow { updated_input, .. } => match event.tool_name.as_str() {
                 ASK_USER_QUESTION => answers(updated_input, &event.tool_input)?,
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn a_decision_that_claude_would_ignore_is_not_printed() {
         let bash = event("Bash", json!({"command": "ls"}));
-        assert!(Reply::Deny { message: " ".into() }.output(&bash).is_err());
+        assert!(Reply::Deny { message: " ".into(), interrupt: false }.output(&bash).is_err());
         assert!(allow(json!({"command": "ls", "cmd": "rm"})).output(&bash).is_err());
         assert!(allow(json!({})).output(&event("ExitPlanMode", json!({"plan": "x"}))).is_err());
     }

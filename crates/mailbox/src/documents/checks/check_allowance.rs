@@ -1,4 +1,5 @@
-//! Checks an answer that allows a tool call: the text that the person puts in place of the editable one, and the words beside it.
+//! Checks an answer that allows a tool call: the text that the person puts in place of the editable one, and the words beside it. Also
+//! checks a refusal that ends the turn of a live session.
 
 use crate::documents::answer::{Answer, Outcome};
 use crate::documents::fields::approval::LONGEST_EDITED;
@@ -31,4 +32,16 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
     }
     let fix = format!("allow it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
     Err(Error::invalid("answer.note", "would not reach the session, which takes no words beside an allowance", fix))
+}
+
+/// Checks a refusal that ends the session's turn. The session tells its model nothing then, so it takes no words.
+pub(super) fn stop(question: &Question, reply: &Answer) -> Result<()> {
+    if question.asked.live.is_none() {
+        return Err(Error::invalid("answer.stops", "ends the turn of a live session, and none asks here", "decline without it"));
+    }
+    if reply.note.is_some() {
+        let fix = format!("stop it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
+        return Err(Error::invalid("answer.note", "would not reach the session, which only ends its turn", fix));
+    }
+    Ok(())
 }

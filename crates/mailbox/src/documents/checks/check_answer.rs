@@ -45,6 +45,10 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
                 "decline this one call",
             ));
         }
+        (Outcome::Declined, _) if reply.stops => {
+            check_allowance::stop(question, &reply)?;
+            reply.edited = None;
+        }
         (Outcome::Declined, _) => reply.edited = None,
         (Outcome::Answered, Some(value)) if is_edited(&value) && question.asked.approval.is_some() => {
             check_allowance::edited(question, reply.edited.as_deref())?;
