@@ -30,7 +30,7 @@ use inquire::{Confirm, InquireError};
 
 use std::fs::{File, TryLockError};
 
-use askbox_cli::args::askbox_args::Setup;
+use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::layout;
@@ -47,6 +47,7 @@ pub fn run(args: &Setup) -> Result<u8> {
     if args.remove {
         return take_back::run(args, &mut record);
     }
+    let args = &Setup { live: args.live || wants_live(args)?, ..args.clone() };
     let plan = Plan::make(args, &record)?;
     let status = if plan.left.is_empty() { 0 } else { LEFT };
     program::print(&plan.words(args.contents))?;
@@ -60,6 +61,17 @@ pub fn run(args: &Setup) -> Result<u8> {
     plan.carry_out(&mut record)?;
     program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
     Ok(status)
+}
+
+/// Asks a person at a terminal if the dialogs of their sessions are to wait in the mailbox as well, unless they have decided already.
+fn wants_live(args: &Setup) -> Result<bool> {
+    let parts = args.parts();
+    let is_open = parts.contains(&Part::Plugin) && !parts.contains(&Part::Live) && !args.without.contains(&Part::Live);
+    if !is_open || args.yes || args.dry_run || !program::is_interactive() || !wanted::is_live_undecided() {
+        return Ok(false);
+    }
+    program::say("When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n");
+    confirmed("Do you want that?", "add --live, or --without live")
 }
 
 /// Takes the lock that allows only one setup at a time. Two at once would each record the other's files as having been there before. The
@@ -85,14 +97,18 @@ fn is_agreed(args: &Setup, question: &str) -> Result<bool> {
     if !program::is_interactive() {
         return Err(Error::usage("nobody is here to agree to this, so nothing was written", "add --yes, or only look: --dry-run"));
     }
-    let agreed = Confirm::new(question).with_default(false).prompt_skippable();
-    let agreed = match agreed {
-        // Ctrl-C means no.
-        Err(InquireError::OperationInterrupted) => None,
-        other => other.map_err(|e| Error::failed(format!("cannot ask on this terminal: {e}"), "add --yes"))?,
-    };
-    if agreed != Some(true) {
+    let is_agreed = confirmed(question, "add --yes")?;
+    if !is_agreed {
         program::print("Nothing was changed.\n")?;
     }
-    Ok(agreed == Some(true))
+    Ok(is_agreed)
+}
+
+/// The person's choice at the terminal. Ctrl-C means no.
+fn confirmed(question: &str, instead: &str) -> Result<bool> {
+    match Confirm::new(question).with_default(false).prompt_skippable() {
+        Err(InquireError::OperationInterrupted) => Ok(false),
+        Err(e) => Err(Error::failed(format!("cannot ask on this terminal: {e}"), instead)),
+        Ok(agreed) => Ok(agreed == Some(true)),
+    }
 }

@@ -29,6 +29,7 @@ impl Plan {
         for part in args.parts() {
             match part {
                 Part::Config => plan.take(wanted::config()?),
+                Part::Live => plan.live()?,
                 Part::Service => plan.service(record)?,
                 Part::Credentials => {
                     if let Some(name) = &args.credential {
@@ -48,6 +49,15 @@ impl Plan {
             Ok(change) => self.changes.extend(change),
             Err(why) => self.left.push(why),
         }
+    }
+
+    /// The configuration file may be new in the same plan.
+    fn live(&mut self) -> Result<()> {
+        match self.changes.iter_mut().find(|change| change.part == Part::Config) {
+            Some(new) => wanted::switch_on_live(new),
+            None => self.take(wanted::live()?),
+        }
+        Ok(())
     }
 
     fn service(&mut self, record: &Record) -> Result<()> {

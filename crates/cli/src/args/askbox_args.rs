@@ -308,7 +308,7 @@ pub struct Revoke {
 }
 
 /// `askbox setup`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Setup {
     /// Take back what setups wrote: new files go, other files become what they were
     #[arg(long)]
@@ -328,6 +328,9 @@ pub struct Setup {
     /// All parts but these
     #[arg(long, value_name = "PART", value_enum, value_delimiter = ',')]
     pub without: Vec<Part>,
+    /// Let the dialogs of your sessions wait in the mailbox as well: sets live.enabled
+    #[arg(long, conflicts_with = "remove")]
+    pub live: bool,
     /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
     #[arg(long, value_name = "NAME", conflicts_with = "remove")]
     pub credential: Option<String>,
@@ -339,6 +342,8 @@ pub struct Setup {
 pub enum Part {
     /// The configuration file
     Config,
+    /// The key live.enabled in the configuration file; only with --live, or if you agree
+    Live,
     /// The watcher as a service of systemd
     Service,
     /// The variable that --credential names, in a file that the service reads
@@ -353,13 +358,15 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order of their setup.
-    pub const ALL: [Self; 6] = [Self::Config, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
+    pub const ALL: [Self; 7] =
+        [Self::Config, Self::Live, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
 
     /// The part as a heading.
     #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Config => "Configuration",
+            Self::Live => "Dialogs of live sessions",
             Self::Service => "Service",
             Self::Credentials => "Credentials of the service",
             Self::Plugin => "Plugin of Claude Code",
@@ -373,7 +380,10 @@ impl Setup {
     /// The parts that the flags select.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
-        let is_chosen = |part: &Part| (self.only.is_empty() || self.only.contains(part)) && !self.without.contains(part);
+        let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (self.live && *part == Part::Live);
+        // It shows the dialogs of all sessions, so nobody gets it without having agreed.
+        let is_agreed = |part: &Part| *part != Part::Live || self.live || self.remove || self.only.contains(part);
+        let is_chosen = |part: &Part| is_wanted(part) && is_agreed(part) && !self.without.contains(part);
         let mut chosen: Vec<_> = Part::ALL.into_iter().filter(is_chosen).collect();
         // The plugin teaches agents the same as the CLAUDE.md section, and an agent that reads it twice pays for it twice.
         if !self.remove && !self.only.contains(&Part::ClaudeMd) && chosen.contains(&Part::Plugin) {
