@@ -286,6 +286,27 @@ fn a_dialog_is_one_call_and_is_never_refused_for_good() {
 }
 
 #[test]
+fn an_answer_to_a_dead_session_is_offered_as_its_next_prompt() {
+    let world = world();
+    let process = json!({"pid": std::process::id(), "sessionId": SESSION, "status": "busy"}).to_string();
+    let file = world.path(format!("config/sessions/{}.json", std::process::id()));
+    std::fs::write(&file, process).unwrap();
+    let (mut hook, id) = asking(&world);
+    // No watcher is there to withdraw it.
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    let late = || {
+        let said = world.run("ask-answer", &["decline", &id, "--note", "not now"]);
+        assert!(said.code() == 4 && said.words().contains("is gone"), "{}", said.words());
+        said.words().contains(&format!("claude --resume {SESSION} 'You were interrupted"))
+    };
+    assert!(!late(), "its session lives");
+    closed(&world, &id, "withdrawn");
+    std::fs::remove_file(file).unwrap();
+    assert!(late());
+}
+
+#[test]
 fn a_refusal_may_end_the_turn_and_takes_no_words_then() {
     let world = world();
     let (hook, id) = asking(&world);

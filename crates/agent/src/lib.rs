@@ -6,6 +6,7 @@
 //! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
 //! - [`subagents`]: the files about the subagents inside a session.
 //! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
+//! - [`sessions`]: the sessions that run on this machine.
 //! - [`stream`]: reads the output of `claude`.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
@@ -20,6 +21,7 @@ pub mod dialog;
 pub mod events;
 pub mod rejected_calls;
 pub mod session_size;
+pub mod sessions;
 pub mod stream;
 pub mod subagents;
 pub mod transcript;

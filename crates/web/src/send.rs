@@ -7,6 +7,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::accept::{self, Accepted, On};
 use askbox_mailbox::who::caller::Caller;
+use askbox_run::dialog::orphans;
 
 /// The channel recorded with answers from the page.
 pub const CHANNEL: &str = "web";
@@ -19,5 +20,6 @@ pub const CHANNEL: &str = "web";
 pub fn send_decision(mailbox: &Mailbox, person: &Caller, round: &RoundId, shown: Shown, decision: Decision) -> Result<Accepted> {
     // The person has already been asked about words that are close to an option.
     let on = accept::Decision::by(person, On::Shown(round.question, shown)).in_own_words();
+    orphans::end_waiting(mailbox, &round.workflow)?;
     accept::answer(mailbox, &round.workflow, on, decision.given_by(person))
 }

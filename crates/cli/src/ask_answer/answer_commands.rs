@@ -21,10 +21,10 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, disk, text};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, disk, round, text};
 use askbox_run::chain::whole_tree;
 use askbox_run::delivery;
-use askbox_run::dialog::settle;
+use askbox_run::dialog::{next_prompt, orphans, settle};
 
 const CHANNEL: &str = "ask-answer";
 
@@ -164,7 +164,9 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
             let value = answering::from_arguments(question, args)?;
             Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
         };
-        if let Some(accepted) = accept::answer_pending(&mailbox, id, decision(args, &person, on), read)? {
+        orphans::end_waiting(&mailbox, id)?;
+        let accepted = accept::answer_pending(&mailbox, id, decision(args, &person, on), read);
+        if let Some(accepted) = accepted.inspect_err(|e| offer_as_prompt(&mailbox, id, e))? {
             return acknowledge(args, &mailbox, &accepted);
         }
     }
@@ -244,7 +246,18 @@ fn seen_as(seen: Option<&SeenRound>, mailbox: &Mailbox, id: &WorkflowId) -> Resu
 }
 
 fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
-    acknowledge(args, mailbox, &accept::answer(mailbox, id, decision(args, person, on), reply)?)
+    orphans::end_waiting(mailbox, id)?;
+    let accepted = accept::answer(mailbox, id, decision(args, person, on), reply);
+    acknowledge(args, mailbox, &accepted.inspect_err(|e| offer_as_prompt(mailbox, id, e))?)
+}
+
+/// Says how an answer that came too late can still reach its session.
+fn offer_as_prompt(mailbox: &Mailbox, id: &WorkflowId, e: &Error) {
+    let Some(last) = round::latest(mailbox, id).filter(|_| matches!(e, Error::Conflict { .. })) else { return };
+    let question = &last.document.typed;
+    if let Some(command) = question.late_answers.last().and_then(|answer| next_prompt::command(question, answer)) {
+        program::say(&format!("Its session has ended. To give it your answer as its next prompt:\n  {command}\n"));
+    }
 }
 
 /// Says who decides on what, and whether in their own words.

@@ -11,10 +11,12 @@ use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::transitions::undo;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
+use askbox_run::dialog::orphans;
 
 pub(super) fn send(mailbox: &Mailbox, person: &Caller, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
     // The person has already been asked about words that are close to an option.
     let decision = Decision::by(person, On::question(&shown.round.id, shown.question())?).in_own_words();
+    orphans::end_waiting(mailbox, &shown.round.id.workflow)?;
     let accepted = accept::answer(mailbox, &shown.round.id.workflow, decision, answer)?;
     let words = match accepted.answer.value {
         Some(_) => answering::acknowledged(&accepted),

@@ -2,8 +2,10 @@
 //! waiter. It prints the answer as its decision and ends, so it cannot see itself whether the session took it.
 //!
 //! - `settle`: the receipt in the session's transcript says whether an answer reached its dialog
+//! - `next_prompt`: a late answer as the next prompt of its session
 //! - `orphans`: questions and answers whose hook was killed
 
+pub mod next_prompt;
 pub mod orphans;
 pub mod settle;
 

@@ -6,7 +6,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Mailbox, Question, read_question};
 
 /// The reason why a question is withdrawn whose hook is gone.
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
@@ -23,6 +23,18 @@ pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> R
         // It was answered or withdrawn just now.
         Ok(_) | Err(Error::Conflict { .. }) => Ok(true),
         Err(e) => Err(e),
+    }
+}
+
+/// Withdraws the waiting question of a workflow if it is a live one whose hook is gone. So an answer to it is late, and is kept with it.
+///
+/// # Errors
+/// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
+pub fn end_waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
+    let Ok(document) = read_question::pending(mailbox, workflow) else { return Ok(()) };
+    match document.typed.round() {
+        Some(round) if document.typed.asked.live.is_some() => end_pending(mailbox, &document.typed, &round).map(drop),
+        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,140 @@
+//! The sessions of Claude Code that run on this machine, from the files `sessions/PID.json` of its configuration folder (measured with 2.1.330
+//! and 2.1.331).
+//!
+//! # Limitations
+//! The files are not documented. What they say is shown, and decides nothing. Without `/proc`, the process id of a session that was killed
+//! may have passed to another process of this user.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use askbox_mailbox::platform::processes::Seen;
+use askbox_mailbox::time::Time;
+
+/// The longest file of a session, in bytes.
+const LONGEST: u64 = 64 << 10;
+/// The most sessions that are looked at.
+const MOST: usize = 1000;
+
+/// A session whose process lives.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// The id of its process.
+    pub pid: i32,
+    /// Its id, with which it can be resumed.
+    pub session_id: String,
+    /// Its working folder.
+    #[serde(default)]
+    pub cwd: PathBuf,
+    /// How it was started: `interactive` or `bg`.
+    #[serde(default)]
+    pub kind: String,
+    /// The way in: `cli` at a terminal, `sdk-cli` for `claude -p`.
+    #[serde(default)]
+    pub entrypoint: String,
+    /// Its name, if it has one.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// `idle`, `busy`, `waiting`, or missing.
+    #[serde(default)]
+    pub status: Option<String>,
+    /// What it waits for, such as `permission prompt`.
+    #[serde(default)]
+    pub waiting_for: Option<String>,
+    /// When the status changed, in milliseconds since 1970.
+    #[serde(default)]
+    status_updated_at: Option<i64>,
+    /// When its process began, as `/proc/PID/stat` says it.
+    #[serde(default)]
+    proc_start: Option<String>,
+    /// When it began, in milliseconds since 1970.
+    #[serde(default)]
+    started_at: Option<i64>,
+}
+
+impl Session {
+    /// True if a dialog waits for its user.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.status.as_deref() == Some("waiting")
+    }
+
+    /// When its status changed, or else when it began.
+    #[must_use]
+    pub fn since(&self) -> Option<Time> {
+        self.status_updated_at.or(self.started_at).and_then(Time::from_timestamp_millis)
+    }
+}
+
+/// Returns the sessions whose process lives and belongs to this user, by their process ids. A file that cannot be read is left out.
+#[must_use]
+pub fn all(config_dir: &Path) -> Vec<Session> {
+    let files = std::fs::read_dir(config_dir.join("sessions")).into_iter().flatten().flatten().take(MOST);
+    let mut found: Vec<Session> = files.filter_map(|file| read(&file.path())).filter(lives).collect();
+    found.sort_by_key(|session| session.pid);
+    found
+}
+
+/// True if a process of this session lives.
+#[must_use]
+pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
+    all(config_dir).iter().any(|session| session.session_id == session_id)
+}
+
+fn read(path: &Path) -> Option<Session> {
+    let pid: i32 = path.file_name()?.to_str()?.strip_suffix(".json")?.parse().ok()?;
+    let file = File::open(path).ok()?;
+    let session: Session = serde_json::from_reader(file.take(LONGEST)).ok()?;
+    (session.pid == pid && pid > 0).then_some(session)
+}
+
+fn lives(session: &Session) -> bool {
+    let start = begin_of(session.pid).filter(|_| session.proc_start.is_some());
+    Seen::at(session.pid).is_some_and(|process| process.is_of_this_user()) && (start.is_none() || start == session.proc_start)
+}
+
+/// When the process began, in the words of the system. `None` without `/proc`.
+fn begin_of(pid: i32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name is in brackets, and may hold any character.
+    let behind_the_name = stat.rsplit_once(')')?.1;
+    behind_the_name.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_there_as_long_as_its_process_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let sessions = folder.path().join("sessions");
+        std::fs::create_dir(&sessions).unwrap();
+        assert!(all(folder.path()).is_empty() && all(Path::new("/nowhere")).is_empty());
+        let write = |pid: u32, text: String| std::fs::write(sessions.join(format!("{pid}.json")), text).unwrap();
+        let of = |pid: u32, id: &str| {
+            format!(r#"{{"pid":{pid},"sessionId":"{id}","cwd":"/w","status":"waiting","statusUpdatedAt":1000,"new":{{}}}}"#)
+        };
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        write(ended.id(), of(ended.id(), "ended"));
+        write(std::process::id(), of(std::process::id(), "here"));
+        // Another name, and no JSON.
+        std::fs::write(sessions.join("1.json"), of(2, "other")).unwrap();
+        std::fs::write(sessions.join("3.json"), "{").unwrap();
+        let found = all(folder.path());
+        assert_eq!(found.iter().map(|session| session.session_id.as_str()).collect::<Vec<_>>(), ["here"]);
+        assert!(found[0].is_waiting() && found[0].since() == Time::from_timestamp_millis(1000));
+        assert!(is_alive(folder.path(), "here") && !is_alive(folder.path(), "ended"));
+        let Some(begin) = begin_of(std::process::id().cast_signed()) else { return };
+        let begun = |at: &str| of(std::process::id(), "here").replace(r#""cwd""#, &format!(r#""procStart":"{at}","cwd""#));
+        write(std::process::id(), begun(&begin));
+        assert!(is_alive(folder.path(), "here"));
+        write(std::process::id(), begun("1"));
+        assert!(!is_alive(folder.path(), "here"), "the process id is that of another one now");
+    }
+}

@@ -1,0 +1,65 @@
+//! A late answer to a dialog whose session has ended. The dialog does not come back, so the answer can only be the session's next prompt.
+
+use crate::prompt::inserted::at_the_end;
+use crate::prompt::remarks::{they_say, user_added};
+use askbox_agent::sessions;
+use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::text::{path_word, shell_quote};
+use askbox_mailbox::{Answer, Question};
+
+/// Returns the command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another
+/// question.
+#[must_use]
+pub fn command(question: &Question, answer: &Answer) -> Option<String> {
+    let live = question.asked.live.as_ref().filter(|live| live.program == "claude")?;
+    let session = live.session.to_string();
+    if question.config_dir.as_deref().is_none_or(|folder| sessions::is_alive(folder, &session)) {
+        return None;
+    }
+    // The session's own mode decides about the call when it is made again. Words allow nothing.
+    Some(format!("cd {} && claude --resume {session} {}", path_word(question.cwd.as_ref()?), shell_quote(&in_words(question, answer))))
+}
+
+fn in_words(question: &Question, answer: &Answer) -> String {
+    let answered = answer.value.as_ref().filter(|_| answer.outcome == Outcome::Answered);
+    match (&question.asked.approval, answered) {
+        (Some(_), Some(_)) => "You were interrupted at a call that waited for me. Make it again if you still need it, and I decide.".into(),
+        (Some(_), None) => format!("You were interrupted at a call that waited for me. Do not make it.{}", they_say(answer).trim_end()),
+        (None, Some(value)) => {
+            let asked = if question.is_batch() { question.title() } else { question.question.clone() };
+            format!(
+                "You were interrupted at your question:{}\nMy answer:{}{}",
+                at_the_end(&asked),
+                at_the_end(&value.to_text()),
+                user_added(answer)
+            )
+        }
+        (None, None) => format!("You were interrupted at a question of yours. I do not answer it.{}", they_say(answer).trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(config_dir: &str) -> Question {
+        serde_json::from_str(&format!(
+            r#"{{"workflow_id":"w","question":"Which?","cwd":"/my shop","config_dir":"{config_dir}","live":{{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z"}}}}"#
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_answer_to_an_ended_session_is_its_next_prompt() {
+        let answer = Answer::value("it's SQLite".into(), "ann", "hand");
+        let begin = "cd '/my shop' && claude --resume 15c96f27-091a-5dc1-bcce-0d2e49721bc0 ";
+        let prompt = r"'You were interrupted at your question: Which?
+My answer: it'\''s SQLite'";
+        assert_eq!(command(&question("/nowhere"), &answer).unwrap(), format!("{begin}{prompt}"));
+        let declined = Answer::declined(Some("later".into()), "ann", "hand");
+        assert!(command(&question("/nowhere"), &declined).unwrap().contains("I do not answer it."));
+        let mut of_run = question("/nowhere");
+        of_run.asked.live = None;
+        assert_eq!(command(&of_run, &answer), None);
+    }
+}
