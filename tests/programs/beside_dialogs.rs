@@ -286,6 +286,22 @@ fn a_dialog_is_one_call_and_is_never_refused_for_good() {
 }
 
 #[test]
+fn a_list_may_be_of_live_sessions_alone() {
+    let world = world();
+    let (_hook, id) = asking(&world);
+    world.ok("ask-post", &["-w", "run", "Which?"]);
+    let all = world.ok("ask-answer", &["list"]);
+    assert!(all.contains(&id) && all.contains("run ") && all.contains("claude session in work"), "{all}");
+    for args in [&["list", "--live"][..], &["list", "--filter", "is:live"], &["list", "--filter", "by:claude", "--live"]] {
+        let live = world.ok("ask-answer", args);
+        assert!(live.contains(&id) && !live.contains("run "), "{live}");
+    }
+    let in_json = world.ok("ask-answer", &["list", "--live", "--json"]);
+    assert_eq!(in_json.lines().count(), 1, "{in_json}");
+    assert!(in_json.contains(SESSION), "{in_json}");
+}
+
+#[test]
 fn an_answer_to_a_dead_session_is_offered_as_its_next_prompt() {
     let world = world();
     let process = json!({"pid": std::process::id(), "sessionId": SESSION, "status": "busy"}).to_string();

@@ -25,6 +25,8 @@ pub struct Row {
     /// True if the question waits for an event, not for a person.
     pub is_event: bool,
     pub is_approval: bool,
+    /// True if the dialog of a live session asks it.
+    pub is_live: bool,
     pub is_unreadable: bool,
 }
 
@@ -40,12 +42,15 @@ impl Row {
                 question: id,
                 asked: question.asked_at(),
                 expires: question.asked.expires_at,
-                asked_by: text::excerpt(question.asked.asked_by.as_deref().unwrap_or("-"), 40),
+                asked_by: Some(text::excerpt(&question_text::asker(question), 40))
+                    .filter(|by| !by.is_empty())
+                    .unwrap_or_else(|| "-".into()),
                 project: question.project(),
                 headline: question_text::marked_title(question).split_whitespace().collect::<Vec<_>>().join(" "),
                 priority: question.asked.priority.unwrap_or(0),
                 is_event: question.asked.until.is_some(),
                 is_approval: question.asked.approval.is_some(),
+                is_live: question.asked.live.is_some(),
                 is_unreadable: false,
             },
             Err(why) => Self {
@@ -59,6 +64,7 @@ impl Row {
                 priority: 0,
                 is_event: false,
                 is_approval: false,
+                is_live: false,
                 is_unreadable: true,
             },
         })

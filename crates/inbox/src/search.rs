@@ -36,7 +36,7 @@ enum Fit {
 
 impl Search {
     pub fn new(filter: &str) -> Self {
-        let names_field = |word: &&str| ["project:", "by:", "host:", "priority:"].iter().any(|field| word.starts_with(field));
+        let names_field = |word: &&str| ["project:", "by:", "host:", "priority:", "is:"].iter().any(|field| word.starts_with(field));
         let typed = folded(filter);
         let (fields, words): (Vec<&str>, Vec<&str>) = typed.split_whitespace().partition(names_field);
         Self {
@@ -55,7 +55,8 @@ impl Search {
 
     fn fit(&self, row: &Row) -> Option<Fit> {
         let id = row.address.to_string();
-        let looked = Looked { id: &id, asked_by: &row.asked_by, project: &row.project, headline: &row.headline, priority: row.priority };
+        let Row { asked_by, project, headline, priority, is_live, .. } = row;
+        let looked = Looked { id: &id, asked_by, project, headline, priority: *priority, is_live: *is_live };
         if !filter::fits(looked, &self.fields) {
             return None;
         }
@@ -122,6 +123,7 @@ mod tests {
             priority: 3,
             is_event: false,
             is_approval: false,
+            is_live: false,
             is_unreadable: false,
         })
     }

@@ -139,8 +139,8 @@ impl Purpose {
 
     fn title(self, has_others: bool) -> String {
         match self {
-            Self::Filter if has_others => "Filter: words, host:NAME, project:NAME, by:NAME, priority:N".into(),
-            Self::Filter => "Filter: words, project:NAME, by:NAME, priority:N".into(),
+            Self::Filter if has_others => "Filter: words, host:NAME, project:NAME, by:NAME, priority:N, is:live".into(),
+            Self::Filter => "Filter: words, project:NAME, by:NAME, priority:N, is:live".into(),
             Self::Note => "A note beside your answer".into(),
             Self::AskBack => "Your question to the agent, which replies by asking again".into(),
             Self::Decline => "Decline. Why? (for the agent; may be empty)".into(),

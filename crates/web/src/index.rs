@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use askbox_cli::ask_answer::filter::{self, Looked};
+use askbox_cli::ask_answer::question_text;
 use askbox_cli::program;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::error::Result;
@@ -44,6 +45,8 @@ pub struct Row {
     pub parts: usize,
     /// True if the question asks to allow a tool call.
     pub is_approval: bool,
+    /// True if the dialog of a live session asks it.
+    pub is_live: bool,
     /// True if the question replies to one that the person asked back.
     pub is_reply: bool,
     /// True if the question waits for an event, not for a person.
@@ -69,13 +72,14 @@ impl Row {
         Self {
             question: round,
             rank: Rank::of_question(Some(question)),
-            asked_by: fitted(text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 40)),
+            asked_by: fitted(text::excerpt(&question_text::asker(question), 40)),
             project: if project == "-" { String::new() } else { fitted(project) },
             asked_at: question.asked_at(),
             expires_at: question.asked.expires_at,
             priority: question.asked.priority.unwrap_or(0),
             parts: question.asked.questions.len().max(1),
             is_approval: question.asked.approval.is_some(),
+            is_live: question.asked.live.is_some(),
             is_reply: question.asked.in_reply_to.is_some(),
             is_event: question.asked.until.is_some(),
             ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
@@ -99,6 +103,7 @@ impl Row {
             priority: 0,
             parts: 1,
             is_approval: false,
+            is_live: false,
             is_reply: false,
             is_event: false,
         }
@@ -107,8 +112,8 @@ impl Row {
     /// True if the question has all the words of a filter.
     #[must_use]
     pub fn fits(&self, filter: &str) -> bool {
-        let Self { asked_by, project, title, priority, .. } = self;
-        filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority }, filter)
+        let Self { asked_by, project, title, priority, is_live, .. } = self;
+        filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority, is_live: *is_live }, filter)
     }
 }
 

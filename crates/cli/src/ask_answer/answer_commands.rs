@@ -60,8 +60,12 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     }
     let seen = given.round.as_ref().map(|seen| seen.id);
     match command {
-        Command::List { filter, format: Some(ListFormat::AgUi), .. } => listing::interrupts(args.common.open_if_there()?.as_ref(), filter)?,
-        Command::List { filter, .. } => listing::pending(args.common.open_if_there()?.as_ref(), filter, args.common.json)?,
+        Command::List { filter, live, format: Some(ListFormat::AgUi), .. } => {
+            listing::interrupts(args.common.open_if_there()?.as_ref(), &filter::with_live(filter, *live))?;
+        }
+        Command::List { filter, live, .. } => {
+            listing::pending(args.common.open_if_there()?.as_ref(), &filter::with_live(filter, *live), args.common.json)?;
+        }
         Command::Show { id, attachment: Some(name), .. } => {
             let (mailbox, id) = (args.common.open()?, short_id::meant(&args.common, &id.workflow)?);
             let found = answering::question(&mailbox, &id)?;

@@ -17,10 +17,22 @@ pub struct Looked<'a> {
     pub headline: &'a str,
     /// The question's priority.
     pub priority: i32,
+    /// True if the dialog of a live session asks it.
+    pub is_live: bool,
+}
+
+/// The word of a filter for the questions of live sessions.
+const LIVE: &str = "is:live";
+
+/// The filter, for the questions of live sessions alone if `live` is true.
+#[must_use]
+pub fn with_live(filter: &str, live: bool) -> String {
+    if live { format!("{filter} {LIVE}") } else { filter.to_owned() }
 }
 
 /// True if a question contains all the words of a filter, in its id, its asker, its project or its text. `project:NAME` and `by:NAME` look
-/// in one of these, `host:NAME` looks in the name of its machine (`local` for this one), and `priority:N` asks for at least N.
+/// in one of these, `host:NAME` looks in the name of its machine (`local` for this one), and `priority:N` asks for at least N. `is:live` asks for the dialogs of
+/// live sessions.
 #[must_use]
 pub fn fits(question: Looked<'_>, filter: &str) -> bool {
     let has = |text: &str, word: &str| spelling::composed(text).to_lowercase().contains(word);
@@ -28,6 +40,7 @@ pub fn fits(question: Looked<'_>, filter: &str) -> bool {
         Some(("project", name)) => has(question.project, name),
         Some(("by", name)) => has(question.asked_by, name),
         Some(("host", name)) => has(question.id.split_once(':').map_or("local", |(host, _)| host), name),
+        Some(("is", what)) => what == "live" && question.is_live,
         Some(("priority", least)) => least.parse::<i32>().is_ok_and(|least| question.priority >= least),
         _ => [question.id, question.asked_by, question.project, question.headline].into_iter().any(|text| has(text, word)),
     })
@@ -54,7 +67,14 @@ mod tests {
 
     #[test]
     fn a_filter_asks_for_all_of_its_words_and_for_fields_by_name() {
-        let question = Looked { id: "docs-42", asked_by: "reviewer", project: "Website", headline: "The sections overlap", priority: 3 };
+        let question = Looked {
+            id: "docs-42",
+            asked_by: "reviewer",
+            project: "Website",
+            headline: "The sections overlap",
+            priority: 3,
+            is_live: false,
+        };
         for filter in ["", "docs", "OVERLAP reviewer", "project:web", "by:rev priority:3"] {
             assert!(fits(question, filter), "{filter}");
         }
@@ -64,7 +84,8 @@ mod tests {
         for filter in ["host:build", "build", "build:docs"] {
             assert!(!fits(question, filter) && fits(Looked { id: "build:docs-42", ..question }, filter), "{filter}");
         }
-        for filter in ["other", "docs other", "project:docs", "priority:4", "priority:x"] {
+        assert!(!fits(question, LIVE) && fits(Looked { is_live: true, ..question }, "is:live docs"));
+        for filter in ["other", "is:other", "docs other", "project:docs", "priority:4", "priority:x"] {
             assert!(!fits(question, filter), "{filter}");
         }
     }

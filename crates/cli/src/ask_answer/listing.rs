@@ -94,15 +94,15 @@ pub fn table(rows: &[Cells]) -> String {
 /// True if the question matches the filter. A file that cannot be read has only its id.
 fn fits(pending: &Pending, words: &str) -> bool {
     let id = pending.workflow.as_str();
-    let (asked_by, project, headline, priority) = match &pending.document {
+    let (asked_by, project, headline, priority, is_live) = match &pending.document {
         Ok(d) => {
             let question = &d.typed;
-            let asked_by = question.asked.asked_by.clone().unwrap_or_default();
-            (asked_by, question.project(), question_text::headline(question), question.asked.priority.unwrap_or(0))
+            let (asked_by, is_live) = (question_text::asker(question), question.asked.live.is_some());
+            (asked_by, question.project(), question_text::headline(question), question.asked.priority.unwrap_or(0), is_live)
         }
         Err(_) => Default::default(),
     };
-    words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority }, words)
+    words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority, is_live }, words)
 }
 
 /// The columns of a question, if it matches the filter.
@@ -111,10 +111,12 @@ pub fn cells_if_fits(pending: &Pending, words: &str) -> Option<Cells> {
     fits(pending, words).then(|| cells(pending))
 }
 
-/// True if these columns match the filter.
+/// True if these columns of a question match the filter. The document is missing if it cannot be read.
 #[must_use]
-pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, priority: i32, words: &str) -> bool {
-    words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority }, words)
+pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<&Question>, words: &str) -> bool {
+    let priority = document.and_then(|question| question.asked.priority).unwrap_or(0);
+    let is_live = document.is_some_and(|question| question.asked.live.is_some());
+    words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority, is_live }, words)
 }
 
 /// The columns of a question with this id.
@@ -124,7 +126,7 @@ pub fn cells_of(id: &str, question: &Question) -> Cells {
         id.to_owned(),
         question_text::age(question),
         question.project(),
-        text::excerpt(question.asked.asked_by.as_deref().unwrap_or("-"), 24),
+        Some(text::excerpt(&question_text::asker(question), 24)).filter(|asker| !asker.is_empty()).unwrap_or_else(|| "-".into()),
         question_text::headline(question),
     ]
 }

@@ -63,6 +63,15 @@ pub fn marked_title(question: &Question) -> String {
     format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
+/// The asker, or the live session whose dialog asks. Empty if nobody knows.
+#[must_use]
+pub fn asker(question: &Question) -> String {
+    match &question.asked.live {
+        Some(live) => live.words(),
+        None => question.asked.asked_by.clone().unwrap_or_default(),
+    }
+}
+
 /// The kind of answer, in words.
 #[must_use]
 pub fn kind(part: &Part) -> Cow<'static, str> {

@@ -177,7 +177,7 @@ in the list:
 space d  mark, decline the marked
 u u      take the last answer back
 /        words, project:NAME, by:NAME,
-         priority:N (at least N), host:
+         priority:N, is:live, host:NAME
 tab      the answered; enter: the log
 q        leave; ctrl-c from anywhere";
 

@@ -46,7 +46,7 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     let row = |waiting: Waiting<'_>| match waiting {
         Waiting::Here(pending) => listing::cells_if_fits(pending, filter),
         Waiting::There(view, question, document) => {
-            Some(cells(view, question, document)).filter(|cells| listing::cells_fit(cells, priority(document), filter))
+            Some(cells(view, question, document)).filter(|cells| listing::cells_fit(cells, document, filter))
         }
     };
     let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
@@ -74,10 +74,6 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     Ok(0)
 }
 
-fn priority(document: Option<&Question>) -> i32 {
-    document.and_then(|question| question.asked.priority).unwrap_or(0)
-}
-
 fn cells(view: &HostView, question: &RemoteQuestion, document: Option<&Question>) -> Cells {
     let id = question.address().to_string();
     let sent = question.round().and_then(|round| offer_state::first_sender(view, round.question));
@@ -98,7 +94,7 @@ fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], fil
         match waiting {
             Waiting::Here(pending) => listing::json_if_fits(pending, filter),
             Waiting::There(view, question, document) => {
-                if !listing::cells_fit(&cells(view, question, document), priority(document), filter) {
+                if !listing::cells_fit(&cells(view, question, document), document, filter) {
                     return Ok(None);
                 }
                 let mut object = match document {

@@ -23,6 +23,7 @@ use crate::known::{HostView, Reach};
 use crate::state::WayView;
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command};
 use askbox_cli::args::askbox_args::Inbox;
+use askbox_cli::ask_answer::filter;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::error::{Error, Result};
@@ -46,7 +47,9 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     }
     match &args.command {
         Some(Command::List { watch: true, .. }) => for_machines::feed(&args.common),
-        Some(Command::List { filter, host, .. }) => listing::run(&args.common, context, filter, host.as_ref()),
+        Some(Command::List { filter, live, host, .. }) => {
+            listing::run(&args.common, context, &filter::with_live(filter, *live), host.as_ref())
+        }
         Some(Command::Edit { id, input, round, note }) => {
             edit::edit(&args, context, id, &edit::Given { input: input.as_deref(), seen: round.as_ref(), note: note.as_deref() })
         }
