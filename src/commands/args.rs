@@ -15,7 +15,7 @@ use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
-use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Tree};
+use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Sessions, Tree};
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
 use askbox_cli::args::relaunch_args;
@@ -176,6 +176,14 @@ pub enum Command {
   $ askbox count
   $ askbox count --json")]
     Count(Count),
+    /// List the sessions of Claude Code on this machine, with what each does and asks
+    ///
+    /// Sessions that wait for you come first. With `[live] enabled = true` their dialogs are questions of the mailbox, which you answer from
+    /// anywhere. A session without askbox's plugin is shown too: answer it at its terminal.
+    #[command(after_help = "Examples:
+  $ askbox sessions
+  $ askbox sessions --json")]
+    Sessions(Sessions),
     /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened
     ///
     /// Every run of askbox gives this command to its agent; for the sessions of a user, the plugin does. The event is read from standard input.

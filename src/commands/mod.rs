@@ -15,6 +15,7 @@ pub mod keygen;
 pub mod notify;
 pub mod schema;
 pub mod service;
+pub mod sessions;
 pub mod setup;
 #[cfg(feature = "sync")]
 pub mod sync;

@@ -302,6 +302,32 @@ fn a_list_may_be_of_live_sessions_alone() {
 }
 
 #[test]
+fn sessions_are_listed_with_what_they_do_and_ask() {
+    let mut world = world();
+    world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
+    assert!(world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code runs here"));
+    let (_hook, id) = asking(&world);
+    let write = |process: u32, session: &str, status: &str| {
+        let text = json!({"pid": process, "sessionId": session, "cwd": "/work/shop", "status": status, "waitingFor": "permission prompt"});
+        std::fs::write(world.path(format!("config/sessions/{process}.json")), text.to_string()).unwrap();
+    };
+    write(std::process::id(), SESSION, "busy");
+    let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    write(other.id(), "b1", "waiting");
+    write(1 << 22, "gone", "waiting");
+    let shown = world.ok("askbox", &["sessions"]);
+    let lines: Vec<_> = shown.lines().collect();
+    assert!(lines.len() == 3 && shown.contains("waits at its terminal: permission prompt") && !shown.contains("gone"), "{shown}");
+    assert!(lines.iter().any(|line| line.contains(SESSION) && line.contains("busy") && line.contains(&id)), "{shown}");
+    let in_json = world.ok("askbox", &["sessions", "--json"]);
+    let first: Value = serde_json::from_str(in_json.lines().find(|line| line.contains(SESSION)).unwrap()).unwrap();
+    assert_eq!((&first["questions"], &first["status"]), (&json!([id]), &json!("busy")));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(world.ok("askbox", &["sessions", "--json"]).lines().count(), 1);
+}
+
+#[test]
 fn an_answer_to_a_dead_session_is_offered_as_its_next_prompt() {
     let world = world();
     let process = json!({"pid": std::process::id(), "sessionId": SESSION, "status": "busy"}).to_string();

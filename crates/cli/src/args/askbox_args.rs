@@ -248,6 +248,14 @@ pub struct Count {
     pub common: Common,
 }
 
+/// `askbox sessions`
+#[derive(Debug, Args)]
+pub struct Sessions {
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
 /// `askbox web`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -205,12 +205,16 @@ pub fn json_if_fits(pending: &Pending, words: &str) -> Result<Option<String>> {
 /// A question as JSON.
 #[must_use]
 pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
-    json!({
+    let mut object = json!({
         "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked.asked_by,
         "timestamp": question.timestamp, "priority": question.asked.priority.unwrap_or(0), "expires_at": question.asked.expires_at,
         "until": question.asked.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
         "questions": question.parts().len(),
-    })
+    });
+    if let Some(live) = &question.asked.live {
+        object["live"] = json!(live);
+    }
+    object
 }
 
 fn in_json(pending: &Pending) -> Result<String> {
