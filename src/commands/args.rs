@@ -174,7 +174,8 @@ pub enum Command {
     /// A question that waits for a file or a time waits for no person, and is not counted. The number is 0 without a mailbox.
     #[command(after_help = "Examples:
   $ askbox count
-  $ askbox count --json")]
+  $ askbox count --json
+  $ askbox count --status-line   # in settings.json of Claude Code: statusLine.command")]
     Count(Count),
     /// List the sessions of Claude Code on this machine, with what each does and asks
     ///

@@ -302,6 +302,32 @@ fn a_list_may_be_of_live_sessions_alone() {
 }
 
 #[test]
+fn the_status_line_tells_of_agents_that_hold() {
+    let world = world();
+    let line = |session: &str| {
+        let sent = json!({"session_id": session, "model": {"id": "m"}}).to_string();
+        world.run_with("askbox", &["count", "--status-line"], sent.as_bytes()).ok().stdout
+    };
+    assert_eq!(line(SESSION), "");
+    let transcript = world.path(format!("config/projects/p/{SESSION}/subagents/agent-a2ed.jsonl"));
+    std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let call = json!({"type": "tool_use", "name": "Bash", "id": "toolu_1", "input": bash()});
+    std::fs::write(&transcript, format!("{}\n", json!({"type": "assistant", "message": {"content": [call]}}))).unwrap();
+    let mut event = event(&world, "Bash", &bash());
+    (event["agent_id"], event["agent_type"]) = (json!("a2ed"), json!("reviewer"));
+    let hook = hook_of(&world, &event, &[]);
+    let id = waiting(&world);
+    let held = line(SESSION);
+    assert!(held.starts_with("askbox: 1 question waits · reviewer waits for you, ") && held.contains(&id), "{held}");
+    assert_eq!(line("another"), "askbox: 1 question waits\n");
+    let shown = world.ok("ask-answer", &["show", &id]);
+    assert!(shown.contains("it opens at the terminal"), "{shown}");
+    allow(&world, &id, "once");
+    assert_eq!(decision(hook)["behavior"], "allow");
+    assert_eq!(line(SESSION), "");
+}
+
+#[test]
 fn sessions_are_listed_with_what_they_do_and_ask() {
     let mut world = world();
     world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);

@@ -243,6 +243,12 @@ pub struct NotifyTest {
 /// `askbox count`
 #[derive(Debug, Args)]
 pub struct Count {
+    /// For the status line of Claude Code: reads what it sends, and prints nothing if nothing waits
+    ///
+    /// It also names the agents of this session that wait in the background, and how long they still wait. Claude Code shows no dialog for
+    /// them meanwhile.
+    #[arg(long, conflicts_with = "json")]
+    pub status_line: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

@@ -140,6 +140,9 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
     }
     if let Some(live) = question.asked.live.as_ref() {
         let place = match (live.in_background, found.folder) {
+            (true, Folder::Pending) if live.until.is_some() => {
+                format!("no dialog is open while this waits; it opens at the terminal {}", fitted::moment(live.until.unwrap_or(live.since)))
+            }
             (true, _) => "no dialog is open while this waits".to_owned(),
             (false, Folder::Pending) => format!("at its terminal since {}", time::human(time::since(live.since))),
             (false, _) => "was asked at its terminal too".to_owned(),

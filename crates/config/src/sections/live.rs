@@ -8,6 +8,8 @@ use askbox_mailbox::time::Span;
 
 /// The longest time before a dialog is asked here as well.
 const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+/// The longest time that an agent waits in the background. Its hook ends after 30 days.
+const LONGEST_HOLD: Duration = Duration::from_secs(366 * 86_400);
 
 section! {
     /// `[live]`: the dialogs of sessions that a person attends.
@@ -24,10 +26,13 @@ section! {
 }
 
 impl Live {
-    /// Refuses a grace time that nobody can mean.
+    /// Refuses times that nobody can mean.
     pub(crate) fn check(&self) -> Result<()> {
         if self.grace.0 > LONGEST_GRACE {
             return Err(Error::invalid("live.grace", "is longer than 1h", "write a shorter time such as 10s"));
+        }
+        if self.hold.0 > LONGEST_HOLD {
+            return Err(Error::invalid("live.hold", "is longer than 366d", "write a shorter time such as 30d"));
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ impl Asking {
             agent: None,
             since: time::now(),
             in_background: false,
+            until: None,
             offers: Vec::new(),
         };
         let mut question = ask::question_of_dialog(&workflow, &call, "toolu_1", None, live).unwrap();

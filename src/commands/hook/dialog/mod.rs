@@ -87,7 +87,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
         }
     };
     let workflow = question::workflow(event, &call_id)?;
-    let document = question::document(event, &workflow, &call_id, since, in_background)?;
+    let document = question::document(event, &workflow, &call_id, since, in_background.then(|| since + config.live.hold.0))?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
     let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
     let until = event.agent_id.is_some().then(|| begun + config.live.hold.0);

@@ -36,7 +36,7 @@ pub(super) fn workflow(event: &PermissionRequest, call_id: &str) -> Result<Workf
     format!("live-{name}-{}", &hash[..8]).parse()
 }
 
-/// Returns the question about the call.
+/// Returns the question about the call. An agent in the background, which has no dialog, waits until this time.
 ///
 /// # Errors
 /// [`askbox_mailbox::error::Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
@@ -45,10 +45,10 @@ pub(super) fn document(
     workflow: &WorkflowId,
     call_id: &str,
     since: Time,
-    in_background: bool,
+    until: Option<Time>,
 ) -> Result<QuestionDocument> {
     let subagent = event.agent_id.as_ref().map(|id| subagent(event, id));
-    let live = live(event, subagent.as_ref(), since, in_background);
+    let live = live(event, subagent.as_ref(), since, until);
     let mut document = if event.tool_name == ASK_USER_QUESTION {
         let mut document = ask_user_question_call::question(workflow, &event.tool_input)?;
         // The agent wrote the input, which may have any field.
@@ -68,7 +68,7 @@ pub(super) fn document(
     Ok(document)
 }
 
-fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, in_background: bool) -> Live {
+fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, until: Option<Time>) -> Live {
     let (project, branch) = project(&event.cwd);
     let live = Live {
         session: event.session_id,
@@ -77,7 +77,8 @@ fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, in_
         branch,
         agent: subagent.map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
         since,
-        in_background,
+        in_background: until.is_some(),
+        until,
         offers: Vec::new(),
     };
     match event.tool_name.as_str() {
@@ -149,7 +150,7 @@ mod tests {
 
     fn asked(event: &PermissionRequest) -> QuestionDocument {
         let workflow = workflow(event, "toolu_1").unwrap();
-        document(event, &workflow, "toolu_1", askbox_mailbox::time::now(), false).unwrap()
+        document(event, &workflow, "toolu_1", askbox_mailbox::time::now(), None).unwrap()
     }
 
     #[test]
