@@ -144,6 +144,21 @@ fn doctor_reports_what_keeps_claude_from_starting() {
 }
 
 #[test]
+fn doctor_reports_a_claude_whose_dialogs_nobody_has_tried() {
+    let mut world = well();
+    configure(&world, "[live]\nenabled = true\n");
+    world.sh("mkdir -p .claude/skills/askbox/hooks bin && echo '{\"PermissionRequest\":[]}' > .claude/skills/askbox/hooks/hooks.json");
+    world.set_path(format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    let claude = |version: &str| {
+        crate::support::files::write_program(&world.path("bin/claude"), &format!("#!/bin/sh\necho '{version} (Claude Code)'\n"));
+    };
+    claude("2.1.300");
+    assert_eq!(finds(&world, "live_version", "bin/claude"), "claude update");
+    claude("2.1.330");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+}
+
+#[test]
 fn doctor_reports_what_keeps_dialogs_out_of_the_mailbox() {
     let world = well();
     configure(&world, "[live]\nenabled = true\n");

@@ -40,13 +40,18 @@ pub(in crate::commands::doctor) fn agent_version(config: &Config) -> Option<Agen
     if program.file_name()? != "claude" {
         return None;
     }
-    let version = said(&program).and_then(|said| Version::parse(&said));
+    let version = of_program(&program);
     Some(AgentVersion {
         tested: version.is_some_and(Version::is_tested),
         lacks: version.map(|version| version.lacks().collect()).unwrap_or_default(),
         version: version.map(|version| version.to_string()),
         program,
     })
+}
+
+/// The version that this program of `claude` prints.
+pub(in crate::commands::doctor) fn of_program(program: &Path) -> Option<Version> {
+    said(program).and_then(|said| Version::parse(&said))
 }
 
 /// The output of `--version`.

@@ -6,14 +6,18 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
-use askbox_agent::claude;
+use crate::commands::doctor::installation::agent_version;
+use askbox_agent::claude::{self, Version};
 use askbox_mailbox::text::without_bom;
-use askbox_mailbox::{audit, disk, time};
+use askbox_mailbox::{audit, disk, text, time};
+use askbox_run::process::programs;
 
 /// The maximum size of a settings.json.
 const LONGEST: u64 = 16 << 20;
 /// A dialog that could not be asked longer ago than this is not reported.
 const LATELY: Duration = Duration::from_secs(86_400);
+/// The oldest version with which `[live]` was tried.
+const OLDEST: &str = "2.1.330";
 /// The settings of the machine's administrator.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
@@ -22,6 +26,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         return;
     }
     settings(checkup, Path::new(MANAGED), true);
+    version(checkup);
     if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
         settings(checkup, &folder.join("settings.json"), false);
         if !has_hook(&folder) {
@@ -33,6 +38,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if let Some(entry) = failed.filter(|entry| time::is_near(entry.at, LATELY)) {
         let said = format!("a dialog was left to its terminal {} ago: {}", time::human(time::since(entry.at)), entry.why);
         checkup.report("dialog", "audit.jsonl", said, "claude --version");
+    }
+}
+
+/// Reports a `claude` whose dialogs nobody has tried. Its hooks may be told less.
+fn version(checkup: &mut Checkup) {
+    let Ok(program) = programs::find(Path::new("claude")) else { return };
+    let (Some(version), Some(oldest)) = (agent_version::of_program(&program), Version::parse(OLDEST)) else { return };
+    if version < oldest {
+        let said = format!("claude {version} is older than {OLDEST}, the oldest one whose dialogs were tried with the mailbox");
+        checkup.report("live_version", text::file_name(&program), said, "claude update");
     }
 }
 
