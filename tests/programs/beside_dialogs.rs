@@ -194,6 +194,27 @@ fn the_hook_is_silent_where_no_decision_would_refuse() {
 }
 
 #[test]
+fn a_session_that_nobody_attends_asks_only_if_the_operator_wants_it() {
+    let world = world();
+    world.configure("[live]\nenabled = true\nunattended = true\nhold = \"300ms\"\n");
+    calls(&world, "Bash", &bash());
+    let unattended = [("CLAUDE_CODE_SESSION_ATTENDED", "0")];
+    let run = format!("w/{SESSION}/1");
+    assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[unattended[0], ("ASKBOX_RUN", &run)])), Value::Null, "a run of askbox");
+    assert!(world.names("closed").is_empty());
+    assert_eq!(decision(hook_with(&world, "Bash", &bash(), &unattended)), Value::Null, "nobody answers");
+    let round = world.names("closed").pop().expect("a round");
+    let end = closed(&world, round.split('.').next().unwrap(), "withdrawn");
+    assert!(end["closed"]["why"].as_str().unwrap().contains("decided without an answer"), "{end}");
+    world.configure("[live]\nenabled = true\nunattended = true\n");
+    let hook = hook_with(&world, "Bash", &bash(), &unattended);
+    let id = waiting(&world);
+    assert!(world.ok("ask-answer", &["show", &id]).contains("nobody attends this session"));
+    allow(&world, &id, "once");
+    assert_eq!(decision(hook)["behavior"], "allow");
+}
+
+#[test]
 fn a_call_that_is_too_long_to_be_shown_stays_at_its_terminal() {
     let world = world();
     let input = json!({"command": "x".repeat(40_000)});

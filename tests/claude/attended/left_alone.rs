@@ -32,6 +32,22 @@ fn a_session_that_nobody_attends_asks_nothing() {
 }
 
 #[test]
+fn a_session_that_nobody_attends_waits_if_it_is_to() {
+    let world = world();
+    world.reconfigure("grace =", "unattended = true\ngrace =");
+    let prompt = format!("@@{}", json!([touch("one"), {"text": "done"}]));
+    std::thread::scope(|scope| {
+        let session = scope.spawn(|| world.prompt_stream(&prompt, &["--plugin-dir", &plugin()]).ok());
+        let id = super::only_question(&world);
+        assert_eq!(world.document(&format!("pending/{id}.json"))["live"]["unattended"], true);
+        world.answer(&id, "once");
+        session.join().expect("it ends");
+        super::closed(&world, &id, "delivered");
+    });
+    assert!(made(&world, "one"));
+}
+
+#[test]
 fn a_run_of_askbox_asks_in_its_own_way() {
     let mut world = world();
     world.reconfigure("hold = \"20s\"", &format!("hold = \"20s\"\n[runner.claude]\nargs = ['--plugin-dir', '{}']", plugin()));

@@ -140,6 +140,10 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
     }
     if let Some(live) = question.asked.live.as_ref() {
         let place = match (live.in_background, found.folder) {
+            (true, Folder::Pending) if live.unattended => {
+                let until = live.until.map_or_else(String::new, |until| format!(" after {}", fitted::moment(until)));
+                format!("nobody attends this session; it decides without an answer{until}")
+            }
             (true, Folder::Pending) if live.until.is_some() => {
                 format!("no dialog is open while this waits; it opens at the terminal {}", fitted::moment(live.until.unwrap_or(live.since)))
             }

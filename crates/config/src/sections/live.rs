@@ -22,6 +22,9 @@ section! {
         /// How long a background agent of such a session waits for an answer. Nothing is shown at the terminal in that time. Then its
         /// dialog opens there, and the question is withdrawn. `"30d"`: as long as it takes.
         hold: Span = Span(Duration::from_secs(300)),
+        /// Whether sessions ask as well that nobody attends: `claude -p` and programs with the Agent SDK, if askbox has not started them.
+        /// Without an answer within `hold`, such a call goes on as it does without askbox. `claude -p` refuses it.
+        unattended: bool = false,
     }
 }
 

@@ -45,6 +45,7 @@ impl Asking {
             agent: None,
             since: time::now(),
             in_background: false,
+            unattended: false,
             until: None,
             offers: Vec::new(),
         };

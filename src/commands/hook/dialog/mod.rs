@@ -53,12 +53,12 @@ const CALL_PATIENCE: Duration = Duration::from_secs(10);
 const TRIES: u32 = 5;
 
 const NOT_IN_TIME: &str = "nobody answered in time: the dialog is open at its terminal now";
+const NOT_IN_TIME_UNATTENDED: &str = "nobody answered in time: the session decided without an answer";
 
 /// Waits beside the dialog. Prints a decision if a person has answered in the mailbox; else prints nothing, and the dialog decides.
 pub(super) fn hold(event: &PermissionRequest, context: &Context) {
     let Ok(config) = context.config() else { return };
-    // In a session that nobody attends, no decision would mean that the call is refused.
-    if !config.live.enabled || program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() != Some("1") {
+    if !config.live.enabled || !(is_attended() || config.live.unattended) {
         return;
     }
     let Ok(mailbox) = Mailbox::locate(None).and_then(Mailbox::open_or_create) else { return };
@@ -67,12 +67,17 @@ pub(super) fn hold(event: &PermissionRequest, context: &Context) {
     }
 }
 
+/// True if a person attends the session. In another one, no decision mostly means that the call is refused.
+fn is_attended() -> bool {
+    program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("1")
+}
+
 fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Result<()> {
     let since = time::now();
     let begun = Instant::now();
     let mut signs = Signs::begin(event)?;
     // Claude Code opens no dialog for such an agent before its hook has ended.
-    let in_background = event.agent_id.is_some() && !runs_in_foreground();
+    let in_background = !is_attended() || (event.agent_id.is_some() && !runs_in_foreground());
     let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
     let call_id = loop {
         if signs.end().is_some() {
@@ -90,7 +95,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let document = question::document(event, &workflow, &call_id, since, in_background.then(|| since + config.live.hold.0))?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
     let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
-    let until = event.agent_id.is_some().then(|| begun + config.live.hold.0);
+    let until = (in_background || event.agent_id.is_some()).then(|| begun + config.live.hold.0);
     let round = receipt.round.clone();
     let dialog = Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs, in_background };
     dialog.wait(until).inspect_err(|e| {
@@ -141,7 +146,7 @@ impl Dialog<'_> {
             }
             // An agent in the foreground has its dialog. A teammate has none, whatever the user's settings say of other agents.
             if until.is_some_and(|until| Instant::now() >= until) && (self.in_background || !self.signs.has_open_dialog()) {
-                return self.withdraw(NOT_IN_TIME);
+                return self.withdraw(if is_attended() { NOT_IN_TIME } else { NOT_IN_TIME_UNATTENDED });
             }
             let is_there = |folder| disk::exists(self.mailbox.document(folder, &round.workflow));
             if is_there(Folder::Answered) || !is_there(Folder::Pending) {

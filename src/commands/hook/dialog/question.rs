@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 use uuid::Uuid;
 
-use askbox_cli::ask_user_question_call;
-use crate::commands::hook::dialog::signs;
+use crate::commands::hook::dialog::{is_attended, signs};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::subagents;
+use askbox_cli::ask_user_question_call;
 use askbox_mailbox::disk;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
@@ -78,6 +78,7 @@ fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, unt
         agent: subagent.map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
         since,
         in_background: until.is_some(),
+        unattended: !is_attended(),
         until,
         offers: Vec::new(),
     };

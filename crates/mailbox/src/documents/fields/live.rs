@@ -38,6 +38,9 @@ pub struct Live {
     /// True if no dialog is open at the terminal, because a background agent asks. The dialog opens if nobody answers in time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_background: bool,
+    /// True if nobody attends the session. Without an answer, its program decides about the call, which mostly means that it is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
     /// When a background agent stops waiting, and its dialog opens at the terminal. Missing for a dialog that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
@@ -189,7 +192,7 @@ mod tests {
     fn live(offers: Vec<Offered>) -> Live {
         let session = "15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse().unwrap();
         let (program, project, since) = ("claude".into(), "shop".into(), crate::time::now());
-        Live { session, program, project, branch: None, agent: None, since, in_background: false, until: None, offers }
+        Live { session, program, project, branch: None, agent: None, since, in_background: false, unattended: false, until: None, offers }
     }
 
     #[test]
