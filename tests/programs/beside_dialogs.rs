@@ -171,6 +171,23 @@ fn each_sign_that_the_dialog_is_over_withdraws_the_question() {
 }
 
 #[test]
+fn a_hook_that_is_killed_while_it_withdraws_its_question_is_followed() {
+    let world = world();
+    let (mut hook, id) = asking(&world);
+    let mailbox = askbox_mailbox::Mailbox::open(world.mailbox()).unwrap();
+    let lock = mailbox.lock(&id.parse().unwrap()).unwrap();
+    let pid = i32::try_from(hook.id()).unwrap();
+    signal(pid, Signal::TERM);
+    until("another process goes on", || !world.processes("--ended").is_empty());
+    signal(pid, Signal::KILL);
+    hook.wait().unwrap();
+    drop(lock);
+    let end = closed(&world, &id, "withdrawn");
+    assert!(end["closed"]["why"].as_str().unwrap().contains("refused or left"), "{end}");
+    until("no process is left", || world.processes("askbox hook").is_empty());
+}
+
+#[test]
 fn two_hooks_of_one_dialog_ask_once() {
     let world = world();
     let (first, id) = asking(&world);

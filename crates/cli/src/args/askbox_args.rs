@@ -68,6 +68,9 @@ pub struct Hook {
     /// Close this round once the session has taken its answer (given by the hook beside a dialog)
     #[arg(long, hide = true, value_name = "ROUND")]
     pub receipt: Option<String>,
+    /// Withdraw that round once its hook has ended, because its dialog has ended in this way (given by the hook beside a dialog)
+    #[arg(long, hide = true, value_name = "HOW", requires = "receipt")]
+    pub ended: Option<String>,
 }
 
 impl Hook {

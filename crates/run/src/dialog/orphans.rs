@@ -1,12 +1,21 @@
 //! Questions whose hook was killed. The waiter's lock is free then, and nobody could take an answer.
 
+use std::time::{Duration, Instant};
+
 use crate::claim::{self, ClaimAttempt, inline};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Mailbox, Question, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question};
+
+/// The name under which a hook withdraws its question.
+pub const BY: &str = "askbox hook";
+/// How long a hook may live after it was told to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often to look whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reason why a question is withdrawn whose hook is gone.
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
@@ -24,6 +33,25 @@ pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> R
         Ok(_) | Err(Error::Conflict { .. }) => Ok(true),
         Err(e) => Err(e),
     }
+}
+
+/// Withdraws a live question whose dialog has ended in this way, as soon as its hook has ended. The hook may have done it itself.
+///
+/// # Errors
+/// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
+pub fn end_after_hook(mailbox: &Mailbox, round: &RoundId, how: &str) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while disk::exists(mailbox.document(Folder::Pending, &round.workflow)) {
+        if Lock::is_held(&mailbox.waiter(&round.workflow))? && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+            continue;
+        }
+        return match withdraw::withdraw_round(mailbox, round, BY, Some(how.to_owned())) {
+            Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
+            Err(e) => Err(e),
+        };
+    }
+    Ok(())
 }
 
 /// Withdraws the waiting question of a workflow if it is a live one whose hook is gone. So an answer to it is late, and is kept with it.

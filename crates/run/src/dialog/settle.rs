@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, OnRecord, inline};
+use crate::dialog::orphans::BY;
 use askbox_agent::dialog::{Call, Taken};
 use askbox_agent::{subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
@@ -25,9 +26,6 @@ pub fn too_late_because(how: &str) -> String {
 }
 /// The reason if the session has left no sign of the answer.
 const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
-
-/// The name under which the round is closed.
-const BY: &str = "askbox hook";
 
 /// How long the receipt may take. A busy machine needs a second (measured with Claude Code 2.1.331).
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -38,12 +38,10 @@ use askbox_run::approval::call::Call;
 use askbox_run::approval::permit::{self, Permit};
 use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::dialog::orphans::{self, BY};
 use askbox_run::dialog::settle;
 use reply::Reply;
 use signs::Signs;
-
-/// The name under which a question is withdrawn.
-const BY: &str = "askbox hook";
 
 /// How often the signs are looked for. Claude Code kills the hook 1.4 s after SIGTERM.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -172,6 +170,10 @@ impl Dialog<'_> {
 
     /// Withdraws the question. If it was answered just now, the answer came too late.
     fn withdraw(&self, how: &str) -> Result<()> {
+        // On a busy disk, Claude Code may kill this process before the question is withdrawn.
+        if self.signs.is_told_to_end() {
+            let _ = self.start_helper(&self.asked.round, Some(how));
+        }
         match withdraw::withdraw_round(self.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
             Ok(_) => Ok(()),
             Err(e) => match self.take()? {
@@ -197,7 +199,7 @@ impl Dialog<'_> {
             return claim.superseded(self.mailbox, BY, &settle::too_late_because(how));
         }
         // The round stays claimed until the receipt is there, whoever looks for it.
-        if let Err(e) = self.start_receipt(&claim.round()) {
+        if let Err(e) = self.start_helper(&claim.round(), None) {
             audit::record(self.mailbox, Entry::about_round("receipt_not_awaited", &claim.round()).by(BY).why(program::message(&e)));
         }
         match program::write_json(&output.to_string()) {
@@ -233,21 +235,27 @@ impl Dialog<'_> {
         }
     }
 
-    /// Starts the process that waits for the receipt. It has a process group of its own and none of our files, so Claude Code does not wait
-    /// for it.
-    fn start_receipt(&self, round: &RoundId) -> Result<()> {
+    /// Starts the process that goes on when this one has ended. It has a process group of its own and none of our files, so Claude Code
+    /// neither waits for it nor ends it.
+    fn start_helper(&self, round: &RoundId, ended: Option<&str>) -> Result<()> {
         let own = std::env::current_exe().io("find", "this program")?;
         let mut command = Command::new(own);
         command.args(["hook", "--receipt", &round.to_string()]).env("ASKBOX_DIR", self.mailbox.root());
+        command.args(ended.iter().flat_map(|how| ["--ended", how]));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map(drop).io("start", "the process that waits for the receipt")
+        command.spawn().map(drop).io("start", "the process that goes on after the hook")
     }
 }
 
-/// Waits until the session has taken the answer of this round, and closes the round.
-pub(super) fn wait_for_receipt(round: &str) -> Result<()> {
+/// Waits for what the hook of this round cannot wait for itself: the session has taken its answer. Or its dialog has ended in the way that
+/// is named, and Claude Code may have killed the hook before it could withdraw the question.
+pub(super) fn wait_after_hook(round: &str, ended: Option<&str>) -> Result<()> {
     let wrong = || Error::usage("--receipt names no round", "leave this option to askbox");
     let round = RoundId::from_file_name(&format!("{round}.json")).ok_or_else(wrong)?;
-    settle::wait(&Mailbox::open(Mailbox::locate(None)?)?, &round)
+    let mailbox = Mailbox::open(Mailbox::locate(None)?)?;
+    match ended {
+        None => settle::wait(&mailbox, &round),
+        Some(how) => orphans::end_after_hook(&mailbox, &round, how),
+    }
 }

@@ -68,6 +68,11 @@ impl Signs {
         sessions.into_iter().chain(transcript.and_then(|path| path.parent().map(Path::to_path_buf))).collect()
     }
 
+    /// True if Claude Code has told this process to end.
+    pub(super) fn is_told_to_end(&self) -> bool {
+        self.told_to_end.load(Ordering::Relaxed)
+    }
+
     fn status(&self) -> Option<Status> {
         self.config_dir.as_deref().and_then(|dir| dialog::status(dir, &self.process))
     }
@@ -82,7 +87,7 @@ impl Signs {
         if hangup::is_gone() {
             return Some(ENDED);
         }
-        if self.told_to_end.load(Ordering::Relaxed) {
+        if self.is_told_to_end() {
             return Some(REFUSED);
         }
         self.call.look();
