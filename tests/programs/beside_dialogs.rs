@@ -340,6 +340,27 @@ fn a_list_may_be_of_live_sessions_alone() {
 }
 
 #[test]
+fn a_target_is_told_of_dialogs_alone_or_never() {
+    let world = world();
+    let target = |name: &str| {
+        let program = world.path(format!("{name}.sh"));
+        let noted = world.path(format!("{name}.told"));
+        crate::support::files::write_program(&program, &format!("#!/bin/sh\ncat >> '{}'\n", noted.display()));
+        format!("[target.{name}]\nexec = ['{}']\nlive = \"{name}\"\n", program.display())
+    };
+    let targets = ["only", "never"].map(target).concat();
+    world.configure(&format!("[live]\nenabled = true\ngrace = \"0s\"\n[notify]\ngrace = \"0s\"\n{targets}"));
+    let mut watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
+    world.ok("ask-post", &["-w", "run", "Which?"]);
+    let (_hook, id) = asking(&world);
+    let told = |name: &str| std::fs::read_to_string(world.path(format!("{name}.told"))).unwrap_or_default();
+    until("both targets are told", || told("only").contains(&id) && told("never").contains("\"run\""));
+    assert!(!told("only").contains("\"run\"") && !told("never").contains(&id), "{} {}", told("only"), told("never"));
+    signal(i32::try_from(watcher.id()).unwrap(), Signal::TERM);
+    watcher.wait().unwrap();
+}
+
+#[test]
 fn the_status_line_tells_of_agents_that_hold() {
     let world = world();
     let line = |session: &str| {

@@ -26,7 +26,7 @@ pub use sections::answers::{Answers, Way};
 pub use sections::approvals::Approvals;
 pub use sections::limits::{Chain, Limits};
 pub use sections::live::Live;
-pub use sections::notify::{COMMAND, Event, Means, Notify, Target, targets, topic};
+pub use sections::notify::{COMMAND, Event, LiveNews, Means, Notify, Target, targets, topic};
 pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};

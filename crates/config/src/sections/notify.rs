@@ -62,8 +62,36 @@ section! {
         open: String = String::new(),
         /// The events that this target is told about.
         events: Vec<Event> = Event::ALL.to_vec(),
+        /// Whether this target is told about the dialogs of live sessions (`[live]`). `"also"`: about them and all others. `"only"`: about
+        /// nothing else. `"never"`: about the others alone.
+        live: LiveNews = LiveNews::Also,
         /// The name of the person who answers through this target. `""`: the target's name.
         person: String = String::new(),
+    }
+}
+
+/// Whether a target is told about the dialogs of live sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LiveNews {
+    /// About them and all other questions.
+    #[default]
+    Also,
+    /// About nothing else.
+    Only,
+    /// About the other questions alone.
+    Never,
+}
+
+impl LiveNews {
+    /// True if the target is told about a question. `is_live` is true for that of a session's dialog.
+    #[must_use]
+    pub fn tells(self, is_live: bool) -> bool {
+        match self {
+            Self::Also => true,
+            Self::Only => is_live,
+            Self::Never => !is_live,
+        }
     }
 }
 

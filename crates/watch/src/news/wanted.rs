@@ -30,7 +30,7 @@ pub(in crate::news) fn apply_wanted(
     let mut changed = false;
     let mut next = None;
     let mut want = |record: &mut Record, event: Event, count: u32, due: Time| {
-        if target.events.contains(&event) {
+        if target.events.contains(&event) && target.live.tells(facts.question.asked.live.is_some()) {
             changed |= record.want(event, count, due, urgent);
         }
     };
