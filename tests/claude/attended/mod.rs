@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `answered` | answered in the mailbox: what the session does, and what the model is told |
 //! | `ended` | ended at the keyboard, in each way |
+//! | `figures` | how fast the other place is told |
 //! | `killed` | a hook or a session that is killed |
 //! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
 
 mod answered;
 mod ended;
+mod figures;
 mod killed;
 mod left_alone;
 
