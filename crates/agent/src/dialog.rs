@@ -15,6 +15,9 @@ use serde_json::{Map, Value};
 
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
 const DECISION: &str = "hook_permission_decision";
+/// What a result says of a call that ended its turn: by the user at the terminal, or by a hook that interrupts (measured with 2.1.332).
+/// Such a hook gets no other receipt.
+const REJECTED: &str = "user-rejected";
 
 /// How long a call may take until it is in the transcript. It takes a second on a busy machine.
 const LATE: Duration = Duration::from_secs(3);
@@ -31,6 +34,8 @@ struct Entry {
     kind: String,
     message: Option<Message>,
     attachment: Option<Attachment>,
+    #[serde(rename = "toolDenialKind")]
+    denial: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +86,7 @@ pub struct Call {
     begun: Instant,
     id: Option<String>,
     has_result: bool,
+    is_rejected: bool,
     taken: Option<Taken>,
 }
 
@@ -110,6 +116,7 @@ impl Call {
             begun: Instant::now(),
             id,
             has_result: false,
+            is_rejected: false,
             taken: None,
         }
     }
@@ -124,6 +131,12 @@ impl Call {
     #[must_use]
     pub fn has_result(&self) -> bool {
         self.has_result
+    }
+
+    /// True if its result says that the user rejected the call, or that a hook ended the turn.
+    #[must_use]
+    pub fn is_rejected(&self) -> bool {
+        self.is_rejected
     }
 
     /// The decision of a hook that the session has taken.
@@ -196,7 +209,10 @@ impl Call {
                     self.open.iter_mut().for_each(|open| open.is_old = true);
                 }
                 self.open.retain(|open| !results.contains(&open.id.as_str()));
-                self.has_result |= self.id.as_deref().is_some_and(|id| results.contains(&id));
+                if self.id.as_deref().is_some_and(|id| results.contains(&id)) {
+                    self.has_result = true;
+                    self.is_rejected = entry.denial.as_deref() == Some(REJECTED);
+                }
             }
             _ => {}
         }
@@ -299,7 +315,11 @@ mod tests {
         assert!(!second.has_result(), "the line is not complete");
         transcript.gains("\n");
         second.look();
-        assert!(second.has_result() && second.taken().is_none());
+        assert!(second.has_result() && second.taken().is_none() && !second.is_rejected());
+        let mut third = Call::with_id(transcript.path.clone(), "three");
+        transcript.gains(&result("three").replace(r#""type":"user""#, r#""type":"user","toolDenialKind":"user-rejected""#));
+        third.look();
+        assert!(third.has_result() && third.is_rejected());
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn a_call_that_is_edited_in_the_mailbox_is_made_as_edited() {
     session.goes(&[touch("one")]);
     let id = session.asks();
     std::fs::write(world.path("edited"), "touch two").expect("the new command");
-    world.ok("ask-answer", &["edit", &id, "--input", &world.path("edited").display().to_string(), "--round", &world.round(&id)]);
+    world.ok("ask-answer", &["edit", &id, "--input", &world.path("edited").display().to_string(), "--round", &world.seen(&id)]);
     session.told();
     closed(&world, &id, "delivered");
     assert!(made(&world, "two") && !made(&world, "one"));

@@ -127,6 +127,8 @@ enum End {
 struct Receipt {
     call: Option<Call>,
     wanted: Taken,
+    /// True if the answer ends the session's turn.
+    stops: bool,
     result_since: Option<Instant>,
 }
 
@@ -135,7 +137,8 @@ impl Receipt {
         let id = question.asked.tool_call.as_ref().map(|call| call.id.clone());
         let call = transcript_of(question).zip(id).map(|(path, id)| Call::with_id(path, &id));
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
-        Self { call, wanted: if allows { Taken::Allow } else { Taken::Deny }, result_since: None }
+        let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
+        Self { call, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
     }
 
     /// The end, if it can be told now.
@@ -146,6 +149,8 @@ impl Receipt {
         match call.taken() {
             Some(taken) if taken == self.wanted => return Some(End::Delivered),
             Some(_) => return Some(End::TooLate(TOO_LATE)),
+            // The turn has ended, whoever was first.
+            None if self.stops && call.is_rejected() => return Some(End::Delivered),
             None if call.has_result() => {}
             None => return is_old.then_some(End::TooLate(NO_RECEIPT)),
         }
