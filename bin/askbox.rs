@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
-use askbox::commands::{agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, schema, sessions, setup, tree};
+use askbox::commands::{
+    agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, schema, sessions, setup, tree,
+};
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;
@@ -37,6 +39,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::AskAnswer { words } => machines::run(&words, context, askbox_inbox::open),
         Command::Count(args) => count::run(&args),
         Command::Sessions(args) => sessions::run(&args),
+        Command::Once(args) => once::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },

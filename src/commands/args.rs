@@ -15,7 +15,7 @@ use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
-use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Sessions, Tree};
+use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Once, Sessions, Tree};
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
 use askbox_cli::args::relaunch_args;
@@ -185,6 +185,15 @@ pub enum Command {
   $ askbox sessions
   $ askbox sessions --json")]
     Sessions(Sessions),
+    /// Mark a call that must be made at most once, from within a run: status 0 for the first caller, 4 for every other
+    ///
+    /// Call it right before the call itself. The mark belongs to the round and is durable before the status is 0, so no later attempt and no
+    /// second process gets 0 for the same words. Status 4 says that the call may have been made: whoever set the mark may have died before
+    /// or after it. If the attempt ends without being delivered, the reason names the call. Outside of a live run the status is 2.
+    #[command(after_help = "Examples:
+  $ askbox once charge-4711 && charge 4711
+  $ askbox once charge-4711 || case $? in 4) ask-post 'Was 4711 charged?' -o yes=y -o no=n && exit 6;; *) exit 1;; esac")]
+    Once(Once),
     /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened
     ///
     /// Every run of askbox gives this command to its agent; for the sessions of a user, the plugin does. The event is read from standard input.

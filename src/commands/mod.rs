@@ -13,6 +13,7 @@ pub mod hook;
 pub mod init;
 pub mod keygen;
 pub mod notify;
+pub mod once;
 pub mod schema;
 pub mod service;
 pub mod sessions;

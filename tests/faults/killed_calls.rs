@@ -153,3 +153,21 @@ fn a_hook_killed_while_it_allows_allows_at_most_once() {
         assert!(asked["question"].as_str().is_some_and(|text| text.contains("once more?")), "{when}: {asked}");
     });
 }
+
+#[test]
+fn a_killed_once_marks_or_not_and_never_twice() {
+    needs!("strace");
+    let once = |world: &World, before: &[String]| {
+        let mut once = world.wrapped(before, "askbox");
+        once.args(["once", "charge"]).env("ASKBOX_DIR", world.mailbox()).env("ASKBOX_NONCE", NONCE);
+        once.env("ASKBOX_RUN", fs::read_to_string(world.path("run")).expect("a run"));
+        once
+    };
+    at_every_point_of(&|| live_run(|_| {}), "askbox once", &once, |world, when, out| {
+        let again = || output(&mut once(world, &[])).status.code();
+        let second = again();
+        // The one that was killed told nobody that the call may be made.
+        assert!(second == Some(4) || (second == Some(0) && !out.status.success()), "{when}: {second:?}");
+        assert_eq!(again(), Some(4), "{when}");
+    });
+}

@@ -26,6 +26,8 @@ mod killed_mcp;
 mod killed_setup;
 mod lists_killed;
 mod power_cut;
+#[cfg(feature = "askbox")]
+mod program_killed;
 mod refusal_killed;
 mod shortages;
 mod stopped_processes;

@@ -4,6 +4,7 @@
 extern crate askbox_testkit as support;
 
 mod agent_version;
+mod any_program;
 mod asked_within;
 mod budget;
 mod chains;

@@ -8,6 +8,8 @@
 //! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
 //! - [`sessions`]: the sessions that run on this machine.
 //! - [`stream`]: reads the output of `claude`.
+//! - [`program`]: reads the output of any other program.
+//! - [`output`]: reads the output of either.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
 //! - `definitions`: the agents that are defined in files.
@@ -19,6 +21,8 @@ pub mod claude;
 pub mod definitions;
 pub mod dialog;
 pub mod events;
+pub mod output;
+pub mod program;
 pub mod rejected_calls;
 pub mod session_size;
 pub mod sessions;

@@ -6,6 +6,7 @@
 //! - `section`: the macro that defines a section, and the type of a key.
 //! - `sections`: the sections, one file each.
 //! - `tool_rule`: rules that name calls of tools. `shell_commands`: the commands that a line of shell could run.
+//! - `workflow_pattern`: patterns of workflow ids.
 //! - `settings`: all sections together, the list of keys, their defaults, and the checks of their values.
 //! - `parse`: finds the file, and reads its text.
 //! - `template`: the file that `askbox init` writes.
@@ -19,6 +20,7 @@ mod settings;
 mod shell_commands;
 mod template;
 mod tool_rule;
+mod workflow_pattern;
 
 pub use parse::{Loaded, MAX_CONFIG, load, location, parse};
 pub use section::{Key, Section};
@@ -30,9 +32,10 @@ pub use sections::notify::{COMMAND, Event, LiveNews, Means, Notify, Target, targ
 pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
-pub use sections::runners::{Runner, Runners};
+pub use sections::runners::{Runner, RunnerKind, Runners};
 pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;
 pub use tool_rule::ToolRule;
+pub use workflow_pattern::WorkflowPattern;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::sections::runners;
 use crate::settings;
 use crate::settings::{Config, keys};
 use askbox_mailbox::error::{Error, Result};
@@ -46,7 +47,7 @@ fn read(bytes: &[u8]) -> Result<(Config, Vec<String>)> {
     let sections = table.iter().map(|(name, value)| Ok((name.get_ref().to_string(), reader.read(name.get_ref(), value)?)));
     let tree = sections.collect::<Result<_>>().map(Value::Object)?;
     let config = Config::deserialize(tree).map_err(|e| reader.wrong_value(table, &e))?;
-    settings::check_values(&config)?;
+    settings::check_values(&config, &reader.set)?;
     Ok((config, reader.set))
 }
 
@@ -68,6 +69,12 @@ impl Reader<'_> {
             return json(value).map_err(|(value, problem)| self.error(at, value, problem));
         }
         if let (DeValue::Table(inner), true) = (value.get_ref(), at.split('.').count() < 3) {
+            if let Some(("runner", name)) = at.split_once('.')
+                && inner.get("kind").is_some_and(|kind| matches!(kind.get_ref(), DeValue::String(kind) if kind == "program"))
+                && let Some(key) = runners::MEANT_FOR_AN_AGENT.into_iter().find(|key| inner.get(*key).is_some())
+            {
+                return Err(runners::not_enforced(name, key));
+            }
             let fields = inner.iter().map(|(k, v)| Ok((k.get_ref().to_string(), self.read(&format!("{at}.{}", k.get_ref()), v)?)));
             return fields.collect::<Result<_>>().map(Value::Object);
         }

@@ -13,10 +13,11 @@ use crate::sections::live::Live;
 use crate::sections::notify::{self, Notify, Target};
 use crate::sections::peers::{self, PeerConfig, Sync};
 use crate::sections::relaunching::Relaunch;
-use crate::sections::runners::{Runner, Runners};
+use crate::sections::runners::{Runner, RunnerKind, Runners};
 use crate::sections::upkeep::{History, Log, Mcp, Metrics};
 use crate::sections::web::{self, Web};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
 
 /// Everything that can be configured. Every key is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -63,6 +64,14 @@ impl Config {
     /// [`askbox_mailbox::error::Error::Invalid`] if the configuration has no such section.
     pub fn runner(&self, name: Option<&str>) -> Result<(String, Runner)> {
         self.runner.find(name)
+    }
+
+    /// The runner of a workflow, and its name.
+    ///
+    /// # Errors
+    /// [`askbox_mailbox::error::Error::Invalid`] if the configuration has no section for it.
+    pub fn runner_of(&self, workflow: &WorkflowId) -> Result<(String, Runner)> {
+        self.runner.of_workflow(workflow)
     }
 
     /// True if a section names another machine, or a database of other machines.
@@ -120,8 +129,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// The longest time that a run holds a server's question.
 const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 
-/// Refuses values that no run could work with.
-pub(super) fn check_values(config: &Config) -> Result<()> {
+/// Refuses values that no run could work with. `set` are the keys of the file.
+pub(super) fn check_values(config: &Config, set: &[String]) -> Result<()> {
     let (relaunch, limits, chain) = (&config.relaunch, &config.limits, &config.chain);
     for (key, is_zero) in [
         ("relaunch.max_concurrent", relaunch.max_concurrent == 0),
@@ -169,5 +178,12 @@ pub(super) fn check_values(config: &Config) -> Result<()> {
     web::check(&config.web)?;
     config.approvals.check()?;
     config.live.check()?;
-    config.runner(None).map(drop)
+    config.runner.check(set)?;
+    let runners = config.runner.in_use()?;
+    if !config.approvals.is_empty() && runners.iter().all(|(_, runner)| runner.kind == RunnerKind::Program) {
+        let key = if config.approvals.ask.is_empty() { "approvals.refuse" } else { "approvals.ask" };
+        let fix = "take the rules out, and let the program itself ask before what it does (ask-post, then exit status 6)";
+        return Err(Error::invalid(key, "nothing enforces it: every runner is of the kind \"program\"", fix));
+    }
+    Ok(())
 }

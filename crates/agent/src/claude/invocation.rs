@@ -74,6 +74,11 @@ impl Invocation {
         Self { program: program.into(), args, env_remove: Vec::new(), env_set }
     }
 
+    /// A plain program, without arguments.
+    pub fn plain(program: &Path) -> Self {
+        Self { program: program.into(), args: Vec::new(), env_remove: Vec::new(), env_set: Vec::new() }
+    }
+
     /// A new session under this id, a UUID. `claude` refuses the id if a session with it exists in this folder.
     pub fn start(program: &Path, session_id: &str) -> Self {
         Self::new(program, &[format!("--session-id={session_id}")])

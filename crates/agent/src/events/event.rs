@@ -45,6 +45,9 @@ pub enum EventKind {
         /// The session that this one continues, by resume or fork.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<Untrusted>,
+        /// The file's name of the program, if the runner is of the kind `program`. It has no session of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        program: Option<Untrusted>,
     },
     /// The agent said something.
     Text {

@@ -123,6 +123,7 @@ impl Interpreter {
             permission_mode: permission_mode.clone(),
             cwd: cwd.clone(),
             resumed: self.resumed.clone(),
+            program: None,
         };
         let began = StreamItem::Began { session_id, model, version, permission_mode, cwd, first };
         Ok(vec![began, StreamItem::Event(event)])

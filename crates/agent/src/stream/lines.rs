@@ -2,7 +2,7 @@
 //!
 //! Memory stays within [`Limits`], however long a line is. JSON strings over `string` bytes are shortened while they are read. The line
 //! stays valid JSON, and [`Line::cuts`] says how much is missing. If a line is over `line` bytes even then, only its head is returned.
-//! Invalid UTF-8 becomes U+FFFD. Lines of white space are skipped.
+//! Invalid UTF-8 becomes U+FFFD. Lines of white space are skipped, unless they are wanted.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -103,6 +103,7 @@ pub struct BoundedLines<R> {
     /// The number of unread bytes that were searched and have no line feed.
     searched: usize,
     eof: bool,
+    keeps_blank: bool,
     /// The last line that was too long for the buffer, and the state of reading it.
     long: Long,
     reading_long: bool,
@@ -160,10 +161,17 @@ impl<R: Read> BoundedLines<R> {
             unread: 0..0,
             searched: 0,
             eof: false,
+            keeps_blank: false,
             long: Long::new(limits.string),
             reading_long: false,
             lossy: String::new(),
         }
+    }
+
+    /// Returns lines of white space too.
+    #[must_use]
+    pub fn with_blank_lines(self) -> Self {
+        Self { keeps_blank: true, ..self }
     }
 
     /// The next line. Blocks until there is one. `None` at the end of the stream.
@@ -221,7 +229,8 @@ impl<R: Read> BoundedLines<R> {
                 if std::mem::take(&mut self.reading_long) {
                     return Ok(Some((Found::Long, at_end)));
                 }
-                if !self.buffer[line.clone()].trim_ascii().is_empty() {
+                let is_line = if self.keeps_blank { line_feed.is_some() || !line.is_empty() } else { !self.is_blank(&line) };
+                if is_line {
                     return Ok(Some((Found::InBuffer(line), at_end)));
                 }
                 if at_end {
@@ -231,6 +240,10 @@ impl<R: Read> BoundedLines<R> {
             }
             self.fill()?;
         }
+    }
+
+    fn is_blank(&self, line: &Range<usize>) -> bool {
+        self.buffer[line.clone()].trim_ascii().is_empty()
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -310,6 +323,14 @@ mod tests {
             let texts: Vec<_> = got.iter().map(|l| l.0.as_str()).collect();
             assert_eq!(texts, ["{\"a\":1}", "{\"b\":2}\r"]);
             assert!(got.iter().all(|l| !l.2 && !l.3));
+        }
+    }
+
+    #[test]
+    fn blank_lines_come_where_they_are_wanted() {
+        for piece in [1, 3, 100] {
+            let got = read_all(BoundedLines::with_limits(Drip(b"a\n\n \nb\n\n", piece), SMALL).with_blank_lines());
+            assert_eq!(got.iter().map(|l| l.0.as_str()).collect::<Vec<_>>(), ["a", "", " ", "b", ""]);
         }
     }
 

@@ -265,6 +265,16 @@ pub struct Sessions {
     pub common: Common,
 }
 
+/// `askbox once`
+#[derive(Debug, Args)]
+pub struct Once {
+    /// The call, in words of the program's own: 1 to 1024 bytes
+    pub call: String,
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    pub common: Common,
+}
+
 /// `askbox web`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

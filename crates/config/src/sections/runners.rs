@@ -1,15 +1,20 @@
-//! `[runner]` and `[runner.NAME]`: the agent programs.
+//! `[runner]` and `[runner.NAME]`: the agent programs, and the workflows that each of them runs.
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::section::section;
+use crate::workflow_pattern::WorkflowPattern;
 use askbox_agent::claude;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
 
 section! {
     /// `[runner]`: the agent programs.
     "runner" Runners {
-        /// The NAME of the `[runner.NAME]` section that is used. `"claude"` needs no section.
+        /// The NAME of the `[runner.NAME]` section for every workflow that no `workflows` of another section names. `"claude"` needs no
+        /// section.
         default: String = "claude".into(),
     }
     and {
@@ -20,11 +25,19 @@ section! {
 }
 
 section! {
-    /// `[runner.NAME]`: one agent program. It must speak Claude Code's stream-json on standard input and output.
+    /// `[runner.NAME]`: one agent program.
     "runner.*" Runner {
-        /// The agent program: a path, or a name on the watcher's `PATH`.
-        program: String = "claude".into(),
-        /// More arguments for the agent program, after askbox's own. Example: `["--model", "opus"]`.
+        /// How askbox and the program talk. `"claude"`: in Claude Code's stream-json on standard input and output. `"program"`: it is any
+        /// script or program. It gets the answered round as one JSON object on standard input, and its exit status says how the round
+        /// ends. The guide for programs has the details.
+        kind: RunnerKind = RunnerKind::Claude,
+        /// The agent program: a path, or a name on the watcher's `PATH`. A runner of the kind `"program"` must name one.
+        program: String = CLAUDE.into(),
+        /// The ids of the workflows that this runner runs. `*` stands for any characters. No id may fit two runners. `runner.default` runs
+        /// all other workflows. Example: `["billing-*"]`.
+        workflows: Vec<WorkflowPattern> = Vec::new(),
+        /// More arguments for the agent program, after askbox's own. A runner of the kind `"program"` has no others, and `{workflow_id}` in
+        /// them stands for the workflow's id. Example: `["--model", "opus"]`.
         args: Vec<String> = Vec::new(),
         /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
@@ -44,6 +57,32 @@ section! {
     }
 }
 
+/// The program of a runner that names none.
+const CLAUDE: &str = "claude";
+
+/// The keys of `[runner.NAME]` that only an agent of the kind [`RunnerKind::Claude`] can be held to.
+const ONLY_OF_CLAUDE: [&str; 4] = ["permission_mode", "allowed_tools", "task_tool", "dangerously_skip_permissions"];
+
+/// How askbox and an agent program talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerKind {
+    /// In Claude Code's stream-json.
+    #[default]
+    Claude,
+    /// By the round on standard input, and by the exit status.
+    Program,
+}
+
+/// Words that are no keys, and that people write for a program all the same.
+pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
+
+/// The error about a key that nothing would enforce for a program.
+pub(crate) fn not_enforced(name: &str, key: &str) -> Error {
+    let fix = "take it out, and let the program itself ask before what it does (ask-post, then exit status 6)";
+    Error::invalid(format!("runner.{name}.{key}"), "nothing enforces it for a runner of the kind \"program\"", fix)
+}
+
 impl Runners {
     /// The runner with this name, or the default runner, and its name.
     ///
@@ -53,9 +92,9 @@ impl Runners {
         let name = name.unwrap_or(&self.default);
         let mut runner = match self.named.get(name) {
             Some(runner) => runner.clone(),
-            None if name == "claude" => Runner::default(),
+            None if name == CLAUDE => Runner::default(),
             None => {
-                let known: Vec<_> = self.named.keys().map(String::as_str).chain(["claude"]).collect();
+                let known: Vec<_> = self.named.keys().map(String::as_str).chain([CLAUDE]).collect();
                 return Err(Error::invalid(
                     "runner.default",
                     format!("names `{name}`, which has no [runner.{name}]"),
@@ -67,5 +106,118 @@ impl Runners {
             runner.program = Runner::default().program;
         }
         Ok((name.to_owned(), runner))
+    }
+
+    /// The runner of a workflow, and its name: the one whose `workflows` name the id, else the default runner.
+    ///
+    /// # Errors
+    /// Those of [`find`](Self::find).
+    pub fn of_workflow(&self, workflow: &WorkflowId) -> Result<(String, Runner)> {
+        let fits = |runner: &Runner| runner.workflows.iter().any(|pattern| pattern.fits(workflow.as_str()));
+        self.find(self.named.iter().find(|(_, runner)| fits(runner)).map(|(name, _)| name.as_str()))
+    }
+
+    /// True if some workflows get another runner than the default one.
+    #[must_use]
+    pub fn is_routed(&self) -> bool {
+        self.named.values().any(|runner| !runner.workflows.is_empty())
+    }
+
+    /// The runners that some workflow may get: the default runner first, then those with `workflows`. Each with its name.
+    ///
+    /// # Errors
+    /// Those of [`find`](Self::find).
+    pub fn in_use(&self) -> Result<Vec<(String, Runner)>> {
+        let routed = self.named.iter().filter(|(name, runner)| **name != self.default && !runner.workflows.is_empty());
+        [None].into_iter().chain(routed.map(|(name, _)| Some(name.as_str()))).map(|name| self.find(name)).collect()
+    }
+
+    /// Refuses workflows that fit two runners, and keys that nothing would enforce. `set` are the keys of the file.
+    pub(crate) fn check(&self, set: &[String]) -> Result<()> {
+        for (name, runner) in self.named.iter().filter(|(_, runner)| runner.kind == RunnerKind::Program) {
+            let is_set = |key: &str| set.contains(&format!("runner.{name}.{key}"));
+            if !is_set("program") || runner.program.is_empty() {
+                let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
+                return Err(Error::invalid(
+                    format!("runner.{name}.program"),
+                    "is missing: of the kind \"program\" there is no default",
+                    fix,
+                ));
+            }
+            if let Some(key) = ONLY_OF_CLAUDE.into_iter().find(|key| is_set(key)) {
+                return Err(not_enforced(name, key));
+            }
+        }
+        let patterns: Vec<_> = self.named.iter().flat_map(|(name, runner)| runner.workflows.iter().map(move |one| (name, one))).collect();
+        for (n, (name, one)) in patterns.iter().enumerate() {
+            if let Some((other, another)) = patterns[..n].iter().find(|(other, another)| other != name && one.overlaps(another)) {
+                return Err(Error::invalid(
+                    format!("runner.{name}.workflows"),
+                    format!("one workflow can fit both `{one}` and `{another}` of [runner.{other}]"),
+                    "let each id fit one runner; what fits none is run by runner.default",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::Config;
+    use crate::parse::parse;
+
+    fn read(text: &str) -> Result<Config, (String, String)> {
+        parse(text.as_bytes(), Path::new("c.toml")).map(|loaded| loaded.config).map_err(|e| (e.to_string(), e.hint().to_owned()))
+    }
+
+    #[test]
+    fn a_workflow_gets_the_runner_whose_pattern_names_it() {
+        let config = read(
+            "[runner.billing]\nkind = 'program'\nprogram = '/b'\nworkflows = ['billing-*', 'dunning']\n[runner.opus]\nworkflows = ['big.*']\n\
+             [runner.unused]\nprogram = 'x'\n",
+        )
+        .unwrap();
+        let of = |id: &str| config.runner_of(&id.parse().unwrap()).unwrap().0;
+        let ids = ["billing-1", "billing-", "dunning", "dunning-1", "billing", "big.job", "docs"];
+        assert_eq!(ids.map(of), ["billing", "billing", "billing", "claude", "claude", "opus", "claude"]);
+        let in_use: Vec<_> = config.runner.in_use().unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(in_use, ["claude", "billing", "opus"]);
+    }
+
+    #[test]
+    fn patterns_that_share_a_workflow_are_refused() {
+        let two = |one: &str, other: &str| read(&format!("[runner.a]\nworkflows = ['{one}']\n[runner.b]\nworkflows = ['{other}']\n"));
+        for (one, other) in [("x", "x"), ("billing-*", "*-eu"), ("*", "a"), ("a*c", "ab*"), ("a-*-z", "a-*")] {
+            let (problem, hint) = two(one, other).unwrap_err();
+            assert!(problem.starts_with("c.toml: runner.b.workflows: ") && problem.contains("[runner.a]"), "{problem}");
+            assert!(hint.contains("runner.default"), "{hint}");
+        }
+        for (one, other) in [("x", "y"), ("billing-*", "bill-*"), ("a*c", "a*d"), ("*a", "*b")] {
+            assert!(two(one, other).is_ok(), "{one} {other}");
+        }
+        assert!(two("billing *", "x").unwrap_err().0.contains("(line 2, column 14)"));
+    }
+
+    #[test]
+    fn keys_that_nothing_enforces_are_refused() {
+        let program = |more: &str| read(&format!("[runner.b]\nkind = 'program'\nprogram = '/b'\nworkflows = ['b-*']\n{more}\n"));
+        for key in ["allowed_tools = []", "permission_mode = 'plan'", "task_tool = true", "dangerously_skip_permissions = true"] {
+            let (problem, hint) = program(key).unwrap_err();
+            assert!(problem.contains(&format!("runner.b.{}: nothing enforces it", key.split(' ').next().unwrap())), "{problem}");
+            assert!(hint.contains("take it out"), "{hint}");
+        }
+        for key in ["approvals.ask = ['Write']", "model = 'opus'"] {
+            let (problem, hint) = program(key).unwrap_err();
+            assert!(problem.contains("nothing enforces it") && hint.contains("take it out"), "{problem} {hint}");
+        }
+        assert!(read("[runner.b]\nmodel = 'opus'\n").unwrap_err().0.contains("unknown key"));
+        assert!(read("[runner.b]\nkind = 'program'\n").unwrap_err().0.contains("runner.b.program: is missing"));
+        // Where only programs run, no rule of `[approvals]` can hold a call.
+        let only = "[runner]\ndefault = 'b'\n[approvals]\nask = ['Write']\n[runner.b]\nkind = 'program'\nprogram = '/b'\n";
+        assert!(read(only).unwrap_err().0.contains("approvals.ask: nothing enforces it"));
+        assert!(read(&format!("{only}[runner.c]\nworkflows = ['c-*']\n")).is_ok());
     }
 }

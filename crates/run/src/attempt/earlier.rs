@@ -1,6 +1,6 @@
 //! The outcomes of a round's earlier attempts. They are read from the records, so counts and back-off survive a restart.
 
-use crate::attempt::failure::Class;
+use crate::attempt::failure::{Class, Failure};
 use crate::attempt::record::{self, Run, RunState};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
@@ -46,7 +46,8 @@ impl EarlierAttempts {
                 .iter()
                 .filter(|r| r.progress.state != RunState::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()))
         };
-        let signature = |run: &Run| run.progress.failure.as_ref().filter(|f| f.class == Class::Agent).map(|f| f.signature.clone());
+        let is_its_own = |f: &&Failure| matches!(f.class, Class::Agent | Class::Program);
+        let signature = |run: &Run| run.progress.failure.as_ref().filter(is_its_own).map(|f| f.signature.clone());
         Self {
             counted: u32::try_from(others().count()).unwrap_or(u32::MAX),
             throttled: u32::try_from(throttled().count()).unwrap_or(u32::MAX),

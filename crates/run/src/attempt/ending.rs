@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
-use crate::attempt::failure::{self, Class, Failure, PlanLimit};
+use crate::attempt::failure::{Class, Failure, PlanLimit};
 use crate::attempt::no_result;
+use crate::attempt::once;
 use crate::attempt::record::{self, Record, Run, RunState};
-use askbox_agent::stream::{TurnOutcome, Verdict};
+use askbox_agent::program::AWAITS;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Placed};
@@ -19,7 +20,7 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, text, time, workflows};
+use askbox_mailbox::{Folder, Mailbox, WorkflowLock, text, time, workflows};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
@@ -43,6 +44,24 @@ pub enum Ending {
         question: QuestionId,
         /// US dollars of its last turn, if the agent reported them.
         cost_usd: Option<f64>,
+    },
+    /// A program says that a person is awaited. It counts as delivered if its workflow has asked.
+    Awaits {
+        /// The program's result.
+        text: Untrusted,
+        /// US dollars, if the program reported them.
+        cost_usd: Option<f64>,
+    },
+    /// A program ended with a status that says that it is not done.
+    Undone {
+        /// What follows.
+        then: Then,
+        /// The reason.
+        why: String,
+        /// The program's exit status.
+        exit: Option<i32>,
+        /// The Unix signal that ended it.
+        signal: Option<i32>,
     },
     /// The API is overloaded, limits the rate or cannot be reached. The session continues later; the attempt does not count.
     Throttled {
@@ -99,58 +118,22 @@ pub enum Ending {
     },
 }
 
+/// What follows the end of a program that is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Another attempt later. This one does not count.
+    Later,
+    /// Another attempt, up to `relaunch.attempts`.
+    Retry,
+    /// None: the round is parked.
+    Never,
+}
+
 impl Ending {
-    /// True if the agent has the answer, or whatever else the round was to bring it.
+    /// True if the agent has the answer, or whatever else the round was to bring it. For [`Ending::Awaits`], a question must be there too.
     #[must_use]
     pub fn is_delivered(&self) -> bool {
-        matches!(self, Self::Delivered { .. } | Self::Asking { .. })
-    }
-
-    /// The ending that the outcome of the agent's turn means.
-    #[must_use]
-    pub fn of_turn(turn: &TurnOutcome) -> Self {
-        let delivered = |text: &Untrusted| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
-        let why = match &turn.verdict {
-            Verdict::Completed { text } if !turn.is_error => return delivered(text),
-            Verdict::HookStopped if !turn.text.is_empty() => return delivered(&turn.text),
-            Verdict::HookStopped => "a hook of the agent's own settings ended the turn, and the agent gave no result".into(),
-            Verdict::Blocked { message } => {
-                format!("a hook of the agent's own settings blocked the message, and no model was asked: {}", message.excerpt(300))
-            }
-            Verdict::Interrupted { .. } => return Self::Interrupted { why: "the turn was interrupted".into(), class: None },
-            Verdict::Completed { text } => format!("the agent ended with an error: {}", text.excerpt(300)),
-            Verdict::Deferred { tool_name, .. } => {
-                format!("the agent's call of {} was deferred by a hook that is not askbox's", tool_name.excerpt(80))
-            }
-            Verdict::ApiError { status, message, .. } => {
-                format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), message.excerpt(300))
-            }
-            Verdict::MaxTurns => "the agent reached its limit of turns".into(),
-            Verdict::Budget => "the agent reached its budget".into(),
-            Verdict::TooLong => "the prompt is too long for the agent".into(),
-            Verdict::NotStarted { reason, message } => {
-                format!("the agent did not start ({}): {}", reason.excerpt(60), message.excerpt(300))
-            }
-            Verdict::ResumeUnknown => "the agent does not know the session".into(),
-            // The agent may report a failure with the subtype `success`.
-            Verdict::Other { subtype, message, .. } if *subtype != "success" => {
-                format!("{}: {}", subtype.excerpt(80), message.excerpt(300))
-            }
-            Verdict::Other { message, .. } => message.excerpt(300),
-        };
-        match failure::of_turn(turn) {
-            Some(Class::Throttled) => {
-                let status = match &turn.verdict {
-                    Verdict::ApiError { status, .. } => *status,
-                    _ => None,
-                };
-                let wait = failure::asked_to_wait(turn.text.raw(), time::now().timestamp());
-                let throttled = Self::Throttled { wait, status, why, resets_at: None };
-                throttled.at_limit(PlanLimit::in_message(turn.text.raw()).as_ref())
-            }
-            Some(Class::Agent) | None => Self::Failed { why },
-            Some(class) => Self::Refused { class, why },
-        }
+        matches!(self, Self::Delivered { .. } | Self::Asking { .. } | Self::Awaits { .. })
     }
 
     /// The ending of an attempt whose agent could not be launched, for a reason that may pass.
@@ -193,6 +176,10 @@ impl Ending {
             Self::Held { why } => Some(new(Class::Held, why)),
             Self::Short { why } => Some(new(Class::Shortage, why)),
             Self::Failed { why } => Some(new(Class::Agent, why)),
+            Self::Undone { then, why, exit, signal } => {
+                let class = if *then == Then::Later { Class::Later } else { Class::Program };
+                Some(Failure { exit: *exit, signal: *signal, ..new(class, why) })
+            }
             Self::Hopeless { why } => Some(new(Class::Setup, why)),
             Self::NoFolder { folder, now } => {
                 let failure = new(Class::Folder, &no_folder(folder, now.as_deref()));
@@ -201,8 +188,27 @@ impl Ending {
             }
             Self::Refused { class, why } => Some(new(*class, why)),
             Self::Interrupted { why, class } => class.map(|class| new(class, why)),
-            Self::Delivered { .. } | Self::Asking { .. } => None,
+            Self::Delivered { .. } | Self::Asking { .. } | Self::Awaits { .. } => None,
         }
+    }
+
+    /// What the ending comes to, by what the workflow waits for. The caller holds the workflow's lock until the round has left `running/`,
+    /// so nothing that the workflow waits for can appear or go in between.
+    fn judged(&self, mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<Self> {
+        Ok(match self {
+            Self::Delivered { text, .. } => match no_result::why(mailbox, lock, run, text.raw())? {
+                Some(why) => Self::Refused { class: Class::NoResult, why },
+                None => self.clone(),
+            },
+            Self::Awaits { text, cost_usd } if no_result::is_pending(mailbox, lock, run)? => {
+                Self::Delivered { text: text.clone(), cost_usd: *cost_usd }
+            }
+            Self::Awaits { .. } => {
+                let why = format!("the program says that a person is awaited (exit status: {AWAITS}), but it asked nothing");
+                Self::Undone { then: Then::Retry, why, exit: Some(AWAITS), signal: None }
+            }
+            other => other.clone(),
+        })
     }
 }
 
@@ -217,17 +223,13 @@ fn no_folder(folder: &Path, now: Option<&Path>) -> String {
 pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
-    // Decided under the workflow's lock: until it is released, nothing that the workflow waits for can appear or go.
-    let no_result = match ending {
-        Ending::Delivered { text, .. } => no_result::why(mailbox, &lock, &run, text.raw())?,
-        _ => None,
-    };
-    let ending = &no_result.map_or_else(|| ending.clone(), |why| Ending::Refused { class: Class::NoResult, why });
+    let ending = &ending.judged(mailbox, &lock, &run)?;
     run.progress.ended_at = Some(time::now());
     run.progress.retry_at = None;
     run.progress.failure = ending.failure(&run.workflow_id);
     match ending {
-        Ending::Delivered { text, cost_usd } => {
+        // A judged ending never awaits.
+        Ending::Delivered { text, cost_usd } | Ending::Awaits { text, cost_usd } => {
             run.progress.state = RunState::Delivered;
             run.progress.why = no_result::unasked(mailbox, &lock, &run)?;
             run.progress.result = Some(shorten(text.raw()));
@@ -249,12 +251,13 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
-        Ending::Failed { why } => failed(mailbox, config, &mut run, why)?,
+        Ending::Undone { then: Then::Later, why, .. } => throttled(mailbox, config, &mut run, why, None)?,
+        Ending::Failed { why } | Ending::Undone { then: Then::Retry, why, .. } => failed(mailbox, config, &mut run, why)?,
         Ending::NoFolder { folder, now } => {
             run.progress.state = RunState::Parked;
             run.progress.why = Some(no_folder(folder, now.as_deref()));
         }
-        Ending::Hopeless { why } | Ending::Refused { why, .. } => {
+        Ending::Hopeless { why } | Ending::Refused { why, .. } | Ending::Undone { then: Then::Never, why, .. } => {
             run.progress.state = RunState::Parked;
             run.progress.why = Some(why.clone());
         }
@@ -262,6 +265,10 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.progress.state = RunState::Interrupted;
             run.progress.why = Some(why.clone());
         }
+    }
+    if !run.is_delivered() {
+        // A person, and the next attempt, have to know.
+        run.progress.why = once::beside(mailbox, &round, run.progress.why.take());
     }
     if run.is_delivered() {
         // Both files are written before either is synced, so that the syncs overlap.

@@ -28,6 +28,10 @@ pub enum Class {
     Elsewhere,
     /// The agent failed; another attempt may succeed.
     Agent,
+    /// A plain program failed, or says that it cannot go on.
+    Program,
+    /// A plain program asks to be started later. Waiting mends it; the attempt does not count.
+    Later,
     /// The API does not accept the credentials.
     Authentication,
     /// The account with the API's provider has no credit.
@@ -68,6 +72,8 @@ impl Class {
             Self::Shortage => "shortage",
             Self::Elsewhere => "elsewhere",
             Self::Agent => "agent",
+            Self::Program => "program",
+            Self::Later => "later",
             Self::Authentication => "authentication",
             Self::Billing => "billing",
             Self::Budget => "budget",
@@ -94,7 +100,7 @@ impl Class {
     /// True if waiting mends it. Such an attempt does not count against `relaunch.attempts`.
     #[must_use]
     pub fn waits(self) -> bool {
-        matches!(self, Self::Throttled | Self::Held | Self::Shortage | Self::Elsewhere)
+        matches!(self, Self::Throttled | Self::Held | Self::Shortage | Self::Elsewhere | Self::Later)
     }
 
     /// True if a limit of the operator was reached: the session continues once the limit is raised.
@@ -107,10 +113,13 @@ impl Class {
     #[must_use]
     pub fn todo(self, workflow: &WorkflowId) -> String {
         let todo = match self {
-            Self::Throttled | Self::Held => "",
+            Self::Throttled | Self::Held | Self::Later => "",
             Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
             Self::Elsewhere => return format!("end it there if it hangs; if the round is parked by then: relaunch retry {workflow}"),
             Self::Agent => return format!("see what the agent said: relaunch logs {workflow}"),
+            Self::Program => {
+                return format!("see what the program said: relaunch logs {workflow}; to try again: relaunch retry {workflow}");
+            }
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
@@ -153,13 +162,19 @@ pub struct Failure {
     /// The HTTP status with which the API refused, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// The exit status of a plain program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// The number of the Unix signal that ended such a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
 }
 
 impl Failure {
     /// A failure of this class, for this reason.
     #[must_use]
     pub fn new(class: Class, why: &str, workflow: &WorkflowId) -> Self {
-        Self { class, signature: signature(why), todo: class.todo(workflow), status: None }
+        Self { class, signature: signature(why), todo: class.todo(workflow), status: None, exit: None, signal: None }
     }
 }
 

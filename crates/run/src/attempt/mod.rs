@@ -10,6 +10,9 @@
 //! - `unasked`: the MCP servers that could not ask, because another question waited
 //! - `used_answer`: the mark of a round whose answer may be used once
 //! - `ending`: delivered, tried again later, or parked
+//! - `once`: the marks of calls that are made at most once in a round
+//! - `turn_ending`: what the outcome of an agent's turn means
+//! - `program_exit`: what the exit status of a program means
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
 
 pub mod auto_choice;
@@ -18,8 +21,11 @@ pub mod earlier_calls;
 pub mod ending;
 pub mod failure;
 mod no_result;
+pub mod once;
+pub mod program_exit;
 pub mod record;
 pub mod run_json;
 pub mod suspended_call;
+mod turn_ending;
 pub mod unasked;
 pub mod used_answer;

@@ -40,7 +40,7 @@ pub(super) fn unasked(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Resu
 
 /// True if the workflow waits for anything, or did during the attempt. A question that was closed during the attempt counts: its own
 /// outcome is reported.
-fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool> {
+pub(super) fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool> {
     let workflow = lock.workflow();
     if [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
         || !awaits::children(mailbox, workflow)?.is_empty()

@@ -25,12 +25,18 @@ pub(super) struct Inherited {
 }
 
 /// Finds the session of the run that starts the fork, and checks that it can be forked so that its requests begin with the same bytes.
-/// `caller` is the workflow and the attempt that start it, and `folder` is the working folder of that agent's shell.
+/// `child` is its workflow, `caller` the workflow and the attempt that start it, and `folder` is the working folder of that agent's shell.
 ///
 /// # Errors
 /// [`Error::Usage`] if no run starts it. [`Error::Conflict`] if the session has no transcript, or if the child would run in another folder
 /// or by another runner.
-pub(super) fn inherit(mailbox: &Mailbox, config: &Config, caller: Option<(&WorkflowId, &str)>, folder: Option<&Path>) -> Result<Inherited> {
+pub(super) fn inherit(
+    mailbox: &Mailbox,
+    config: &Config,
+    child: &WorkflowId,
+    caller: Option<(&WorkflowId, &str)>,
+    folder: Option<&Path>,
+) -> Result<Inherited> {
     let Some((workflow, run)) = caller else {
         return Err(Error::usage(
             "--fork: no run of askbox calls this, so there is no session to fork",
@@ -41,10 +47,10 @@ pub(super) fn inherit(mailbox: &Mailbox, config: &Config, caller: Option<(&Workf
     let parent = record::read(mailbox, &id.round, id.attempt)?;
     let refused =
         |what: String, instead: String| Err(Error::conflict(format!("--fork: {what}"), format!("{instead}, or leave --fork out")));
-    let (runner, _) = config.runner(None)?;
+    let (runner, _) = config.runner_of(child)?;
     if parent.plan.runner != runner {
-        let said = format!("{workflow} runs with [runner.{}], and children with [runner.{runner}]", parent.plan.runner);
-        return refused(said, "let the operator set runner.default back".into());
+        let said = format!("{workflow} runs with [runner.{}], and {child} with [runner.{runner}]", parent.plan.runner);
+        return refused(said, "give it an id that the same runner runs".into());
     }
     if let (Some(folder), Some(parents)) = (folder, &parent.plan.cwd)
         && !is_same(folder, parents)

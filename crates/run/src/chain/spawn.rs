@@ -102,7 +102,13 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
     let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
     let mut task = task(mailbox, &request, child, parent.as_ref())?;
     if request.fork {
-        let inherited = fork::inherit(mailbox, config, request.caller.as_ref().map(|c| (&c.workflow, &*c.run)), request.folder.as_deref())?;
+        let inherited = fork::inherit(
+            mailbox,
+            config,
+            &task.workflow,
+            request.caller.as_ref().map(|c| (&c.workflow, &*c.run)),
+            request.folder.as_deref(),
+        )?;
         let Inherited { fork, cwd, role, model } = inherited;
         task = Task { cwd, role, model, fork: Some(fork), ..task };
     }

@@ -9,7 +9,7 @@ use crate::claim::auto;
 use crate::claim::permitted::{self, WorkFolder};
 use crate::delivery::Delivery;
 use askbox_agent::{claude, transcript};
-use askbox_config::{Config, Mode};
+use askbox_config::{Config, Mode, Runner, RunnerKind};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::workflow::Workflow;
@@ -25,8 +25,12 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     let (config_dir, mut why) = config_dir(config, question, known.as_ref());
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
     why = why.or(cwd_why);
-    let decided = begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?;
-    let (runner, _) = config.runner(None)?;
+    let (runner, Runner { kind, .. }) = config.runner_of(&round.workflow)?;
+    let decided = match kind {
+        RunnerKind::Claude => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
+        // A program has no session that could be continued.
+        RunnerKind::Program => Decided { begin: Begin::Fresh, why: None, auto: None, transcript: None },
+    };
     let plan = Plan {
         auto: auto(mailbox, question, &decided),
         begin: decided.begin,

@@ -4,9 +4,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::approval::call;
+use crate::attempt::once;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
 use crate::process::agent_lock;
+use crate::prompt::round_input;
 use crate::view::activity_so_far;
 use askbox_mailbox::attachments;
 use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
@@ -15,7 +17,7 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox};
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 11] = [
+const OF_AN_ATTEMPT: [&str; 12] = [
     "run.json",
     "events.jsonl",
     activity_so_far::NAME,
@@ -24,6 +26,7 @@ const OF_AN_ATTEMPT: [&str; 11] = [
     "supervisor.log",
     agent_lock::NAME,
     "answer.txt",
+    round_input::FILE,
     "handed_over",
     "stop.json",
     "control",
@@ -34,7 +37,12 @@ pub(super) fn is_ours(depth: usize, name: &str, is_folder: bool) -> bool {
     match depth {
         0 if is_folder => name.parse::<u32>().is_ok(),
         _ if is_folder => false,
-        0 => name == "lock" || name == unasked::FILE || MARKS.contains(&name) || name.starts_with(TEMPORARY_PREFIX),
+        0 => {
+            name == "lock"
+                || name == unasked::FILE
+                || MARKS.contains(&name)
+                || [once::PREFIX, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin))
+        }
         _ => OF_AN_ATTEMPT.contains(&name) || [call::LET_THROUGH, TEMPORARY_PREFIX].iter().any(|begin| name.starts_with(begin)),
     }
 }

@@ -11,6 +11,7 @@ use rustix::process::{WaitId, WaitIdOptions, WaitOptions};
 use signal_hook::consts::SIGCHLD;
 
 use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
+use askbox_agent::program::Exit;
 use askbox_mailbox::platform::{ProcessHandle, ancestry, processes};
 use askbox_mailbox::thread::Waiting;
 
@@ -51,7 +52,7 @@ pub(super) fn is_of_the_run(child: i32) -> bool {
     EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))
 }
 
-/// Waits for the agent's exit and reports the exit status in words. Also reaps adopted orphans, because no other code waits for them.
+/// Waits for the agent's exit and reports it. Also reaps adopted orphans, because no other code waits for them.
 pub(crate) struct AgentExit<F> {
     agent: Child,
     process: Arc<ProcessHandle>,
@@ -60,7 +61,7 @@ pub(crate) struct AgentExit<F> {
     report: F,
 }
 
-impl<F: FnMut(String) + Send> AgentExit<F> {
+impl<F: FnMut(Exit) + Send> AgentExit<F> {
     pub(crate) fn new(agent: Child, process: Arc<ProcessHandle>, report: F) -> Self {
         // SIGCHLD alone is not enough for the agent: the parent of this process may have blocked that signal.
         let child_signals = processes::adopts_orphans().then(|| catch_unix_signals(&[SIGCHLD])).and_then(Result::ok);
@@ -68,7 +69,7 @@ impl<F: FnMut(String) + Send> AgentExit<F> {
     }
 }
 
-impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
+impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         let mut fds = vec![self.process.as_fd()];
         fds.extend(self.child_signals.iter().map(|s| s.get_read().as_fd()));
@@ -81,7 +82,7 @@ impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
             loop {
                 match rustix::process::wait(WaitOptions::NOHANG) {
                     Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(self.agent.id()) => {
-                        (self.report)(ExitStatus::from_raw(status.as_raw()).to_string());
+                        (self.report)(Ok(ExitStatus::from_raw(status.as_raw())).into());
                         return false;
                     }
                     Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -92,26 +93,26 @@ impl<F: FnMut(String) + Send> PollSource for AgentExit<F> {
         }
         match self.agent.try_wait() {
             Ok(None) => return true,
-            Ok(Some(status)) => (self.report)(status.to_string()),
-            Err(e) => (self.report)(e.to_string()),
+            Ok(Some(status)) => (self.report)(Ok(status).into()),
+            Err(e) => (self.report)(Err(e).into()),
         }
         false
     }
 }
 
 /// Replaces [`AgentExit`] if no pidfd could be opened: waits on a thread of its own.
-pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(String) + Send + 'static) {
+pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
     thread.run(move || {
         while processes::adopts_orphans() {
             match rustix::process::wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
-                    return report(ExitStatus::from_raw(status.as_raw()).to_string());
+                    return report(Ok(ExitStatus::from_raw(status.as_raw())).into());
                 }
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
             }
         }
-        report(agent.wait().map_or_else(|e| e.to_string(), |status| status.to_string()));
+        report(agent.wait().into());
     });
 }
 

@@ -1,4 +1,4 @@
-//! The launch of the agent: how its session begins, its arguments and environment, and the start of its process.
+//! The launch of the agent, or of a plain program: how its session begins, its arguments and environment, and the start of its process.
 //!
 //! - How the session begins in an attempt is judged by the transcripts that exist.
 //! - The arguments and the environment come from the operator's configuration, the attempt, and the question.
@@ -140,6 +140,23 @@ pub fn agent_call(
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+/// The environment variable with the path of the file that a program gets on its standard input too.
+pub const ROUND_FILE: &str = "ASKBOX_ROUND";
+
+/// The call of a plain program, for an attempt. `round` is the file with its input.
+#[must_use]
+pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce, round: &Path) -> Invocation {
+    let args = runner.args.iter().map(|arg| arg.replace("{workflow_id}", run.workflow_id.as_str()));
+    let mut call = Invocation::plain(Path::new(&runner.program)).extra_args(args).scrub(std::env::vars_os().map(|(name, _)| name));
+    if let Some(path) = path_with_our_programs() {
+        call = call.env("PATH", path);
+    }
+    for (name, value) in environment(mailbox, run, nonce) {
+        call = call.env(name, value);
+    }
+    runner.env.iter().fold(call.env(ROUND_FILE, round), |call, (name, value)| call.env(name, value))
 }
 
 /// The operator's own argument that keeps askbox's settings, and therefore all of its hooks, from the agent. `None` if there is no such

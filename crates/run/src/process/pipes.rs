@@ -23,8 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{OFlags, fcntl_setfl};
 
 use crate::process::poll_thread::PollSource;
+use askbox_agent::output::AgentOutput;
+use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::lines::BoundedLines;
-use askbox_agent::stream::{Interpreter, StreamItem};
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::thread::Waiting;
 use askbox_mailbox::{disk, text};
@@ -123,15 +124,17 @@ fn write_on(thread: Waiting, mut pipe: ChildStdin, rest: Vec<u8>) -> InputQueue 
 pub(crate) fn read_output(
     thread: Waiting,
     child: &mut Child,
-    interpreter: Arc<Mutex<Interpreter>>,
+    output: Arc<Mutex<AgentOutput>>,
     mut take: impl FnMut(Vec<StreamItem>) -> bool + Send + 'static,
     ended: impl FnOnce() + Send + 'static,
 ) {
     let Some(stdout) = child.stdout.take() else { return };
     thread.run(move || {
-        let mut lines = BoundedLines::new(stdout);
+        let lines = BoundedLines::new(stdout);
+        let has_blank_lines = output.lock().unwrap_or_else(PoisonError::into_inner).has_blank_lines();
+        let mut lines = if has_blank_lines { lines.with_blank_lines() } else { lines };
         while let Ok(Some(line)) = lines.next_line() {
-            let items = interpreter.lock().unwrap_or_else(PoisonError::into_inner).feed(&line);
+            let items = output.lock().unwrap_or_else(PoisonError::into_inner).feed(&line);
             if !take(items) {
                 return;
             }

@@ -142,6 +142,11 @@ fn wait_for_all(processes: &[ProcessHandle], limit: Duration) {
     }
 }
 
+/// Sends a Unix signal to all processes of a run.
+pub fn signal(is_ours: impl Fn(&str) -> bool, signal: Signal) {
+    find(&is_ours).iter().for_each(|process| process.signal(signal));
+}
+
 /// Ends all processes of a run. They get SIGTERM and up to `grace`. Those that are left get SIGSTOP, so that none starts another one,
 /// and SIGKILL, until none is found. Returns how many there were.
 ///

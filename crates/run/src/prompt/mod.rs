@@ -8,6 +8,7 @@
 //! | `cut_calls` | the calls that were cut off beside the one that a person was asked about |
 //! | `unasked_servers` | MCP servers that could not ask, because another question waited |
 //! | `templates` | the fixed texts, and how values get into them |
+//! | `round_input` | the round as a plain program gets it: as JSON |
 //! | `remarks` | a person's remark beside a decision |
 //! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
 
@@ -17,5 +18,6 @@ pub mod earlier_attempt;
 pub mod inserted;
 pub mod message;
 pub mod remarks;
+pub mod round_input;
 pub mod templates;
 pub mod unasked_servers;

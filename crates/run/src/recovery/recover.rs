@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure;
+use crate::attempt::once;
 use crate::attempt::record::{self, Plan, Progress, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::plan;
@@ -20,6 +21,7 @@ use crate::recovery::elsewhere;
 use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
 use askbox_agent::events::{Event, EventKind};
+use askbox_agent::program::AWAITS_PERSON;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
@@ -223,7 +225,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocume
     } else {
         audit::record(mailbox, Entry::about_round("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
         if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
-            let (ended_at, why) = (Some(time::now()), Some(SUPERVISOR_DIED.into()));
+            let (ended_at, why) = (Some(time::now()), once::beside(mailbox, &last.round(), Some(SUPERVISOR_DIED.into())));
             let lost = Run { progress: Progress { state: RunState::Failed, ended_at, why, failure: None, ..last.progress }, ..last };
             record::write(mailbox, &lost)?;
             return launch_next(mailbox, config, document, &lost);
@@ -262,6 +264,9 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
                 if began && (reason == "completed" || (reason == "hook_stopped" && !stopped && !text.is_empty())) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
+            }
+            Some(EventKind::Result { text, terminal_reason: Some(reason), cost_usd, .. }) if began && reason == AWAITS_PERSON => {
+                return Some(Ending::Awaits { text, cost_usd });
             }
             Some(EventKind::Result { is_error: false, terminal_reason: Some(reason), cost_usd, .. }) if reason == "tool_deferred" => {
                 let question = suspended_call::question_of_session(mailbox, run)?;

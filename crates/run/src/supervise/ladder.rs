@@ -9,6 +9,9 @@
 //! | kill | all processes of the run are ended with SIGSTOP and SIGKILL | the tool call in flight | the last rung |
 //!
 //! An urgent request (`now`) skips the boundary. A report that was asked for gets the whole grace.
+//!
+//! A plain program has neither a boundary nor an input for messages: its ladder begins with SIGTERM to all of its processes,
+//! and they have the request's grace to end.
 
 use std::time::{Duration, Instant};
 
@@ -116,6 +119,13 @@ impl Ladder {
         Self::on(Rung::Terminate, request, now)
     }
 
+    /// A ladder for a plain program. It has no boundary and takes no message, so the grace is for its reaction to SIGTERM.
+    #[must_use]
+    pub fn of_program(request: StopRequest, now: Instant) -> Self {
+        let grace = if request.now { TERM_GRACE } else { request.grace };
+        Self { until: Some(now + grace), ..Self::on(Rung::Terminate, request, now) }
+    }
+
     fn on(rung: Rung, request: StopRequest, now: Instant) -> Self {
         let mut ladder = Self { request, rung, interrupt_at: None, wants_text: false, until: None };
         ladder.wait(now);
@@ -204,6 +214,16 @@ mod tests {
         let mut ladder = Ladder::report(request(false), start);
         assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(29)), None);
         assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(30)), Some(Rung::Interrupt));
+    }
+
+    #[test]
+    fn a_program_gets_its_grace_after_sigterm() {
+        let start = Instant::now();
+        let mut ladder = Ladder::of_program(request(false), start);
+        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Terminate, Some(start + Duration::from_secs(30))));
+        assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(29)), None);
+        assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(30)), Some(Rung::Kill));
+        assert_eq!(Ladder::of_program(request(true), start).deadline(), Some(start + TERM_GRACE));
     }
 
     #[test]

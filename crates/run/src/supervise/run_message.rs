@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use crate::supervise::ladder::StopRequest;
+use askbox_agent::program::Exit;
 use askbox_agent::stream::StreamItem;
 
 /// How many messages the channel holds. While it is full, the thread that reads the agent's output waits. The agent then waits too,
@@ -16,8 +17,8 @@ pub(crate) enum RunMessage {
     Output(Vec<StreamItem>),
     /// The agent has closed its standard output.
     OutputEnded,
-    /// The agent's process has ended, with this exit status in words.
-    Exited(String),
+    /// The agent's process has ended.
+    Exited(Exit),
     /// Stop the run.
     Stop(StopRequest),
     /// `stop.json` may have been written: look for it.

@@ -6,12 +6,7 @@
 //! supervisor asks for the known names before it sends the message, when no model has cost anything yet. Only the agent program knows
 //! all names: the built-in ones, those of plugins, and those of its own arguments.
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::Child;
-use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 
 use serde_json::Value;
 
@@ -23,32 +18,18 @@ use crate::claim::plan;
 use crate::money::budget::{self, Allowance};
 use crate::process::launch::{self, SessionStart};
 use crate::process::own_programs::HiddenBy;
-use crate::process::poll_thread::PollSource;
-use crate::process::{agent_lock, programs};
+use crate::process::programs;
 use crate::prompt::{message, templates};
-use crate::supervise::event_log::EventLog;
 use crate::supervise::hooks::{self, HeldCalls};
 use crate::supervise::ownership::OwnedAttempt;
-use crate::supervise::run_message::RunMessage;
-use crate::supervise::started_agent::{RunningAgent, SpawnedAgent, Threads, Watched};
+use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::claude::{self, Invocation};
-use askbox_config::{Config, Runner};
-use askbox_mailbox::disk::{self, Staged};
+use askbox_config::{Config, Runner, RunnerKind};
+use askbox_mailbox::disk::Staged;
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
-
-/// An agent that has received its first message.
-pub(crate) struct Started {
-    pub(crate) agent: RunningAgent,
-    /// The message with the answer, if the agent was first asked about its role.
-    pub(crate) held_message: Option<String>,
-    /// The number of the model's answers after which the supervisor stops the run; `None` if the operator's own arguments set a limit.
-    pub(crate) max_turns: Option<u32>,
-}
 
 /// A launch that is prepared. Nothing has been started, and no name on disk has changed.
 struct PreparedLaunch {
@@ -66,24 +47,17 @@ struct PreparedLaunch {
 }
 
 /// Launches the agent of an attempt and sends it its first message.
-pub(crate) fn start(
-    mailbox: &Mailbox,
-    config: &Config,
-    attempt: &mut OwnedAttempt,
-    allowance: &Allowance,
-    log: &mut EventLog<'_>,
-    sources: Vec<Box<dyn PollSource>>,
-    channel: SyncSender<RunMessage>,
-) -> Result<Started> {
+pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowance) -> Result<Started> {
+    let Launch { mailbox, config, attempt, log, sources, channel } = launch;
     let PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record } =
-        prepare(mailbox, config, attempt, allowance)?;
+        prepare(mailbox, config, runner, attempt, allowance)?;
     // Before the launch, because recovery must know that there may be a process. After a power cut there is none.
     record.map_or(Ok(()), Staged::replace_ahead)?;
-    let mut spawned = spawn(mailbox, attempt, &call, &folder, start)?;
+    let mut spawned = started_agent::spawn(mailbox, &attempt.run, &call, &folder, start, RunnerKind::Claude)?;
     // The disk works while the agent starts. The record is durable before the agent receives any input. If the power is cut before
     // that, the agent that ends did not know anything.
     if let Err(e) = attempt.make_durable(mailbox, &document) {
-        end(&mut spawned.child);
+        started_agent::end(&mut spawned.child);
         return Err(e);
     }
     let run = &attempt.run;
@@ -112,12 +86,15 @@ pub(crate) fn start(
     Ok(Started { agent, held_message, max_turns })
 }
 
-fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allowance: &Allowance) -> Result<PreparedLaunch> {
+fn prepare(
+    mailbox: &Mailbox,
+    config: &Config,
+    runner: &Runner,
+    attempt: &mut OwnedAttempt,
+    allowance: &Allowance,
+) -> Result<PreparedLaunch> {
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    // The operator decides at each launch. The runner that the record has from an earlier launch is not a permission.
-    let (name, runner) = config.runner(None)?;
-    run.plan.runner = name;
     let folder = permitted::of_launch(config, run)?;
     let document = match attempt.document.take() {
         Some(document) => document,
@@ -156,7 +133,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     };
     let askbox = programs::askbox();
     if !config.approvals.is_empty() {
-        can_hold_calls(&runner, askbox.as_deref())?;
+        can_hold_calls(runner, askbox.as_deref())?;
     }
     let held = askbox.as_deref().map(|askbox| HeldCalls {
         askbox,
@@ -167,7 +144,7 @@ fn prepare(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt, allow
     let config_dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
     let settings = hooks::settings(&run.folder(mailbox), held.as_ref(), hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str()));
-    let call = launch::agent_call(mailbox, &document.typed, run, &runner, &start, &settings, &nonce);
+    let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &nonce);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record })
@@ -194,31 +171,6 @@ fn can_hold_calls(runner: &Runner, askbox: Option<&Path>) -> Result<()> {
             "[approvals] has rules, but the `askbox` program, which holds the calls, is not found",
             "install it beside `relaunch` or on PATH, or empty [approvals]",
         )),
-    }
-}
-
-/// Ends an agent that has received no input.
-fn end(child: &mut Child) {
-    let _ = child.kill().and_then(|()| child.wait());
-}
-
-fn spawn(mailbox: &Mailbox, attempt: &OwnedAttempt, call: &Invocation, folder: &WorkFolder, start: SessionStart) -> Result<SpawnedAgent> {
-    let records = attempt.run.folder(mailbox);
-    // Before the launch: an agent that cannot be attended to must not be launched.
-    let threads = Threads::start()?;
-    disk::touch_folder(&records)?;
-    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
-    let mut child = launch::spawn(call, folder, &agent_lock::path(&records), File::from(OwnedFd::from(write_end)))?;
-    let watched = match ProcessHandle::open(child.id()) {
-        Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
-        None => Waiting::start().map(Watched::ByThread),
-    };
-    match watched {
-        Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start }),
-        Err(e) => {
-            end(&mut child);
-            Err(e)
-        }
     }
 }
 

@@ -1,6 +1,8 @@
-//! A started agent: its process, its standard input, and the threads that send messages about it.
+//! A started agent, or a plain program: its process, its standard input, and the threads that send messages about it.
 
+use std::fs::File;
 use std::io::PipeReader;
+use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,19 +11,47 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::attempt::record::Run;
+use crate::claim::permitted::WorkFolder;
 use crate::process::agent_exit::{self, AgentExit};
-use crate::process::launch::SessionStart;
+use crate::process::agent_lock;
+use crate::process::launch::{self, SessionStart};
 use crate::process::pipes::{self, AgentErrors, AgentInput};
 use crate::process::poll_thread::{PollSource, PollThread};
 use crate::supervise::event_log::EventLog;
+use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;
 use crate::supervise::stop::{self, ControlFifo};
+use askbox_agent::claude::Invocation;
 use askbox_agent::events::EventKind;
+use askbox_agent::output::AgentOutput;
+use askbox_agent::program::ProgramOutput;
 use askbox_agent::stream::Interpreter;
+use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::disk;
+use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::thread::Waiting;
+
+/// The parts that a launch works with.
+pub(crate) struct Launch<'a, 'b> {
+    pub(crate) mailbox: &'a Mailbox,
+    pub(crate) config: &'a Config,
+    pub(crate) attempt: &'a mut OwnedAttempt,
+    pub(crate) log: &'a mut EventLog<'b>,
+    /// Further sources for the poll thread, besides the agent.
+    pub(crate) sources: Vec<Box<dyn PollSource>>,
+    pub(crate) channel: SyncSender<RunMessage>,
+}
+
+/// An agent that has received its first message.
+pub(crate) struct Started {
+    pub(crate) agent: RunningAgent,
+    /// The message with the answer, if the agent was first asked about its role.
+    pub(crate) held_message: Option<String>,
+    /// The number of the model's answers after which the supervisor stops the run; `None` if the operator's own arguments set a limit.
+    pub(crate) max_turns: Option<u32>,
+}
 
 /// The parts of an agent that exist before it is connected.
 pub(crate) struct SpawnedAgent {
@@ -32,6 +62,8 @@ pub(crate) struct SpawnedAgent {
     pub(crate) threads: Threads,
     /// How its session began.
     pub(crate) start: SessionStart,
+    /// How it talks.
+    pub(crate) kind: RunnerKind,
 }
 
 /// The way to notice the end of an agent's process.
@@ -55,12 +87,47 @@ impl Threads {
     }
 }
 
+/// Ends an agent that has received no input.
+pub(super) fn end(child: &mut Child) {
+    let _ = child.kill().and_then(|()| child.wait());
+}
+
+/// Starts the process of an attempt.
+pub(super) fn spawn(
+    mailbox: &Mailbox,
+    run: &Run,
+    call: &Invocation,
+    folder: &WorkFolder,
+    start: SessionStart,
+    kind: RunnerKind,
+) -> Result<SpawnedAgent> {
+    let records = run.folder(mailbox);
+    // Before the launch: an agent that cannot be attended to must not be launched.
+    let threads = Threads::start()?;
+    disk::touch_folder(&records)?;
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
+    let mut child = launch::spawn(call, folder, &agent_lock::path(&records), File::from(OwnedFd::from(write_end)))?;
+    let watched = match ProcessHandle::open(child.id()) {
+        Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
+        None => Waiting::start().map(Watched::ByThread),
+    };
+    match watched {
+        Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start, kind }),
+        Err(e) => {
+            end(&mut child);
+            Err(e)
+        }
+    }
+}
+
 /// A started agent, connected to the channel.
 pub(crate) struct RunningAgent {
     process: Option<Arc<ProcessHandle>>,
     /// Its standard input; `None` once it was closed.
     input: Option<AgentInput>,
-    interpreter: Arc<Mutex<Interpreter>>,
+    output: Arc<Mutex<AgentOutput>>,
+    /// How it talks.
+    pub(crate) kind: RunnerKind,
     /// Receives the last line of the agent's standard error when that ends.
     last_complaint: Receiver<String>,
     /// How its session began.
@@ -80,12 +147,16 @@ impl RunningAgent {
         channel: SyncSender<RunMessage>,
         log: &mut EventLog<'_>,
     ) -> Self {
-        let SpawnedAgent { mut child, watched, stderr, threads: Threads { input, output, poll: mut poll_thread }, start } = spawned;
+        let SpawnedAgent { mut child, watched, stderr, threads, start, kind } = spawned;
+        let Threads { input, output: reader, poll: mut poll_thread } = threads;
         let folder = run.folder(mailbox);
-        let interpreter = Arc::new(Mutex::new(match &start {
-            SessionStart::New => Interpreter::new(),
-            SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
-            SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
+        let output = Arc::new(Mutex::new(match kind {
+            RunnerKind::Claude => AgentOutput::Claude(Box::new(match &start {
+                SessionStart::New => Interpreter::new(),
+                SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
+                SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
+            })),
+            RunnerKind::Program => AgentOutput::Program(ProgramOutput::default()),
         }));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
         let control_fifo = match stop::listen_for_wake_ups(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
@@ -100,10 +171,10 @@ impl RunningAgent {
         };
         let input = AgentInput::of_child(&mut child, input);
         let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
-        pipes::read_output(output, &mut child, interpreter.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
+        pipes::read_output(reader, &mut child, output.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
         let (complaints, last_complaint) = AgentErrors::new(stderr, folder.join("stderr.log"));
         sources.push(Box::new(complaints));
-        let exited = move |status| drop(channel.send(RunMessage::Exited(status)));
+        let exited = move |exit| drop(channel.send(RunMessage::Exited(exit)));
         let process = match watched {
             Watched::ByHandle(process) => {
                 sources.push(Box::new(AgentExit::new(child, process.clone(), exited)));
@@ -115,7 +186,7 @@ impl RunningAgent {
             }
         };
         poll_thread.start(sources);
-        Self { process, input: Some(input), interpreter, last_complaint, start, _poll_thread: poll_thread, control_fifo }
+        Self { process, input: Some(input), output, kind, last_complaint, start, _poll_thread: poll_thread, control_fifo }
     }
 
     /// Writes a line to the agent's standard input. Never blocks. Does nothing once the input was closed, or while the agent leaves too
@@ -150,7 +221,15 @@ impl RunningAgent {
 
     /// The event with the work that a stopped agent has done so far. `how` says what stopped it.
     pub(crate) fn interrupted(&self, how: &str) -> EventKind {
-        self.interpreter.lock().unwrap_or_else(PoisonError::into_inner).interrupted(how)
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).interrupted(how)
+    }
+
+    /// Reads the output of a plain program; `None` for an agent.
+    pub(crate) fn of_program<T>(&self, read: impl FnOnce(&ProgramOutput) -> T) -> Option<T> {
+        match &*self.output.lock().unwrap_or_else(PoisonError::into_inner) {
+            AgentOutput::Claude(_) => None,
+            AgentOutput::Program(output) => Some(read(output)),
+        }
     }
 
     /// The last line that the agent wrote to its standard error, once that has ended. Empty if there is none within `patience`.

@@ -14,7 +14,8 @@ use crate::supervise::attend::conclusion::Attended;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::supervise::run_message::{self, Stopper};
-use crate::supervise::start_agent;
+use crate::supervise::start;
+use crate::supervise::started_agent::Launch;
 use askbox_agent::events::Event;
 use askbox_config::Config;
 use askbox_mailbox::error::{Error, Result};
@@ -63,7 +64,7 @@ pub fn supervise(
     let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
-        None => match start_agent::start(mailbox, config, &mut attempt, &allowance, &mut log, sources, channel) {
+        None => match start::start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() }.into(),
             Err(e) => Ending::of_trouble(&e).into(),

@@ -18,6 +18,8 @@ pub enum LiveState {
     Starting,
     /// The model thinks, or has not begun to answer.
     Thinking,
+    /// A plain program works.
+    Working,
     /// The model generates a text, or the input of a tool call.
     Generating {
         /// When it began.
@@ -77,6 +79,7 @@ impl LiveState {
         match self {
             Self::Starting => "starting",
             Self::Thinking => "thinking",
+            Self::Working => "working",
             Self::Generating { .. } => "generating",
             Self::Tool { .. } => "tool",
             Self::Throttled { .. } => "throttled",
@@ -102,7 +105,7 @@ impl fmt::Display for Shown<'_> {
         let age = |since: &DateTime<Utc>| (self.now - since).num_seconds().max(0);
         match self.state {
             LiveState::Starting => f.write_str("starting"),
-            LiveState::Thinking => f.write_str("thinking"),
+            LiveState::Thinking | LiveState::Working => f.write_str(self.state.word()),
             LiveState::Generating { since } => write!(f, "generating ({}s)", age(since)),
             LiveState::Tool { name, since } => write!(f, "tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
             LiveState::Throttled { reason, retry, delay_ms } => {
@@ -174,6 +177,9 @@ pub struct Live {
     tokens: Tokens,
     cost_usd: f64,
     session_id: Option<Untrusted>,
+    /// True if the runner is a plain program.
+    #[serde(default)]
+    is_program: bool,
     last_words: Untrusted,
     refused: Refused,
     /// The program of askbox that the agent's shell did not find.
@@ -190,11 +196,12 @@ impl Live {
     /// [`apply`](Self::apply) for the parts of an event.
     pub fn apply_kind(&mut self, at: DateTime<Utc>, kind: &EventKind) {
         self.state = match kind {
-            EventKind::Started { session_id, .. } => {
+            EventKind::Started { session_id, program, .. } => {
                 self.session_id = Some(session_id.clone());
+                self.is_program = program.is_some();
                 self.open.clear();
                 self.asked = false;
-                LiveState::Thinking
+                self.working()
             }
             EventKind::Text { text, parent } => {
                 if parent.is_none() {
@@ -265,6 +272,7 @@ impl Live {
         match self.open.last() {
             Some((_, name, since)) => LiveState::Tool { name: name.clone(), since: *since },
             None if self.session_id.is_none() => LiveState::Starting,
+            None if self.is_program => LiveState::Working,
             None => LiveState::Thinking,
         }
     }
@@ -283,6 +291,7 @@ impl Live {
         self.refused.rules.truncate(RULES);
         self.not_found.0 = self.not_found.0.or(next.not_found.0);
         (self.state, self.open, self.asked, self.session_id) = (next.state, next.open, next.asked, next.session_id);
+        self.is_program = next.is_program;
     }
 
     /// The same with the last text cut to what a view shows, for a file.
@@ -299,6 +308,7 @@ impl Live {
             self.state,
             LiveState::Starting
                 | LiveState::Thinking
+                | LiveState::Working
                 | LiveState::Generating { .. }
                 | LiveState::Tool { .. }
                 | LiveState::Retrying { .. }

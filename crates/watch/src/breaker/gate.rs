@@ -7,7 +7,7 @@ use crate::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
 use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::{self, Time};
@@ -52,8 +52,8 @@ pub(crate) struct Gate {
     is_held: bool,
     /// The end of the day whose budget is spent, once that was reported.
     spent_until: Option<Time>,
-    /// The runner that supervisors will start, as far as this watcher knows. `None` if the configuration names none.
-    runner: Option<Runner>,
+    /// The runners that supervisors will start, as far as this watcher knows. Empty if the configuration names none.
+    runners: Vec<Runner>,
 }
 
 impl Gate {
@@ -67,7 +67,7 @@ impl Gate {
             recheck_at: None,
             is_held: false,
             spent_until: None,
-            runner: config.runner(None).ok().map(|(_, runner)| runner),
+            runners: in_use(config).unwrap_or_default(),
         }
     }
 
@@ -144,19 +144,23 @@ impl Gate {
         }
     }
 
-    /// The reason why the system cannot start the agent program, so that every run would be parked; `None` if it can.
+    /// The reason why the system cannot start the program of any runner, so that every run would be parked; `None` if it can start one.
     fn cannot_start(&mut self) -> Option<String> {
-        let fails = |runner: &Option<Runner>| runner.as_ref().and_then(|runner| programs::of_runner(runner).err());
-        fails(&self.runner)?;
+        // The error of the default runner.
+        let fails = |runners: &[Runner]| {
+            let errors: Option<Vec<Error>> = runners.iter().map(|runner| programs::of_runner(runner).err()).collect();
+            errors.and_then(|errors| errors.into_iter().next())
+        };
+        fails(&self.runners)?;
         // Each supervisor reads the configuration again, so another program may have been named in it since.
-        self.read_runner();
-        let error = fails(&self.runner)?;
+        self.read_runners();
+        let error = fails(&self.runners)?;
         Some(format!("no agent can be started: {error}; {}", error.hint()))
     }
 
-    fn read_runner(&mut self) {
-        if let Ok((_, runner)) = askbox_config::load().and_then(|loaded| loaded.config.runner(None)) {
-            self.runner = Some(runner);
+    fn read_runners(&mut self) {
+        if let Ok(runners) = askbox_config::load().and_then(|loaded| in_use(&loaded.config)) {
+            self.runners = runners;
         }
     }
 
@@ -258,7 +262,7 @@ impl Gate {
         }
         // The supervisor may have read a configuration that names another program than this watcher knows.
         if runs.iter().any(|run| run.progress.failure.as_ref().is_some_and(|failure| failure.class == Class::Setup)) {
-            self.read_runner();
+            self.read_runners();
         }
         let (settings, now) = (self.settings, time::now());
         let (changes, why, permit) = self.breaker.change(|breaker| {
@@ -323,6 +327,11 @@ impl Gate {
         tracing::info!(event = "resumed", "the queue: {why}");
         audit::record(&self.mailbox, Entry::about("queue_resumed").by("watcher").why(why));
     }
+}
+
+/// The runners that some workflow may get, the default runner first.
+fn in_use(config: &Config) -> Result<Vec<Runner>> {
+    Ok(config.runner.in_use()?.into_iter().map(|(_, runner)| runner).collect())
 }
 
 fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {

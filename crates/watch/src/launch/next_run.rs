@@ -7,16 +7,31 @@ use crate::dates::{Dates, RETRY_AFTER, pause_after};
 use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;
+use askbox_config::Config;
 use askbox_mailbox::Folder;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
+use askbox_run::process::programs;
 use askbox_run::{dialog, log};
 
+/// How often to look for the program of a runner that cannot be started.
+const LOOK_FOR_PROGRAM_EVERY: Duration = Duration::from_secs(15);
 /// How often to look again at an answer that `ask-post --wait` is about to take.
 const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
+
+/// Why the program of this workflow's runner cannot be started. The gate knows it if there is only one runner.
+fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
+    let fails = |config: &Config| config.runner_of(workflow).and_then(|(_, runner)| programs::of_runner(&runner)).err();
+    if !served.config.runner.is_routed() {
+        return None;
+    }
+    fails(&served.config)?;
+    // The supervisor reads the configuration again, so another program may have been named in it since.
+    fails(&askbox_config::load().ok()?.config)
+}
 
 impl Launches {
     /// Launches the runs that are allowed, up to `relaunch.max_concurrent`.
@@ -57,6 +72,12 @@ impl Launches {
 
     fn claim_and_start(&mut self, served: &Served, dates: &mut Dates, workflow: WorkflowId) {
         let answered = served.mailbox.document(Folder::Answered, &workflow);
+        if let Some(e) = cannot_start(served, &workflow) {
+            // The runs of other runners go on. The answer stays in its place, instead of a round that is parked.
+            tracing::warn!(event = "waits", %workflow, "its runner cannot be started: {e}; {}", e.hint());
+            dates.look_later(answered, LOOK_FOR_PROGRAM_EVERY);
+            return;
+        }
         let refusal = match claim::take(&served.mailbox, &served.config, &workflow) {
             Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(served, dates, *claim),
             Ok(ClaimAttempt::Refused(refusal)) => refusal,

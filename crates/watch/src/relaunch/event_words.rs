@@ -44,6 +44,7 @@ pub fn words(event: &Event, clock: Clock) -> String {
     let lines = |said: &Untrusted| said.printable().trim_end().replace('\n', &next_line);
     let seconds = |ms: u64| format!("{}.{}s", ms / 1000, ms % 1000 / 100);
     let (what, said) = match &event.kind {
+        EventKind::Started { program: Some(program), .. } => ("began", format!("program {}", name(program))),
         EventKind::Started { session_id, model, resumed, .. } => {
             let continued = if resumed.is_some() { " (continued)" } else { "" };
             ("began", format!("session {} {}{continued}", name(session_id), name(model)))

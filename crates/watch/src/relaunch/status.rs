@@ -138,13 +138,13 @@ pub fn took(live: &View) -> String {
 }
 
 /// Names a tool call that was refused, and the line of the configuration that would permit it.
-fn refused_in_words(refused: &Refused, context: &Context) -> String {
+fn refused_in_words(refused: &Refused, workflow: &WorkflowId, context: &Context) -> String {
     let calls =
         if refused.calls == 1 { "1 call that nobody had permitted" } else { &format!("{} calls that nobody had permitted", refused.calls) };
     if refused.rules.is_empty() {
         return calls.to_owned();
     }
-    let Ok((name, runner)) = context.loaded().and_then(|loaded| loaded.config.runner(None)) else { return calls.to_owned() };
+    let Ok((name, runner)) = context.loaded().and_then(|loaded| loaded.config.runner_of(workflow)) else { return calls.to_owned() };
     let asked = refused.rules.iter().map(|rule| rule.excerpt(80));
     let rules: Vec<_> = runner.allowed_tools.iter().cloned().chain(asked).map(|rule| format!("{rule:?}")).collect();
     let file = config::location().map(|path| path.display().to_string()).unwrap_or_default();
@@ -176,7 +176,14 @@ fn details(status: &Status, context: &Context) -> String {
     line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
     line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
     line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
-    line("refused", status.live.as_ref().and_then(|live| live.refused.as_ref()).map(|refusals| refused_in_words(refusals, context)));
+    line(
+        "refused",
+        status
+            .live
+            .as_ref()
+            .and_then(|live| live.refused.as_ref())
+            .map(|refusals| refused_in_words(refusals, &status.workflow_id, context)),
+    );
     line("not found", status.live.as_ref().and_then(|live| live.not_found).map(not_found_in_words));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));

@@ -87,26 +87,29 @@ fn who_may_write(checkup: &mut Checkup) {
 
 fn runners(checkup: &mut Checkup) {
     let place = config::location().unwrap_or_default();
-    match checkup.config.runner(None) {
-        Ok((name, runner)) => {
-            let mode = runner.permission_mode.as_str();
-            let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
-            if is_claude && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
-                let known = claude::PERMISSION_MODES.join(", ");
-                let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
-                checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
-            }
-            if let Err(error) = programs::of_runner(&runner) {
-                let mend = match programs::not_executable(Path::new(&runner.program)) {
-                    Some(file) => format!("chmod +x {}", word(&file)),
-                    None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
-                    None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
-                    None => edit(&place),
-                };
-                checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
-            }
-        }
+    match checkup.config.runner.in_use() {
+        Ok(runners) => runners.iter().for_each(|(name, one)| runner(checkup, name, one)),
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
+    }
+}
+
+fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
+    let place = config::location().unwrap_or_default();
+    let mode = runner.permission_mode.as_str();
+    let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
+    if is_claude && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
+        let known = claude::PERMISSION_MODES.join(", ");
+        let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
+        checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
+    }
+    if let Err(error) = programs::of_runner(runner) {
+        let mend = match programs::not_executable(Path::new(&runner.program)) {
+            Some(file) => format!("chmod +x {}", word(&file)),
+            None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
+            None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
+            None => edit(&place),
+        };
+        checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
     }
 }
 

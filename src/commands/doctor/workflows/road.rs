@@ -246,7 +246,7 @@ impl Walk<'_> {
     }
 
     fn program(&mut self) {
-        let found = self.checkup.config.runner(None).and_then(|(_, runner)| programs::of_runner(&runner));
+        let found = self.checkup.config.runner_of(self.id).and_then(|(_, runner)| programs::of_runner(&runner));
         match found {
             Ok(path) => self.done("program", text::file_name(&path)),
             Err(error) => self.here("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),

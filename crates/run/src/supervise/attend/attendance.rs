@@ -14,14 +14,16 @@ use crate::supervise::attend::session::Session;
 use crate::supervise::attend::stopping::{EXIT_GRACE, OpenCalls, Stopping};
 use crate::supervise::event_log::EventLog;
 use crate::supervise::run_message::RunMessage;
-use crate::supervise::start_agent::Started;
+use crate::supervise::started_agent::Started;
 use askbox_agent::events::EventKind;
-use askbox_config::Config;
+use askbox_agent::program::Exit;
+use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::Mailbox;
 
 /// A run and everything that its supervisor needs to attend to it.
 pub(super) struct Attendance<'a, 'b> {
     pub(super) live: LiveRun<'a, 'b>,
+    pub(super) began: Instant,
     pub(super) stopping: Stopping,
     pub(super) deadlines: Deadlines,
     pub(super) session: Session,
@@ -42,11 +44,18 @@ impl<'a, 'b> Attendance<'a, 'b> {
         tree_time: Option<Duration>,
     ) -> Self {
         let Started { agent, held_message, max_turns } = started;
+        let began = Instant::now();
+        let deadlines = Deadlines::new(&config.limits, tree_time, began);
+        let (deadlines, session) = match agent.kind {
+            RunnerKind::Claude => (deadlines, Session::new(held_message)),
+            RunnerKind::Program => (deadlines.of_a_quiet_program(), Session::of_a_program()),
+        };
         Self {
             live: LiveRun::new(mailbox, config, run, log, agent),
+            began,
             stopping: Stopping::default(),
-            deadlines: Deadlines::new(&config.limits, tree_time, Instant::now()),
-            session: Session::new(held_message),
+            deadlines,
+            session,
             answers: ModelAnswers::new(max_turns),
             tools: OpenCalls::default(),
             requests: Requests::default(),
@@ -69,9 +78,9 @@ pub(crate) fn attend(
     tree_time: Option<Duration>,
 ) -> Attended {
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
-    let exit_status = attendance.until_the_end(messages);
+    let exit = attendance.until_the_end(messages);
     let Attendance { live, stopping, session, outcome, requests, .. } = attendance;
-    let mut attended = outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit_status);
+    let mut attended = outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit.words);
     if let Ending::Asking { question, .. } = attended.ending
         && requests.ends_for() == Some(question)
     {
@@ -83,9 +92,11 @@ pub(crate) fn attend(
 }
 
 impl Attendance<'_, '_> {
-    /// Returns the agent's exit status in words.
-    fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> String {
-        let (mut exited, mut output_ended) = (None::<(String, Instant)>, false);
+    /// Returns how the agent's process ended.
+    fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> Exit {
+        let (mut exited, mut output_ended) = (None::<(Exit, Instant)>, false);
+        // The status of a program that was asked to end is no verdict.
+        let mut ended_by_itself = false;
         // The request may have been written before the FIFO existed.
         self.stopping.check_stop_request(&mut self.live, self.tools.doing());
         loop {
@@ -124,10 +135,15 @@ impl Attendance<'_, '_> {
                 }
                 Ok(RunMessage::OutputEnded) => {
                     output_ended = true;
-                    // The agent can say nothing more: let it exit.
-                    self.stopping.let_it_exit(&mut self.live);
+                    // An agent can say nothing more: let it exit. A program may have work to do.
+                    if self.live.agent.kind == RunnerKind::Claude {
+                        self.stopping.let_it_exit(&mut self.live);
+                    }
                 }
-                Ok(RunMessage::Exited(status)) => exited = Some((status, Instant::now() + DRAIN)),
+                Ok(RunMessage::Exited(exit)) => {
+                    ended_by_itself = !self.stopping.has_begun();
+                    exited = Some((exit, Instant::now() + DRAIN));
+                }
                 Ok(RunMessage::Stop(request)) => self.stopping.stop(&mut self.live, self.tools.doing(), request),
                 Ok(RunMessage::CheckStopRequest) => self.stopping.check_stop_request(&mut self.live, self.tools.doing()),
                 Err(RecvTimeoutError::Timeout) => self.report_silence(),
@@ -135,7 +151,11 @@ impl Attendance<'_, '_> {
             }
         }
         self.requests.end_all(&mut self.live);
-        exited.map_or_else(|| "its output ended".into(), |(status, _)| status)
+        let exit = exited.map_or_else(|| Exit::unknown("its output ended"), |(exit, _)| exit);
+        if ended_by_itself {
+            self.program_ended(&exit);
+        }
+        exit
     }
 
     /// Stops the run, because a limit on time has passed. If it waits for a person, about a call or for an MCP server, it ends for that

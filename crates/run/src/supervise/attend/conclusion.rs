@@ -10,7 +10,7 @@ use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// How long to wait for the end of the agent's standard error: a surviving descendant may hold it open for ever.
-const COMPLAINT_PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const COMPLAINT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How an attempt ended.
 pub(crate) struct Attended {

@@ -21,6 +21,8 @@ pub(super) struct Deadlines {
     run_over: Instant,
     tree_over: Option<Instant>,
     last_sign: Instant,
+    /// False for a plain program: it may be quiet for as long as it likes.
+    talks: bool,
     longest_silence: Duration,
     /// The length of silence that is reported first. Each later report comes after twice the time of the one before.
     first_report: Duration,
@@ -34,10 +36,16 @@ impl Deadlines {
             run_over: now + limits.run_time.0,
             tree_over: tree_time.map(|left| now + left),
             last_sign: now,
+            talks: true,
             longest_silence: limits.silence.0,
             first_report: limits.silent_after.0,
             next_report: limits.silent_after.0,
         }
+    }
+
+    /// The same without limits on silence and without reports of it.
+    pub(super) fn of_a_quiet_program(self) -> Self {
+        Self { talks: false, ..self }
     }
 
     /// Notes that the agent has printed something.
@@ -52,7 +60,7 @@ impl Deadlines {
             Some(TimeLimit::Run)
         } else if self.tree_over.is_some_and(|at| now >= at) {
             Some(TimeLimit::Tree)
-        } else if now - self.last_sign >= self.longest_silence {
+        } else if self.talks && now - self.last_sign >= self.longest_silence {
             Some(TimeLimit::Silence)
         } else {
             None
@@ -67,14 +75,14 @@ impl Deadlines {
 
     /// When a limit passes or a report of silence is due, whichever comes first.
     pub(super) fn next(&self) -> Instant {
-        let silence = self.last_sign + self.longest_silence.min(self.next_report);
-        self.tree_over.map_or(silence, |at| at.min(silence)).min(self.run_over)
+        let silence = self.talks.then(|| self.last_sign + self.longest_silence.min(self.next_report));
+        [silence, self.tree_over].into_iter().flatten().fold(self.run_over, Instant::min)
     }
 
     /// The length of the agent's silence, if it is to be reported now.
     pub(super) fn silence_to_report(&mut self, now: Instant) -> Option<Duration> {
         let silence = now - self.last_sign;
-        let due = silence >= self.next_report;
+        let due = self.talks && silence >= self.next_report;
         if due {
             self.next_report *= 2;
         }
@@ -122,6 +130,17 @@ mod tests {
         assert_eq!(deadlines.next(), at(60));
         assert_eq!(deadlines.passed(at(149)), None);
         assert_eq!(deadlines.passed(at(150)), Some(TimeLimit::Silence));
+    }
+
+    #[test]
+    fn a_quiet_program_has_only_the_limits_of_the_run_and_its_tree() {
+        let start = Instant::now();
+        let limits = Limits::default();
+        let long = limits.run_time.0 - Duration::from_secs(1);
+        let mut deadlines = Deadlines::new(&limits, None, start).of_a_quiet_program();
+        assert_eq!(deadlines.next(), start + limits.run_time.0);
+        assert_eq!((deadlines.passed(start + long), deadlines.silence_to_report(start + long)), (None, None));
+        assert_eq!(deadlines.passed(start + limits.run_time.0), Some(TimeLimit::Run));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
 //! | `elicited_form` | a server's form as a question, and an answer as the form's content, also for `fuzz/` |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
+//! | `program_end` | what the exit status of a plain program means |
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
 //! | `conclusion` | the outcome of the turns, and how the attempt ended |
 
@@ -24,6 +25,7 @@ mod held_requests;
 mod hold_requests;
 mod limits;
 mod live_run;
+mod program_end;
 mod session;
 mod stopped_calls;
 mod stopping;

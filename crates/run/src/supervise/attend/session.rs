@@ -26,6 +26,11 @@ impl Session {
         Self { held_message, began: false, message_seen: false, unrecorded: None }
     }
 
+    /// A plain program has begun once it was started. It has no session to note.
+    pub(super) fn of_a_program() -> Self {
+        Self { began: true, ..Self::new(None) }
+    }
+
     pub(super) fn has_begun(&self) -> bool {
         self.began
     }

@@ -16,6 +16,7 @@ use crate::supervise::ladder::{Doing, Ladder, Rung, StopRequest};
 use crate::supervise::stop;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
+use askbox_config::RunnerKind;
 use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::time;
 use askbox_mailbox::untrusted::Untrusted;
@@ -104,12 +105,15 @@ impl Stopping {
     }
 
     fn stop_with(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, request: StopRequest, ending: Ending) {
+        let is_program = live.agent.kind == RunnerKind::Program;
         match &self.phase {
             Phase::Working => {
                 live.log.note(format!("stopping: {}", request.why));
                 self.ending = Some(ending);
             }
             Phase::Stopping(ladder) if request.now && ladder.rung() == Rung::Boundary => {}
+            // A program has the grace at SIGTERM, and an urgent request cuts it short.
+            Phase::Stopping(ladder) if request.now && !ladder.request.now && is_program && ladder.rung() == Rung::Terminate => {}
             Phase::Reporting(_) if request.now => {}
             Phase::Stopping(_) | Phase::Reporting(_) | Phase::Exiting(_) | Phase::Overdue(_) => return,
         }
@@ -117,7 +121,8 @@ impl Stopping {
         if let Err(e) = stop::ensure_request(&live.run.folder(live.mailbox), &request.why) {
             live.log.note(format!("the tool boundary cannot be asked for: {e}"));
         }
-        let ladder = Ladder::begin(request, doing, Instant::now());
+        let now = Instant::now();
+        let ladder = if is_program { Ladder::of_program(request, now) } else { Ladder::begin(request, doing, now) };
         let rung = ladder.rung();
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
@@ -211,6 +216,11 @@ fn stand_on(live: &mut LiveRun<'_, '_>, rung: Rung) {
     match rung {
         Rung::Boundary => {}
         Rung::Interrupt => live.agent.say(&claude::interrupt("askbox-stop")),
+        Rung::Terminate if live.agent.kind == RunnerKind::Program => {
+            // A shell that waits for its command would react only once that has ended.
+            let token = live.run.token();
+            run_processes::signal(|t| t == token, Signal::TERM);
+        }
         Rung::Terminate => live.agent.signal(Signal::TERM),
         Rung::Kill => {
             let token = live.run.token();

@@ -1,0 +1,68 @@
+//! Turns a claimed attempt into a program that has its round on standard input.
+//!
+//! A program may act before it reads anything. So the attempt's record is durable before the program starts, and not only before it has
+//! its input, as for an agent.
+
+use crate::attempt::once;
+use crate::attempt::record::{Record, RunState};
+use crate::claim::permitted;
+use crate::process::launch::{self, SessionStart};
+use crate::prompt::round_input;
+use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
+use askbox_agent::events::EventKind;
+use askbox_config::{Runner, RunnerKind};
+use askbox_mailbox::disk;
+use askbox_mailbox::documents::fields::asked_in::Nonce;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Folder, read_question, text, time};
+
+/// Launches the program of an attempt and gives it its round.
+pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
+    let Launch { mailbox, config, attempt, log, sources, channel } = launch;
+    for (what, chosen) in [("agent definition", &attempt.run.plan.role), ("model", &attempt.run.plan.model)] {
+        if let Some(chosen) = chosen {
+            let name = &attempt.run.plan.runner;
+            return Err(Error::failed(
+                format!("{what} `{}` was chosen, and [runner.{name}] is a program, which has none", text::excerpt(chosen, 80)),
+                "start it without that choice, or under an id that another runner runs",
+            ));
+        }
+    }
+    let folder = permitted::of_launch(config, &attempt.run)?;
+    let document = match attempt.document.take() {
+        Some(document) => document,
+        None => read_question::of_round(&mailbox.round(Folder::Running, &attempt.run.round()), &attempt.run.round())?,
+    };
+    let nonce = Nonce::generate();
+    let is_on_record = attempt.is_on_record();
+    let run = &mut attempt.run;
+    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.state = RunState::Running;
+    run.progress.started_at = Some(time::now());
+    if is_on_record {
+        Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
+    }
+    attempt.make_durable(mailbox, &document)?;
+    let run = &attempt.run;
+    let input = round_input::of(mailbox, &document, run)?;
+    let file = run.folder(mailbox).join(round_input::FILE);
+    disk::touch_folder(&run.folder(mailbox))?;
+    disk::replace_ahead(&file, input.as_bytes())?;
+    let call = launch::program_call(mailbox, run, runner, &nonce, &file);
+    let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Program)?;
+    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    once::in_words(mailbox, &run.round()).into_iter().for_each(|words| log.note(words));
+    log.event(EventKind::Started {
+        session_id: run.plan.session_id.to_string().into(),
+        model: "".into(),
+        version: "".into(),
+        permission_mode: "".into(),
+        cwd: folder.path().display().to_string().into(),
+        resumed: None,
+        program: Some(text::file_name(call.program.as_path()).into()),
+    });
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
+    agent.say(&input);
+    agent.close_input();
+    Ok(Started { agent, held_message: None, max_turns: None })
+}
