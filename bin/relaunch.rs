@@ -14,7 +14,7 @@ use askbox_run::recovery;
 use askbox_watch::relaunch::logs::{self, As, FirstEvent};
 use askbox_watch::relaunch::spawn_resume::{self, Spawn};
 use askbox_watch::relaunch::stop_run::{self, Flags};
-use askbox_watch::relaunch::{approve, hold_queue, refusals, run_now, status, supervise, take_prompt, wait, watch};
+use askbox_watch::relaunch::{approve, exec, hold_queue, refusals, run_now, status, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -93,6 +93,7 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), context, Some(&id(&workflow)?), json),
         Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), context, None, json),
         Command::Go => hold_queue::release(&open()?, context, json),
+        Command::Exec { id: workflow, program } => exec::exec(&open()?, context, &id(&workflow)?, &program, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, context, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {
             let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;

@@ -52,7 +52,7 @@ fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
         ("ask-answer", ["undo"], _) => in_folder(mailbox, Folder::Answered),
         ("ask-answer", [id], _) => options(mailbox, id),
         ("checkpoint", [command], _) if OF_CHECKPOINTS.contains(command) => checkpoints(mailbox),
-        ("relaunch", [] | ["prompt" | "done"], _) => ids_in(mailbox, &[Folder::Answered, Folder::Running, Folder::Parked]),
+        ("relaunch", [] | ["prompt" | "done" | "exec"], _) => ids_in(mailbox, &[Folder::Answered, Folder::Running, Folder::Parked]),
         ("relaunch", ["retry" | "drop"], _) => in_folder(mailbox, Folder::Parked),
         ("relaunch", ["stop"], _) => in_folder(mailbox, Folder::Running),
         ("relaunch", ["logs" | "events" | "wait" | "resume"], _) => ids_in(mailbox, &[Folder::Running, Folder::Parked, Folder::Answered]),

@@ -2,9 +2,11 @@
 //! that `askbox once` guards comes at most once. If it may be missing, the next attempt is told.
 
 use std::fs;
+use std::process::Command;
 
+use crate::killed_at_every_syscall::at_every_point_of;
 use crate::support::files::write_program;
-use crate::support::{World, kill, until};
+use crate::support::{World, kill, needs, until};
 
 /// Does its work in steps. At the step that `~/at` names, the first attempt stops, and says which processes it has: its own and its
 /// supervisor's. `~/charges` is the effect, `~/told` says that a call may have been made.
@@ -110,4 +112,27 @@ fn a_watcher_killed_at_any_step_changes_nothing() {
         assert_charged_at_most_once(&world, step);
         assert_eq!((count(&world, "launches"), count(&world, "charges")), (1, 1), "{step}");
     }
+}
+
+#[test]
+fn an_exec_killed_anywhere_can_be_typed_again() {
+    needs!("strace");
+    let setup = || {
+        let world = world("");
+        world.ask_and_answer("billing-1");
+        world
+    };
+    let exec = |world: &World, before: &[String]| -> Command {
+        let mut exec = world.wrapped(before, "relaunch");
+        exec.args(["exec", "billing-1", "--"]).arg(world.path("host"));
+        exec
+    };
+    at_every_point_of(&setup, "relaunch exec", &exec, |world, when, _| {
+        if world.rounds("closed", "billing-1").is_empty() {
+            let again = crate::support::output(&mut exec(world, &[]));
+            // The receipt may have been there.
+            assert!(again.status.success(), "{when}: {}", again.words());
+        }
+        assert_charged_at_most_once(world, when);
+    });
 }

@@ -18,7 +18,8 @@ fn broken_by_hand(help: &str, columns: usize) -> Vec<String> {
 fn no_paragraph_of_relaunchs_help_is_broken_by_hand() {
     let world = World::new();
     let commands = [
-        "", "watch", "status", "logs", "events", "run", "stop", "spawn", "resume", "wait", "retry", "drop", "prompt", "pause", "go", "done",
+        "", "watch", "status", "logs", "events", "run", "stop", "spawn", "resume", "wait", "retry", "drop", "prompt", "pause", "go",
+        "done", "exec",
     ];
     for command in commands {
         for columns in [60, 90] {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::files::write_program;
-use crate::support::{World, root, until};
+use crate::support::{Running, World, root, until};
 
 /// A world whose workflows `billing-…` are run by this script of sh. All others have the scripted agent.
 fn world(relaunch: &str, script: &str) -> World {
@@ -222,6 +222,59 @@ fn an_agent_that_was_chosen_is_not_dropped_for_a_program() {
     let out = world.run("relaunch", &["spawn", "--prompt", "do it", "--agent", "reviewer", "--workflow", "billing-9"]);
     assert!(!out.status.success() && out.words().contains("reviewer"), "{}", out.words());
     assert!(!world.home().join("ran").exists());
+}
+
+#[test]
+fn exec_claims_runs_and_closes_by_the_exit_status() {
+    let world = world("", "exit 1");
+    world.ask_and_answer("docs");
+    // A wrong program does not take the answer.
+    assert!(world.refused(1, "relaunch exec docs -- ./nowhere").contains("nowhere"));
+    assert_eq!(world.state("docs"), "answered");
+    let said = world.refused(1, "relaunch exec docs -- sh -c 'echo seen; exit 1'");
+    assert!(said.contains("relaunch exec docs -- PROGRAM") && said.contains("seen"), "{said}");
+    assert_eq!(world.state("docs"), "parked");
+    // No watcher goes on with it.
+    world.sh("relaunch exec docs -- sh -c 'cat > ~/inputs'");
+    assert_eq!(world.state("docs"), "delivered");
+    let input = inputs(&world).remove(0);
+    assert_eq!((&input["attempt"], &input["earlier"]["exit"]), (&2.into(), &1.into()));
+    assert!(world.launches_of("docs").is_empty());
+    world.refused(3, "relaunch exec nobody -- true");
+    world.refused(2, "relaunch exec docs");
+}
+
+#[test]
+fn two_starts_at_once_are_one() {
+    let world = world("", "true");
+    world.ask_and_answer("docs");
+    let script = "echo ran >> ~/ran; while [ ! -e ~/go ]; do sleep 0.02; done";
+    let mut first = Running::start(world.command("relaunch").args(["exec", "docs", "--", "sh", "-c", script]));
+    until("the first one works", || lines(&world, "ran").len() == 1);
+    world.refused(4, &format!("relaunch exec docs -- sh -c '{script}'"));
+    world.refused(4, "relaunch docs");
+    fs::write(world.home().join("go"), "").unwrap();
+    assert!(first.wait().success());
+    assert_eq!((lines(&world, "ran").len(), world.state("docs")), (1, "delivered".into()));
+}
+
+#[test]
+fn what_exec_began_is_left_to_its_person() {
+    let world = world("", "true");
+    world.ask_and_answer("docs");
+    let script = "echo ran >> ~/ran; [ -e ~/go ] || sleep 600";
+    let first = Running::start(world.command("relaunch").args(["exec", "docs", "--", "sh", "-c", script]));
+    until("it works", || lines(&world, "ran").len() == 1);
+    first.kill();
+    // A watcher does not run its own agent with what a person's program may have begun.
+    let watcher = world.watch();
+    let left = world.reaches("docs", "interrupted");
+    assert!(left["why"].as_str().unwrap().contains("relaunch exec"), "{left}");
+    assert!(world.launches_of("docs").is_empty());
+    drop(watcher);
+    fs::write(world.home().join("go"), "").unwrap();
+    world.sh(&format!("relaunch exec docs -- sh -c '{script}'"));
+    assert_eq!((lines(&world, "ran").len(), world.state("docs")), (2, "delivered".into()));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use sections::notify::{COMMAND, Event, LiveNews, Means, Notify, Target, targ
 pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
-pub use sections::runners::{Runner, RunnerKind, Runners};
+pub use sections::runners::{EXEC, Runner, RunnerKind, Runners};
 pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
 pub use settings::{Config, SECTIONS, default_of, keys};

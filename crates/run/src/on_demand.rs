@@ -56,6 +56,21 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into()))
 }
 
+/// [`run_now`] for `relaunch exec`, whose runner is the only one in `config`. It also goes on with a round that is parked: the person has
+/// named the program for it.
+///
+/// # Errors
+/// Those of [`run_now`].
+pub fn exec_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    match run_now(mailbox, config, workflow)? {
+        RunNow::Refused(refusal) => match status::of_workflow(mailbox, workflow)?.state {
+            Standing::Parked => Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into())),
+            _ => Ok(RunNow::Refused(refusal)),
+        },
+        other => Ok(other),
+    }
+}
+
 /// How often a stop is tried while the workflow begins one attempt after the other.
 const STOPS: usize = 5;
 

@@ -334,6 +334,22 @@ answer waits for a run, and the next answer of the workflow is refused.")]
         /// The workflow
         id: String,
     },
+    /// Claim the answer and run a program with it, here: `relaunch exec ID -- PROGRAM…`
+    #[command(after_long_help = "Examples:
+  $ relaunch exec billing-7 -- ./host.py --verbose
+  $ relaunch exec billing-7 -- sh -c 'jq -r .document.answer.value'
+
+The program gets the round as one JSON object on standard input, in the folder of the question, and its exit status closes \
+the round: 0 delivered, 6 delivered if it has asked, anything else parked. Nothing is tried again by itself: run the same \
+command once more. The round is claimed and locked for as long as the program runs, so a second start is refused with \
+status 4. If this command is killed, its program ends too, and the round is parked or goes on with the next `relaunch exec`.")]
+    Exec {
+        /// The workflow
+        id: String,
+        /// The program and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        program: Vec<String>,
+    },
     /// Supervise one claimed run (started by the watcher)
     #[command(hide = true)]
     Supervise {

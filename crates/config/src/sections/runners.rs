@@ -74,6 +74,9 @@ pub enum RunnerKind {
     Program,
 }
 
+/// The name of the only runner in [`Runners::only`].
+pub const EXEC: &str = "relaunch exec";
+
 /// Words that are no keys, and that people write for a program all the same.
 pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
 
@@ -117,6 +120,13 @@ impl Runners {
         self.find(self.named.iter().find(|(_, runner)| fits(runner)).map(|(name, _)| name.as_str()))
     }
 
+    /// The runners of `relaunch exec`: every workflow is run by this program, which a person has named on the command line.
+    #[must_use]
+    pub fn only(program: String, args: Vec<String>) -> Self {
+        let runner = Runner { kind: RunnerKind::Program, program, args, ..Runner::default() };
+        Self { default: EXEC.into(), named: BTreeMap::from([(EXEC.into(), runner)]) }
+    }
+
     /// True if some workflows get another runner than the default one.
     #[must_use]
     pub fn is_routed(&self) -> bool {
@@ -134,6 +144,10 @@ impl Runners {
 
     /// Refuses workflows that fit two runners, and keys that nothing would enforce. `set` are the keys of the file.
     pub(crate) fn check(&self, set: &[String]) -> Result<()> {
+        if self.named.contains_key(EXEC) {
+            let fix = "give the runner another name";
+            return Err(Error::invalid(format!("runner.{EXEC}"), "is the name of the program that `relaunch exec` runs", fix));
+        }
         for (name, runner) in self.named.iter().filter(|(_, runner)| runner.kind == RunnerKind::Program) {
             let is_set = |key: &str| set.contains(&format!("runner.{name}.{key}"));
             if !is_set("program") || runner.program.is_empty() {

@@ -10,7 +10,7 @@ use crate::attempt::no_result;
 use crate::attempt::once;
 use crate::attempt::record::{self, Record, Run, RunState};
 use askbox_agent::program::AWAITS;
-use askbox_config::Config;
+use askbox_config::{Config, EXEC};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Placed};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
@@ -192,6 +192,15 @@ impl Ending {
         }
     }
 
+    /// The ending of an attempt that only its person goes on with: what would be tried again is parked.
+    fn without_another_attempt(self) -> Self {
+        match self {
+            Self::Undone { why, exit, signal, .. } => Self::Undone { then: Then::Never, why, exit, signal },
+            Self::Failed { why } | Self::Held { why } | Self::Short { why } => Self::Hopeless { why },
+            other => other,
+        }
+    }
+
     /// What the ending comes to, by what the workflow waits for. The caller holds the workflow's lock until the round has left `running/`,
     /// so nothing that the workflow waits for can appear or go in between.
     fn judged(&self, mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<Self> {
@@ -223,10 +232,14 @@ fn no_folder(folder: &Path, now: Option<&Path>) -> String {
 pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending) -> Result<Run> {
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
-    let ending = &ending.judged(mailbox, &lock, &run)?;
+    let ending = ending.judged(mailbox, &lock, &run)?;
+    let ending = &if run.is_exec() { ending.without_another_attempt() } else { ending };
     run.progress.ended_at = Some(time::now());
     run.progress.retry_at = None;
     run.progress.failure = ending.failure(&run.workflow_id);
+    if let Some(failure) = run.progress.failure.as_mut().filter(|_| run.plan.runner == EXEC) {
+        failure.todo = format!("go on: relaunch exec {} -- PROGRAM", run.workflow_id);
+    }
     match ending {
         // A judged ending never awaits.
         Ending::Delivered { text, cost_usd } | Ending::Awaits { text, cost_usd } => {

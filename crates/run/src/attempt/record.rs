@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Failure;
+use askbox_config::EXEC;
 use askbox_mailbox::disk::{self, Placed, Staged};
 use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
 use askbox_mailbox::documents::fields::asked_in::NonceHash;
@@ -245,6 +246,12 @@ impl Run {
     #[must_use]
     pub fn is_launch(&self) -> bool {
         self.claimant == Claimant::Supervisor
+    }
+
+    /// True if a person runs this attempt with `relaunch exec`. Nothing else goes on with it by itself.
+    #[must_use]
+    pub fn is_exec(&self) -> bool {
+        self.plan.runner == EXEC
     }
 
     /// True if the agent has the answer, or whatever else the round was to bring it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::attempt::ending::{self, Ending};
-use crate::attempt::record::{self, Run, RunState};
+use crate::attempt::record::{self, Plan, Run, RunState};
 use crate::claim::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
@@ -54,6 +54,9 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
         return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
     }
     audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
+    // The person's choice now, and not that of the earlier attempt.
+    let (runner, _) = config.runner_of(workflow)?;
+    let last = Run { plan: Plan { runner, ..last.plan.clone() }, ..last };
     recover::create_next(mailbox, config, &document.typed, &last, cwd)
 }
 

@@ -17,7 +17,7 @@ use crate::supervise::run_message::{self, Stopper};
 use crate::supervise::start;
 use crate::supervise::started_agent::Launch;
 use askbox_agent::events::Event;
-use askbox_config::Config;
+use askbox_config::{Config, EXEC};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, workflows};
 
@@ -61,6 +61,7 @@ pub fn supervise(
         }
         Err(e) => (Allowance::default(), Some(Ending::of_trouble(&e))),
     };
+    let refusal = refusal.or_else(|| left_by_exec(config, &attempt.run));
     let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
     let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
@@ -97,6 +98,14 @@ fn untrusted(mailbox: &Mailbox, config: &Config, attempt: &mut OwnedAttempt) -> 
     let what = if question.answer.is_some() { "its answer does not count" } else { "it does not count" };
     let judged = config.answers.policy().judge(question);
     judged.err().map(|why| Ending::Refused { class: Class::Untrusted, why: format!("{what}: {}", why.0) })
+}
+
+/// The ending of an attempt that a person ran with `relaunch exec`, if that has died: its program is not the operator's, and no other one
+/// may go on in its place by itself.
+fn left_by_exec(config: &Config, run: &Run) -> Option<Ending> {
+    let is_its_own = config.runner.default == EXEC;
+    let why = format!("`relaunch exec` was ended; go on: relaunch exec {} -- PROGRAM", run.workflow_id);
+    (run.is_exec() && !is_its_own).then_some(Ending::Interrupted { why, class: None })
 }
 
 /// The ending of an attempt whose working folder does not exist.

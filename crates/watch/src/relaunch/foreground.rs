@@ -69,6 +69,14 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     if goes_on { follow_to_the_end(mailbox, &config, &run, signals, json) } else { exit_status_of_run(run) }
 }
 
+/// Supervises this attempt alone, and prints its events. Returns the exit status. Whatever the workflow needs after it is not done here.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_once(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<u8> {
+    exit_status_of_run(supervise(mailbox, config, attempt, json)?)
+}
+
 /// Supervises an attempt in this process and prints its events. Returns its final record.
 fn supervise(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<Run> {
     let grace = config.limits.grace.0;
@@ -133,6 +141,9 @@ fn print_attempt(mut lines: EventTail, json: bool, woken: &Receiver<()>, progres
 
 /// The exit status of a run that is over, or the error to report.
 fn exit_status_of_run(run: Run) -> Result<u8> {
+    let go_on =
+        if run.is_exec() { format!("relaunch exec {} -- PROGRAM", run.workflow_id) } else { format!("relaunch {}", run.workflow_id) };
+    let retry = if run.is_exec() { go_on.clone() } else { format!("relaunch retry {}", run.workflow_id) };
     let (workflow, why) = (run.workflow_id, run.progress.why.unwrap_or_default());
     match run.progress.state {
         RunState::Delivered | RunState::Asking => Ok(0),
@@ -143,12 +154,8 @@ fn exit_status_of_run(run: Run) -> Result<u8> {
                 run.progress.retry_at.map(time::rfc3339).unwrap_or_default()
             ),
         )),
-        RunState::Interrupted => {
-            Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("to continue it: relaunch {workflow}")))
-        }
-        RunState::Parked => {
-            Err(Error::failed(format!("{workflow} is parked: {why}"), format!("fix the cause, then: relaunch retry {workflow}")))
-        }
+        RunState::Interrupted => Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("to continue it: {go_on}"))),
+        RunState::Parked => Err(Error::failed(format!("{workflow} is parked: {why}"), format!("fix the cause, then: {retry}"))),
         RunState::Claimed | RunState::Running => {
             Err(Error::conflict(format!("another process runs {workflow} now"), format!("follow it: relaunch logs -f {workflow}")))
         }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`watch`] | `relaunch watch` |
 //! | [`run_now`] | `relaunch ID`, `run`, `retry` |
+//! | [`exec`] | `exec` |
 //! | [`stop_run`] | `stop`, `stop --tree` |
 //! | [`logs`] | `logs`, `events`, and how other commands print events |
 //! | `archived_logs` | `logs`, `events` of an archived run |
@@ -23,6 +24,7 @@
 pub mod approve;
 mod archived_logs;
 pub mod event_words;
+pub mod exec;
 pub mod foreground;
 pub mod hold_queue;
 mod log_lines;

@@ -271,7 +271,7 @@ fn with_run(
             .and_then(|r| r.progress.failure.as_ref())
             .map(|f| f.todo.clone())
             .filter(|t| !t.is_empty())
-            .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow)))
+            .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, run.as_ref())))
             .or_else(|| to_session.then(|| instead_of_its_session(question))),
         cost_usd: cost.filter(|c| *c > 0.0),
         result: run.and_then(|r| r.progress.result),
@@ -288,7 +288,10 @@ fn given_up(closing: &Closing, of_run: Option<&str>) -> String {
 }
 
 /// The commands for a run that was stopped.
-fn after_a_stop(workflow: &WorkflowId) -> String {
+fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
+    if run.is_some_and(Run::is_exec) {
+        return format!("go on: relaunch exec {workflow} -- PROGRAM; or give it up: relaunch drop {workflow}");
+    }
     format!("go on: relaunch {workflow}; or give it up: relaunch drop {workflow}")
 }
 
