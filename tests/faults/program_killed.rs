@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::killed_at_every_syscall::at_every_point_of;
 use crate::support::files::write_program;
+use crate::support::process::is_alive;
 use crate::support::{World, kill, needs, until};
 
 /// Does its work in steps. At the step that `~/at` names, the first attempt stops, and says which processes it has: its own and its
@@ -94,7 +95,7 @@ fn a_supervisor_killed_at_any_step_leaves_no_program_behind() {
         kill(supervisor);
         world.closed("billing-1", "delivered", 1);
         assert_charged_at_most_once(&world, step);
-        assert!(!std::path::Path::new(&format!("/proc/{program}")).exists(), "{step}: the first program lives");
+        assert!(!is_alive(program), "{step}: the first program lives");
     }
 }
 

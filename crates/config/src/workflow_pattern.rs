@@ -1,4 +1,4 @@
-//! A pattern that names workflows: an id in which `*` stands for any characters.
+//! A pattern that names workflows: `*` stands for any characters of the id.
 
 use std::fmt;
 

@@ -34,7 +34,7 @@ fn a_fork_has_its_parents_runner_agent_and_model() {
     let said = refused(
         "printf '[runner]\\ndefault = \"other\"\\n[runner.other]\\nprogram = \"/bin/true\"\\n' >\"$HOME/other.toml\"; export ASKBOX_CONFIG=$HOME/other.toml",
     );
-    assert!(said.starts_with("error: --fork: root runs with [runner.fake], and children with [runner.other]\n"), "{said}");
+    assert!(said.starts_with("error: --fork: root runs with [runner.fake], and child with [runner.other]\n"), "{said}");
     let tree = Tree::new();
     for flag in ["--agent=reviewer", "--model=haiku"] {
         let output = tree.world.run("relaunch", &["spawn", "--fork", flag, "--prompt", "go"]);

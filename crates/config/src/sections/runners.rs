@@ -60,7 +60,7 @@ section! {
 /// The program of a runner that names none.
 const CLAUDE: &str = "claude";
 
-/// The keys of `[runner.NAME]` that only an agent of the kind [`RunnerKind::Claude`] can be held to.
+/// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.
 const ONLY_OF_CLAUDE: [&str; 4] = ["permission_mode", "allowed_tools", "task_tool", "dangerously_skip_permissions"];
 
 /// How askbox and an agent program talk.
@@ -77,7 +77,7 @@ pub enum RunnerKind {
 /// The name of the only runner in [`Runners::only`].
 pub const EXEC: &str = "relaunch exec";
 
-/// Words that are no keys, and that people write for a program all the same.
+/// Names that are not keys, but that people may write in the section of a program.
 pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
 
 /// The error about a key that nothing would enforce for a program.
@@ -140,6 +140,12 @@ impl Runners {
     pub fn in_use(&self) -> Result<Vec<(String, Runner)>> {
         let routed = self.named.iter().filter(|(name, runner)| **name != self.default && !runner.workflows.is_empty());
         [None].into_iter().chain(routed.map(|(name, _)| Some(name.as_str()))).map(|name| self.find(name)).collect()
+    }
+
+    /// The first of [`in_use`](Self::in_use) that speaks Claude Code's stream-json; `None` if every runner is a plain program.
+    #[must_use]
+    pub fn of_claude(&self) -> Option<(String, Runner)> {
+        self.in_use().ok()?.into_iter().find(|(_, runner)| runner.kind == RunnerKind::Claude)
     }
 
     /// Refuses workflows that fit two runners, and keys that nothing would enforce. `set` are the keys of the file.

@@ -118,7 +118,7 @@ pub enum Ending {
     },
 }
 
-/// What follows the end of a program that is not done.
+/// The step after a program that ended without being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// Another attempt later. This one does not count.
@@ -201,7 +201,7 @@ impl Ending {
         }
     }
 
-    /// What the ending comes to, by what the workflow waits for. The caller holds the workflow's lock until the round has left `running/`,
+    /// The ending, once it is known whether the workflow waits for anything. The caller holds the workflow's lock until the round has left `running/`,
     /// so nothing that the workflow waits for can appear or go in between.
     fn judged(&self, mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<Self> {
         Ok(match self {
@@ -209,11 +209,13 @@ impl Ending {
                 Some(why) => Self::Refused { class: Class::NoResult, why },
                 None => self.clone(),
             },
-            Self::Awaits { text, cost_usd } if no_result::is_pending(mailbox, lock, run)? => {
+            Self::Awaits { text, cost_usd } if no_result::awaits_person(mailbox, lock, run)? => {
                 Self::Delivered { text: text.clone(), cost_usd: *cost_usd }
             }
             Self::Awaits { .. } => {
-                let why = format!("the program says that a person is awaited (exit status: {AWAITS}), but it asked nothing");
+                let why = format!(
+                    "the program says that a person is awaited (exit status: {AWAITS}), but it asked nothing that waits for an answer"
+                );
                 Self::Undone { then: Then::Retry, why, exit: Some(AWAITS), signal: None }
             }
             other => other.clone(),
@@ -233,10 +235,10 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
     let ending = ending.judged(mailbox, &lock, &run)?;
-    let ending = &if run.is_exec() { ending.without_another_attempt() } else { ending };
     run.progress.ended_at = Some(time::now());
     run.progress.retry_at = None;
     run.progress.failure = ending.failure(&run.workflow_id);
+    let ending = &if run.is_exec() { ending.without_another_attempt() } else { ending };
     if let Some(failure) = run.progress.failure.as_mut().filter(|_| run.plan.runner == EXEC) {
         failure.todo = format!("go on: relaunch exec {} -- PROGRAM", run.workflow_id);
     }

@@ -9,11 +9,12 @@
 use crate::attempt::record::{self, Run};
 use askbox_agent::chain_signals::{self, Signal};
 use askbox_mailbox::disk;
+use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, round, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, WorkflowLock, read_question, round, workflows};
 
 /// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a
 /// child again, its await is written here. The caller holds the workflow's lock until the round has left `running/`.
@@ -41,6 +42,16 @@ pub(super) fn unasked(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Resu
 /// True if the workflow waits for anything, or did during the attempt. A question that was closed during the attempt counts: its own
 /// outcome is reported.
 pub(super) fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool> {
+    waits(mailbox, lock, run, |_| true)
+}
+
+/// [`is_pending`], but a question does not count if its asker took the answer during the attempt (`ask-post --wait`): no person is awaited
+/// for it any more.
+pub(super) fn awaits_person(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> Result<bool> {
+    waits(mailbox, lock, run, |question| question.closed.as_ref().is_none_or(|closing| closing.state != Closed::Delivered))
+}
+
+fn waits(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, counts: impl Fn(&Question) -> bool) -> Result<bool> {
     let workflow = lock.workflow();
     if [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
         || !awaits::children(mailbox, workflow)?.is_empty()
@@ -50,6 +61,7 @@ pub(super) fn is_pending(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run) -> R
     let asked_since = |round: &round::Round| {
         let question = &round.document.typed;
         round.id.question != run.question_id
+            && counts(question)
             && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
     };
     let closed = recent_rounds::recent(mailbox, workflow).rounds;

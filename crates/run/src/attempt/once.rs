@@ -54,7 +54,7 @@ pub fn mark(mailbox: &Mailbox, caller: Option<AskedIn>, call: &str) -> Result<Op
     }
 }
 
-/// The attempt that this process belongs to. It must be the newest of a round in `running/`, at work, and under a supervisor.
+/// The attempt of this process. It must be the newest of a round in `running/`, at work, and under a supervisor.
 fn live(mailbox: &Mailbox, caller: Option<AskedIn>) -> Result<AttemptId> {
     let usage = |problem: String| Error::usage(problem, "call it in a process that a run of askbox has started");
     let caller = caller.ok_or_else(|| usage("no run of askbox calls this, so there is no round to mark the call in".into()))?;
@@ -79,14 +79,17 @@ fn read(path: &std::path::Path) -> Option<Mark> {
     disk::read(path, MAX_MARK).ok().and_then(|bytes| document::json(&bytes))
 }
 
-/// The calls that were marked in a round, the oldest mark first.
+/// The calls that were marked in a round, the oldest mark first. A mark that cannot be read is named by its file, and comes last.
 #[must_use]
 pub fn calls(mailbox: &Mailbox, round: &RoundId) -> Vec<String> {
     let entries = disk::entries(&mailbox.runs_of(round)).into_iter().flatten().flatten();
-    let marks = entries.filter(|entry| entry.name.to_str().is_some_and(|name| name.starts_with(PREFIX)));
-    let mut marks: Vec<Mark> = marks.filter_map(|entry| read(&entry.path)).collect();
-    marks.sort_by(|one, other| (one.at, &one.call).cmp(&(other.at, &other.call)));
-    marks.into_iter().map(|mark| mark.call).collect()
+    let marks = entries.filter_map(|entry| {
+        let name = entry.name.to_str().filter(|name| name.starts_with(PREFIX))?.to_owned();
+        Some(read(&entry.path).map_or((Time::MAX_UTC, name), |mark| (mark.at, mark.call)))
+    });
+    let mut marks: Vec<_> = marks.collect();
+    marks.sort();
+    marks.into_iter().map(|(_, call)| call).collect()
 }
 
 /// Says which calls of a round may have been made. `None` if none is marked.

@@ -1,4 +1,4 @@
-//! What the exit status of a plain program means for its round.
+//! The meaning of a plain program's exit status for its round.
 //!
 //! | status | the round |
 //! |---|---|

@@ -35,7 +35,7 @@ struct RoundInput<'a> {
     once: Vec<String>,
 }
 
-/// What became of the attempt before this one.
+/// The attempt before this one, and how it ended.
 #[derive(Serialize)]
 struct Earlier {
     attempt: u32,

@@ -54,7 +54,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
         return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));
     }
     audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
-    // The person's choice now, and not that of the earlier attempt.
+    // The person chooses the runner now. The earlier attempt may have had another one.
     let (runner, _) = config.runner_of(workflow)?;
     let last = Run { plan: Plan { runner, ..last.plan.clone() }, ..last };
     recover::create_next(mailbox, config, &document.typed, &last, cwd)

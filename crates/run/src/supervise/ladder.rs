@@ -10,8 +10,8 @@
 //!
 //! An urgent request (`now`) skips the boundary. A report that was asked for gets the whole grace.
 //!
-//! A plain program has neither a boundary nor an input for messages: its ladder begins with SIGTERM to all of its processes,
-//! and they have the request's grace to end.
+//! A plain program has no tool boundary, and it takes no messages. So its ladder begins with SIGTERM to all of its processes. They have
+//! the request's grace to end.
 
 use std::time::{Duration, Instant};
 

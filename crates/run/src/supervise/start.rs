@@ -1,4 +1,4 @@
-//! From a claimed attempt to a process that has what the round brings. The kind of the workflow's runner decides how.
+//! Starts the process of a claimed attempt and gives it the round. The kind of the workflow's runner decides how.
 
 use crate::money::budget::Allowance;
 use crate::supervise::started_agent::{Launch, Started};

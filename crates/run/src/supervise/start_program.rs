@@ -59,7 +59,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         permission_mode: "".into(),
         cwd: folder.path().display().to_string().into(),
         resumed: None,
-        program: Some(text::file_name(call.program.as_path()).into()),
+        program: call.program.file_name().map(|name| text::file_name(name).into()),
     });
     let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
     agent.say(&input);

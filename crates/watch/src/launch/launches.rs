@@ -30,6 +30,8 @@ pub(crate) struct Launches {
     pub(super) orphans: Orphans,
     pub(super) gate: Gate,
     pub(super) places: Places,
+    /// Answered workflows whose runner cannot be started, once that was reported.
+    pub(super) without_program: HashSet<WorkflowId>,
 }
 
 impl Launches {
@@ -41,6 +43,7 @@ impl Launches {
             orphans: Orphans::new(sender.clone()),
             gate: Gate::new(&served.mailbox, &served.config),
             places: Places::default(),
+            without_program: HashSet::new(),
         }
     }
 

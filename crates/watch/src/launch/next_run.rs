@@ -74,10 +74,13 @@ impl Launches {
         let answered = served.mailbox.document(Folder::Answered, &workflow);
         if let Some(e) = cannot_start(served, &workflow) {
             // The runs of other runners go on. The answer stays in its place, instead of a round that is parked.
-            tracing::warn!(event = "waits", %workflow, "its runner cannot be started: {e}; {}", e.hint());
+            if self.without_program.insert(workflow.clone()) {
+                tracing::warn!(event = "waits", %workflow, "its runner cannot be started: {e}; {}", e.hint());
+            }
             dates.look_later(answered, LOOK_FOR_PROGRAM_EVERY);
             return;
         }
+        self.without_program.remove(&workflow);
         let refusal = match claim::take(&served.mailbox, &served.config, &workflow) {
             Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(served, dates, *claim),
             Ok(ClaimAttempt::Refused(refusal)) => refusal,

@@ -77,10 +77,15 @@ pub fn words(event: &Event, clock: Clock) -> String {
         }
         EventKind::Interrupted { how, report, session_id, .. } => {
             let report = report.as_ref().map(|report| format!("{next_line}{}", lines(report))).unwrap_or_default();
-            ("stopped", format!("{}; session {}{report}", cut(how), session_id.as_ref().map_or("not begun".into(), name)))
+            let session = session_id.as_ref().map(|id| format!("; session {}", name(id))).unwrap_or_default();
+            ("stopped", format!("{}{session}{report}", cut(how)))
         }
         EventKind::Result { is_error, text, turns, cost_usd, terminal_reason, .. } => {
-            let cost = cost_usd.map(|c| format!(", ${c:.4}")).unwrap_or_default();
+            let cost = cost_usd.map(|c| format!("${c:.4}"));
+            // A plain program has no turns.
+            let turns = (*turns > 0).then(|| format!("{turns} {}", if *turns == 1 { "turn" } else { "turns" }));
+            let spent: Vec<_> = turns.into_iter().chain(cost).collect();
+            let spent = if spent.is_empty() { String::new() } else { format!(" ({})", spent.join(", ")) };
             // The next event says who cut the turn.
             let is_cut = terminal_reason.as_ref().is_some_and(|reason| *reason == "aborted_tools" || *reason == "aborted_streaming");
             (
@@ -89,7 +94,7 @@ pub fn words(event: &Event, clock: Clock) -> String {
                     true => "failed",
                     false => "result",
                 },
-                format!("{} ({turns} {}{cost})", lines(text), if *turns == 1 { "turn" } else { "turns" }),
+                lines(text) + &spent,
             )
         }
         EventKind::Parked { why } => ("parked", cut(why)),

@@ -19,7 +19,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 
 /// Checks the settings of an agent in this folder, unless they were checked before.
 pub(in crate::commands::doctor) fn look_in(checkup: &mut Checkup, folder: &Path, config_dir: Option<&Path>) {
-    let Ok((_, runner)) = checkup.config.runner(None) else { return };
+    let Some((_, runner)) = checkup.config.runner.of_claude() else { return };
     let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
     let config_dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let Some(config_dir) = config_dir.filter(|_| is_claude && checkup.agent_folders.insert(folder.to_path_buf())) else { return };

@@ -16,9 +16,9 @@ const MANAGED: [&str; 2] = ["/etc/claude-code/managed-settings.json", "/Library/
 /// The arguments that `disableSideloadFlags` forbids. (`--mcp-config` is refused if it names a server.)
 const SIDELOADS: [&str; 4] = ["--plugin-dir", "--plugin-url", "--agents", "--mcp-config"];
 
-/// Checks the default runner.
+/// Checks the runner of Claude Code.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    let Ok((name, runner)) = checkup.config.runner(None) else { return };
+    let Some((name, runner)) = checkup.config.runner.of_claude() else { return };
     if Path::new(&runner.program).file_name().is_none_or(|program| program != "claude") {
         return;
     }

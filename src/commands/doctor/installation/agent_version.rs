@@ -33,9 +33,9 @@ pub(in crate::commands::doctor) struct AgentVersion {
     lacks: Vec<&'static str>,
 }
 
-/// The version of the default runner's program. `None` if the program is missing or is not `claude`.
+/// The version of the program of Claude Code's runner. `None` if the program is missing or is not `claude`.
 pub(in crate::commands::doctor) fn agent_version(config: &Config) -> Option<AgentVersion> {
-    let (_, runner) = config.runner(None).ok()?;
+    let (_, runner) = config.runner.of_claude()?;
     let program = programs::find(Path::new(&runner.program)).ok()?;
     if program.file_name()? != "claude" {
         return None;

@@ -25,7 +25,7 @@ pub(in crate::commands::doctor) fn only_answers(checkup: &Checkup) -> bool {
     let has_agent = |runner: &Runner| runner.program != "claude" || programs::find(Path::new(&runner.program)).is_ok();
     !checkup.watcher
         && checkup.config.names_other_machines()
-        && checkup.config.runner(None).is_ok_and(|(_, runner)| !has_agent(&runner))
+        && checkup.config.runner.in_use().is_ok_and(|runners| !runners.iter().any(|(_, runner)| has_agent(runner)))
         && checkup.mailbox.as_ref().map_or_else(|| !disk::exists(&checkup.root), list::is_unused)
 }
 

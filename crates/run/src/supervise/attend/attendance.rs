@@ -95,7 +95,7 @@ impl Attendance<'_, '_> {
     /// Returns how the agent's process ended.
     fn until_the_end(&mut self, messages: &Receiver<RunMessage>) -> Exit {
         let (mut exited, mut output_ended) = (None::<(Exit, Instant)>, false);
-        // The status of a program that was asked to end is no verdict.
+        // The status of a program that was asked to end is not a verdict.
         let mut ended_by_itself = false;
         // The request may have been written before the FIFO existed.
         self.stopping.check_stop_request(&mut self.live, self.tools.doing());
@@ -154,6 +154,8 @@ impl Attendance<'_, '_> {
         let exit = exited.map_or_else(|| Exit::unknown("its output ended"), |(exit, _)| exit);
         if ended_by_itself {
             self.program_ended(&exit);
+        } else {
+            self.program_stopped();
         }
         exit
     }

@@ -17,9 +17,20 @@ impl Attendance<'_, '_> {
             Ending::Awaits { .. } => AWAITS_PERSON,
             _ => NOT_DONE,
         };
+        self.record_result(ended);
+        self.outcome.note_turn(ending);
+    }
+
+    /// Books the dollars of a program that was stopped. Its status is not a verdict, so the event is not a receipt.
+    pub(super) fn program_stopped(&mut self) {
+        if self.live.agent.of_program(|output| output.cost_usd()).flatten().is_some() {
+            self.record_result(NOT_DONE);
+        }
+    }
+
+    fn record_result(&mut self, ended: &str) {
         let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let event = self.live.agent.of_program(|output| output.result_event(ended, took));
         event.into_iter().for_each(|event| self.live.log.event(event));
-        self.outcome.note_turn(ending);
     }
 }

@@ -5,7 +5,10 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::files::write_program;
-use crate::support::{Running, World, root, until};
+use crate::support::{World, root, until};
+
+mod exec;
+mod once;
 
 /// A world whose workflows `billing-…` are run by this script of sh. All others have the scripted agent.
 fn world(relaunch: &str, script: &str) -> World {
@@ -133,7 +136,7 @@ fn a_person_is_awaited_only_if_a_question_was_asked() {
     let _watcher = world.watch();
     world.ask_and_answer("billing-1");
     let parked = world.reaches("billing-1", "parked");
-    assert!(parked["why"].as_str().unwrap().contains("but it asked nothing"), "{parked}");
+    assert!(parked["why"].as_str().unwrap().contains("but it asked nothing that waits for an answer"), "{parked}");
     assert_eq!(inputs(&world).len(), 2);
 
     fs::write(world.home().join("asks"), "").unwrap();
@@ -146,6 +149,80 @@ fn a_person_is_awaited_only_if_a_question_was_asked() {
     world.ok("ask-answer", &["billing-2", "yes"]);
     world.closed("billing-2", "delivered", 2);
     assert_eq!(world.status("billing-2")["result"], "done");
+}
+
+#[test]
+fn an_answer_that_was_taken_in_the_run_awaits_nobody() {
+    let world = world("attempts = 1", "ask-post --wait 1m 'And now?' -o yes=y -o no=n; exit 6");
+    let _watcher = world.watch();
+    world.ask_and_answer("billing-1");
+    until("it has asked", || world.in_mailbox("pending/billing-1.json").exists());
+    world.ok("ask-answer", &["billing-1", "yes"]);
+    let parked = world.reaches("billing-1", "parked");
+    assert!(parked["why"].as_str().unwrap().contains("but it asked nothing that waits for an answer"), "{parked}");
+}
+
+#[test]
+fn a_task_and_the_ends_of_its_children_come_as_such() {
+    let script = r#"
+round=$(cat); printf '%s\n' "$round" >> ~/inputs
+case $round in *'"why":"task"'*) relaunch spawn --background -w docs --prompt 'the part'; exit 6 ;; esac
+echo all"#;
+    let world = world("", script);
+    let _watcher = world.watch();
+    world.ok("relaunch", &["spawn", "--background", "-w", "billing-1", "--prompt", "the whole"]);
+    until("it has ended", || world.state("billing-1") == "delivered" && inputs(&world).len() == 2);
+    let inputs = inputs(&world);
+    assert_eq!((&inputs[0]["why"], &inputs[0]["document"]["prompt"]), (&"task".into(), &"the whole".into()));
+    assert_eq!(inputs[1]["why"], "children");
+    assert!(inputs[1]["document"]["results"].to_string().contains("docs"), "{}", inputs[1]);
+    assert_eq!(world.status("billing-1")["result"], "all");
+}
+
+#[test]
+fn input_that_nobody_reads_holds_nothing_up() {
+    // Longer than what a pipe takes.
+    for script in ["true", "exec <&-; echo out", "head -c 9 > ~/head; exec <&-; sleep 0.1; cat \"$ASKBOX_ROUND\" > ~/inputs"] {
+        let world = world("", script);
+        world.sh("ask-post -w billing-1 \"Which? $(head -c 100000 /dev/zero | tr '\\0' x)\" -o a=A; ask-answer billing-1 a");
+        world.ok("relaunch", &["billing-1"]);
+        assert_eq!(world.state("billing-1"), "delivered", "{script}");
+        if script.contains("head") {
+            assert_eq!(fs::read_to_string(world.home().join("head")).unwrap(), "{\"v\":1,\"w");
+            assert!(inputs(&world)[0]["document"]["question"].as_str().unwrap().len() > 100_000);
+        }
+    }
+}
+
+#[test]
+fn what_a_program_leaves_behind_is_ended_with_it() {
+    let script = "setsid sleep 600 <&- >&- 2>&- & (trap '' TERM; sleep 600) & setsid sh -c 'sleep 600; echo late' & echo done";
+    let world = world("", script);
+    world.ask_and_answer("billing-1");
+    world.ok("relaunch", &["billing-1"]);
+    assert_eq!((world.state("billing-1"), &world.status("billing-1")["result"]), ("delivered".into(), &"done".into()));
+    assert!(world.of_runs().is_empty(), "{:?}", world.of_runs());
+    let left = events(&world, "billing-1", 1).pop().unwrap();
+    assert!(left["text"].as_str().unwrap().contains("ended what the agent left behind"), "{left}");
+}
+
+#[test]
+fn a_last_line_that_is_a_chain_signal_needs_something_behind_it() {
+    let world = world("", "echo half done; echo SGN_PEND_ONGOING");
+    let _watcher = world.watch();
+    world.ask_and_answer("billing-1");
+    assert_eq!(world.reaches("billing-1", "parked")["failure"], "no_result");
+}
+
+#[test]
+fn the_costs_of_a_stopped_program_are_booked() {
+    let world = world("", r#"echo '{"type":"cost","usd":0.25}'; echo working; sleep 600"#);
+    let _watcher = world.watch();
+    world.ask_and_answer("billing-1");
+    until("its words are read", || world.shell("relaunch logs billing-1").stdout.contains("working"));
+    world.ok("relaunch", &["stop", "billing-1"]);
+    let left = world.status("billing-1");
+    assert_eq!((&left["state"], &left["cost_usd"]), (&"interrupted".into(), &0.25.into()), "{left}");
 }
 
 #[test]
@@ -222,93 +299,6 @@ fn an_agent_that_was_chosen_is_not_dropped_for_a_program() {
     let out = world.run("relaunch", &["spawn", "--prompt", "do it", "--agent", "reviewer", "--workflow", "billing-9"]);
     assert!(!out.status.success() && out.words().contains("reviewer"), "{}", out.words());
     assert!(!world.home().join("ran").exists());
-}
-
-#[test]
-fn exec_claims_runs_and_closes_by_the_exit_status() {
-    let world = world("", "exit 1");
-    world.ask_and_answer("docs");
-    // A wrong program does not take the answer.
-    assert!(world.refused(1, "relaunch exec docs -- ./nowhere").contains("nowhere"));
-    assert_eq!(world.state("docs"), "answered");
-    let said = world.refused(1, "relaunch exec docs -- sh -c 'echo seen; exit 1'");
-    assert!(said.contains("relaunch exec docs -- PROGRAM") && said.contains("seen"), "{said}");
-    assert_eq!(world.state("docs"), "parked");
-    // No watcher goes on with it.
-    world.sh("relaunch exec docs -- sh -c 'cat > ~/inputs'");
-    assert_eq!(world.state("docs"), "delivered");
-    let input = inputs(&world).remove(0);
-    assert_eq!((&input["attempt"], &input["earlier"]["exit"]), (&2.into(), &1.into()));
-    assert!(world.launches_of("docs").is_empty());
-    world.refused(3, "relaunch exec nobody -- true");
-    world.refused(2, "relaunch exec docs");
-}
-
-#[test]
-fn two_starts_at_once_are_one() {
-    let world = world("", "true");
-    world.ask_and_answer("docs");
-    let script = "echo ran >> ~/ran; while [ ! -e ~/go ]; do sleep 0.02; done";
-    let mut first = Running::start(world.command("relaunch").args(["exec", "docs", "--", "sh", "-c", script]));
-    until("the first one works", || lines(&world, "ran").len() == 1);
-    world.refused(4, &format!("relaunch exec docs -- sh -c '{script}'"));
-    world.refused(4, "relaunch docs");
-    fs::write(world.home().join("go"), "").unwrap();
-    assert!(first.wait().success());
-    assert_eq!((lines(&world, "ran").len(), world.state("docs")), (1, "delivered".into()));
-}
-
-#[test]
-fn what_exec_began_is_left_to_its_person() {
-    let world = world("", "true");
-    world.ask_and_answer("docs");
-    let script = "echo ran >> ~/ran; [ -e ~/go ] || sleep 600";
-    let first = Running::start(world.command("relaunch").args(["exec", "docs", "--", "sh", "-c", script]));
-    until("it works", || lines(&world, "ran").len() == 1);
-    first.kill();
-    // A watcher does not run its own agent with what a person's program may have begun.
-    let watcher = world.watch();
-    let left = world.reaches("docs", "interrupted");
-    assert!(left["why"].as_str().unwrap().contains("relaunch exec"), "{left}");
-    assert!(world.launches_of("docs").is_empty());
-    drop(watcher);
-    fs::write(world.home().join("go"), "").unwrap();
-    world.sh(&format!("relaunch exec docs -- sh -c '{script}'"));
-    assert_eq!((lines(&world, "ran").len(), world.state("docs")), (2, "delivered".into()));
-}
-
-#[test]
-fn a_call_is_marked_once_in_a_round_and_told_if_the_run_dies() {
-    let script = "askbox once 'charge 4711'; echo $? >> ~/statuses; exit 1";
-    let world = world("attempts = 2", script);
-    let _watcher = world.watch();
-    world.ask_and_answer("billing-1");
-    let parked = world.reaches("billing-1", "parked");
-    assert_eq!(lines(&world, "statuses"), ["0", "4"]);
-    let why = parked["why"].as_str().unwrap();
-    assert!(why.contains("may have been made before") && why.contains("`charge 4711`"), "{why}");
-    let note = |event: &&Value| event["type"] == "note" && event["text"].as_str().unwrap().contains("charge 4711");
-    assert!(events(&world, "billing-1", 2).iter().any(|event| note(&event)));
-    // The next round is another answer.
-    world.ok("relaunch", &["drop", "billing-1"]);
-    world.ask_and_answer("billing-1");
-    until("the next round asks again", || lines(&world, "statuses").len() >= 3);
-    assert_eq!(lines(&world, "statuses")[2], "0");
-}
-
-#[test]
-fn a_mark_needs_a_live_run_that_the_environment_proves() {
-    let world = world("", "env | grep ^ASKBOX_ > ~/env; askbox once a || exit 3; askbox once '' ; echo $? > ~/empty");
-    let said = world.refused(2, "askbox once a");
-    assert!(said.contains("no run of askbox calls this"), "{said}");
-    world.ask_and_answer("billing-1");
-    world.ok("relaunch", &["billing-1"]);
-    assert_eq!(lines(&world, "empty"), ["2"]);
-    // The run is over.
-    let said = world.refused(2, "export $(cat ~/env); askbox once b");
-    assert!(said.contains("is over"), "{said}");
-    let said = world.refused(2, "export $(cat ~/env); ASKBOX_NONCE=0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d askbox once b");
-    assert!(said.contains("does not prove"), "{said}");
 }
 
 #[test]
