@@ -89,8 +89,12 @@ fn an_input_that_changed_after_it_was_shown_is_asked_about_anew() {
 fn a_question_whose_words_were_changed_allows_nothing() {
     let world = run_that_asks(&json!([bash("note secret"), {"text": "done"}]));
     let mut asked = world.document("pending/w.json");
+    let path = world.in_mailbox("pending/w.json");
     asked["question"] = json!("May the agent call Bash?\n    command: ls");
-    std::fs::write(world.in_mailbox("pending/w.json"), asked.to_string()).expect("the question");
+    std::fs::write(&path, asked.to_string()).expect("the question");
+    assert!(world.refused(5, "ask-answer show w").contains("an editable text that the question does not show"));
+    asked["approval"]["editable"]["text"] = json!("ls");
+    std::fs::write(&path, asked.to_string()).expect("the question");
     world.answer("w", "once");
     let anew = wait_until_it_asks(&world, 2);
     assert!(anew["question"].as_str().is_some_and(|q| q.contains("command: note secret")), "{anew}");

@@ -177,8 +177,8 @@ fn a_refusal_for_good_counts_only_if_it_was_signed_so() {
         s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
     });
     // The person's own one counts.
-    let round = world.seen("w");
-    world.sh(&format!("ask-answer decline w --always --round {round}"));
+    let round = world.round("w");
+    world.sh(&format!("ask-answer decline w --always --round {}", world.seen("w")));
     world.wait_status("w", "begin", |s| s["state"] == "delivered" && s["result"] == "begin is done");
     let again = |word: &str| {
         world.ask("w", &[&format!("{word}?")]);
