@@ -416,6 +416,6 @@ mod tests {
         }
         assert_eq!(of_day(&mailbox, day).unwrap(), 0.5);
         let attempt = booking(day, 1, 1).attempt();
-        assert_eq!(of_day_by_attempt(&mailbox, day, &[attempt.clone()], day).unwrap().get(&attempt), Some(&0.25));
+        assert_eq!(of_day_by_attempt(&mailbox, day, std::slice::from_ref(&attempt), day).unwrap().get(&attempt), Some(&0.25));
     }
 }
