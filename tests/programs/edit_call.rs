@@ -39,19 +39,24 @@ fn a_call_is_changed_in_the_editor_and_confirmed() {
     needs!("tmux");
     let world = git_push();
     world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
-    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=true ask-answer edit ship; echo left=$?; read wait"];
     let terminal = Terminal::running(&world, (100, 40), &[], &command);
     terminal.see("Make the call of Bash like this, one time? [y/N]");
     let screen = terminal.with_colours();
     assert!(screen.contains("\x1b[31m-git push") && screen.contains("\x1b[32m+git push --dry-run"), "{screen:?}");
     terminal.press(&["Enter"]);
-    terminal.see("ship: nothing was decided");
+    // What was not confirmed is a draft: the editor begins with it.
+    let screen = terminal.see("ship: nothing was decided");
+    assert!(screen.contains("your change is kept; go on with it: ask-answer edit ship"), "{screen}");
     assert!(world.names("answered").is_empty());
+    let drafts = || std::fs::read_dir(world.home().join(".local/state/askbox/drafts")).unwrap().count();
+    assert_eq!(drafts(), 1);
     terminal.press(&["y", "Enter"]);
     terminal.see("which allows Bash with what you made of it: git push --dry-run");
     let answer = &world.document("answered/ship.json")["answer"];
     assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));
     assert!(answer["shown"].is_string());
+    assert_eq!(drafts(), 0);
     let shown = world.ok("ask-answer", &["show", "ship"]);
     assert!(shown.contains("the call was changed to:\n    git push --dry-run\n"), "{shown}");
 }
@@ -111,12 +116,24 @@ fn the_inbox_changes_a_call_and_leads_back() {
     world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
     let terminal = Terminal::running(&world, (100, 40), &["EDITOR=./editor"], &["sh", "-c", "ask-answer ship; echo left=$?; read wait"]);
     terminal.see("^e change the call");
+    terminal.press(&["n"]);
+    terminal.see("A note beside your answer");
+    terminal.press(&["only a dry run", "Enter"]);
+    terminal.see("note: only a dry run");
+    // A reason that was left is named before the editor opens.
+    terminal.press(&["d"]);
+    terminal.see("Refuse this one call");
+    terminal.press(&["Too early", "Escape"]);
+    terminal.see("^e change the call");
+    terminal.press(&["C-e"]);
+    terminal.see("why you deny it (\"Too early\") would not be sent with a changed call; ctrl-e again opens the editor");
     terminal.press(&["C-e"]);
     terminal.see("Make the call of Bash like this, one time? [y/N]");
     assert!(world.names("answered").is_empty());
     terminal.press(&["y", "Enter"]);
     terminal.see("Enter leads back to the inbox.");
-    assert_eq!(world.document("answered/ship.json")["answer"]["edited"], "git push --dry-run");
+    let answer = world.document("answered/ship.json")["answer"].clone();
+    assert_eq!((&answer["edited"], &answer["note"]), (&json!("git push --dry-run"), &json!("only a dry run")));
     terminal.press(&["Enter"]);
     terminal.see("back");
 }

@@ -100,7 +100,7 @@ impl Act {
     /// The verb for the decision before the name of its question, as in: enter *declines* docs-42.
     fn does_to(self) -> &'static str {
         match self {
-            Self::Send => "answers",
+            Self::Send => "sends your words to",
             Self::AskBack => "asks back",
             Self::Decline => "declines",
         }
@@ -125,6 +125,14 @@ pub struct LeftOut {
     pub text: String,
     /// Identifies this text, in this field, with this decision.
     pub hash: Uuid,
+}
+
+impl LeftOut {
+    /// The field and the beginning of the text.
+    #[must_use]
+    pub fn named(&self) -> String {
+        quoted(&self.place, &self.text)
+    }
 }
 
 /// All texts that a person typed at a question.
@@ -228,12 +236,12 @@ pub enum AtStake {
         /// The similar options, if there are any.
         near: Vec<Choice>,
     },
-    /// A decision that was begun in the list, or by a key that means something else in other programs. The person may not know which
-    /// question it is about, or may have been typing into the wrong window.
+    /// A decision in the person's own words: an answer, a refusal, or a question to the agent. The words may have been meant for another
+    /// program, or for another question.
     DecisionOn {
         /// The decision.
         act: Act,
-        /// The question that was chosen in the list.
+        /// The question that it is about.
         question: Named,
     },
     /// Questions that are declined together.
@@ -254,6 +262,8 @@ pub struct Named {
     pub question: Option<QuestionId>,
     /// Its first line.
     pub headline: String,
+    /// The beginning of the person's draft, which the decision does not send. Empty if there is none.
+    pub draft: String,
 }
 
 impl AtStake {
@@ -262,7 +272,7 @@ impl AtStake {
     pub fn told(&self, again: &str) -> String {
         match self {
             Self::LeftOut { texts, .. } => {
-                let all: Vec<_> = texts.iter().map(|left| quoted(&left.place, &left.text)).collect();
+                let all: Vec<_> = texts.iter().map(LeftOut::named).collect();
                 format!("{} {}", all.join(", "), self.told_of_a_list(again))
             }
             Self::WordsBeside { option, words } => {
@@ -382,7 +392,7 @@ mod tests {
     }
 
     fn named(id: &str, headline: &str) -> Named {
-        Named { address: Address::here(id.parse().unwrap()), question: None, headline: headline.into() }
+        Named { address: Address::here(id.parse().unwrap()), question: None, headline: headline.into(), draft: String::new() }
     }
 
     fn together(questions: &[&Named], why: &str) -> AtStake {
@@ -398,6 +408,7 @@ mod tests {
             AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
         };
         let (one, two) = (named("one", "One?"), named("two", "Two?"));
+        let on = |act, question: &Named| AtStake::DecisionOn { act, question: question.clone() };
         vec![
             (left_out(Act::Send, "a"), left_out(Act::Send, "b")),
             (left_out(Act::Send, "a"), left_out(Act::Decline, "a")),
@@ -410,6 +421,9 @@ mod tests {
             (together(&[&one], "no"), together(&[&two], "no")),
             (together(&[&one], "no"), together(&[&one], "never")),
             (together(&[&one], "no"), together(&[&named("one", "Another?")], "no")),
+            (together(&[&one], "no"), together(&[&Named { draft: "half a thought".into(), ..one.clone() }], "no")),
+            (on(Act::Send, &one), on(Act::Send, &two)),
+            (on(Act::Send, &one), on(Act::Decline, &one)),
             (AtStake::EarlierDraft, beside("a", "b")),
         ]
     }
@@ -458,6 +472,7 @@ mod tests {
             "did you mean \"none\" as your answer? tab takes it as your own words; enter again keeps the note",
             "this is your draft from before; enter again goes on with it",
             "Is this one of the options?",
+            "enter again sends your words to one: \"One?\"",
             "Decline this question?",
         ] {
             assert!(told.iter().any(|told| told == words), "no {words:?} in {told:#?}");

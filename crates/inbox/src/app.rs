@@ -10,6 +10,7 @@ use crate::log_pane::LogPane;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Opened;
+use crate::question::stray::TypedLetters;
 use crate::sender::machines::{Heard, Wanted};
 use crate::sender::{self, RoundAt, Sender, ShownQuestion};
 use crate::sent::from_here::{FromHere, News, SentAnswer};
@@ -18,7 +19,7 @@ use crate::targets::Targets;
 use crate::text_window::Asking;
 use crate::waking::Changes;
 use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::person::Decision;
+use askbox_cli::person::{AtStake, Decision};
 use askbox_cli::program;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::Result;
@@ -60,6 +61,21 @@ pub struct Preview {
     pub shown: std::result::Result<ShownQuestion, String>,
 }
 
+/// The answer that the person was told can be taken back, and when.
+#[derive(Debug)]
+pub struct ToldUndo {
+    pub at: RoundAt,
+    pub told: Instant,
+}
+
+/// The words that tell how the decision is taken back, behind the message that announces it.
+#[derive(Debug)]
+pub struct UndoHint {
+    /// The message.
+    pub behind: String,
+    pub says: &'static str,
+}
+
 /// The event that ends the inbox.
 #[derive(Debug)]
 pub enum Until {
@@ -81,8 +97,8 @@ pub enum Wish {
     Mouse,
     /// Open the editor on this text.
     Edit(String),
-    /// Let the person change the call that this workflow asks about, and decide on the changed call.
-    EditCall(Address, SeenRound),
+    /// Let the person change the call that this workflow asks about, and decide on the changed call, with this note for the agent.
+    EditCall(Address, SeenRound, String),
     /// Follow the log of this workflow.
     Follow(WorkflowId),
 }
@@ -111,9 +127,15 @@ pub struct App<'a> {
     /// True if a watcher runs, false if none runs, `None` if that is not known yet.
     pub has_watcher: Option<bool>,
     /// The answer that the key `u` takes back if it is pressed again.
-    pub(super) told_undo: Option<RoundAt>,
+    pub(super) told_undo: Option<ToldUndo>,
     /// True if the key that takes an answer back would now take one back.
     pub can_undo: bool,
+    /// The sentence that names this key.
+    pub(super) undo_hint: Option<UndoHint>,
+    /// The letters that were typed in one go in the list.
+    pub(super) letters: TypedLetters,
+    /// The texts of which the person was told that a changed call is sent without them.
+    pub(super) told_of_edit: Option<AtStake>,
     /// True if something was read since the screen was last drawn.
     pub picture_is_old: bool,
     pub(super) keeping: Keeping,
@@ -143,6 +165,9 @@ impl<'a> App<'a> {
             has_watcher: None,
             told_undo: None,
             can_undo: false,
+            undo_hint: None,
+            letters: TypedLetters::default(),
+            told_of_edit: None,
             picture_is_old: false,
             keeping: Keeping::default(),
             sent: FromHere::default(),
@@ -351,6 +376,14 @@ impl<'a> App<'a> {
     pub(super) fn show_outcomes(&mut self) {
         self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), None));
         self.sent.see();
+    }
+
+    /// The last message for the person. As long as the decision that it announces can be taken back, it says how.
+    pub fn message(&self) -> String {
+        match &self.undo_hint {
+            Some(hint) if self.can_undo && hint.behind == self.said => format!("{} · {}", self.said, hint.says),
+            _ => self.said.clone(),
+        }
     }
 
     /// Notes that a key or a paste may have changed the open question's draft.

@@ -1,12 +1,12 @@
 //! The person's decisions: the windows for texts, sending, declining several questions, and taking back.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
-use crate::app::{App, Place, Until, Wish};
+use crate::app::{App, Place, ToldUndo, UndoHint, Until, Wish};
 use crate::gate::Passed;
 use crate::question::draft::PartDraft;
 use crate::row::Row;
@@ -19,9 +19,14 @@ use askbox_cli::person::{self, Act, AtStake, Decision, Named, Texts};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::Error;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::text::excerpt;
 
 /// The maximum number of questions of other machines that are declined together.
 const DECLINED_ELSEWHERE: usize = 8;
+
+/// The second `u` must come after this time. Within a word, a person types faster.
+const UNDO_AGAIN: Duration = Duration::from_millis(350);
 
 impl App<'_> {
     /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a
@@ -41,14 +46,6 @@ impl App<'_> {
             asking.is_live = asked.live.is_some();
         }
         self.asked = Some(asking);
-    }
-
-    /// The same for a decision that must be confirmed by the name of its question.
-    pub(super) fn ask_by_name(&mut self, purpose: Purpose) {
-        self.ask(purpose, None);
-        if let Some(asking) = &mut self.asked {
-            asking.asks_by_name = true;
-        }
     }
 
     /// Handles a key in the window. `told` is the warning that the last key caused.
@@ -134,8 +131,9 @@ impl App<'_> {
     /// The word that the person may have been typing, if its first letter opened the window.
     fn begun(&self) -> Option<AtStake> {
         let asking = self.asked.as_ref()?;
-        let takes_words = matches!(&self.place, Place::Question(opened) if opened.takes_words());
-        Some(AtStake::Begun { word: asking.begun()?, act: asking.purpose.act(), takes_words })
+        let Place::Question(opened) = &self.place else { return None };
+        let word = asking.begun(|word| opened.draft.part().is_some_and(|part| part.is_option(word)))?;
+        Some(AtStake::Begun { word, act: asking.purpose.act(), takes_words: opened.takes_words() })
     }
 
     /// Moves the window's text into the answer, because the person meant it as their own words.
@@ -160,7 +158,7 @@ impl App<'_> {
     }
 
     /// The texts that a decision about the open question does not send.
-    fn left_out(&self, act: Act) -> Option<AtStake> {
+    pub(super) fn left_out(&self, act: Act) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
         let draft = &opened.draft;
         // The text of the open window is the one that the person sends, so it replaces the draft's text.
@@ -182,13 +180,12 @@ impl App<'_> {
         (!texts.is_empty()).then_some(AtStake::LeftOut { act, texts })
     }
 
-    /// The name of the open question, if this decision must be confirmed by it.
+    /// The name of the open question. A decision in the person's own words is confirmed by it.
     fn by_name(&self, act: Act) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
-        self.asked.as_ref().filter(|asking| asking.asks_by_name)?;
-        let (address, round) = (opened.shown.address(), &opened.shown.round);
+        let (address, question) = (opened.shown.address(), Some(opened.shown.round.id.question));
         let headline = question_text::marked_title(opened.shown.question());
-        Some(AtStake::DecisionOn { act, question: Named { address, question: Some(round.id.question), headline } })
+        Some(AtStake::DecisionOn { act, question: Named { address, question, headline, draft: String::new() } })
     }
 
     /// Lets the last key decide, if it may with this at stake. Otherwise tells the person why not.
@@ -212,7 +209,12 @@ impl App<'_> {
         let Place::Question(opened) = &self.place else { return Wish::Nothing };
         at_stake.splice(0..0, opened.unnoticed());
         if is_whole {
+            let in_own_words = opened.draft.is_in_own_words();
             at_stake.extend(self.left_out(Act::Send));
+            // One warning is enough to make the person look.
+            if at_stake.is_empty() && in_own_words {
+                at_stake.extend(self.by_name(Act::Send));
+            }
             let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
             self.take_value(value.clone());
             return self.decide(Decision::Answer(value, self.note()), passed);
@@ -272,9 +274,10 @@ impl App<'_> {
                         self.keeping.forget(&sent.at);
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
                         let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
-                        format!("{address}: {} · u takes it back{waits}{warning}", sent.words)
+                        format!("{address}: {}{waits}{warning}", sent.words)
                     }
                 };
+                self.undo_hint = sent.at.host.is_none().then(|| UndoHint { behind: self.said.clone(), says: "u takes it back" });
                 if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
                     self.sent.push(SentAnswer::new(sent, Some(opened.draft)));
                 }
@@ -300,13 +303,24 @@ impl App<'_> {
         self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
     }
 
-    /// The marked questions as the list shows them now.
+    /// The marked questions as the list shows them now, with the drafts that are not sent.
     fn declined_together(&self) -> AtStake {
-        let named = |row: Rc<Row>| Named { address: row.address.clone(), question: row.question, headline: row.headline.clone() };
+        let named = |row: Rc<Row>| {
+            let (address, draft) = (row.address.clone(), self.draft_of_row(&row).unwrap_or_default());
+            Named { address, question: row.question, headline: row.headline.clone(), draft }
+        };
         AtStake::DeclinedTogether {
             questions: self.waiting.marked().into_iter().map(named).collect(),
             why: self.waiting.why_declined.clone(),
         }
+    }
+
+    /// The beginning of the draft for the question of a row.
+    fn draft_of_row(&self, row: &Row) -> Option<String> {
+        let Address { host, workflow } = row.address.clone();
+        let at = RoundAt { host, round: RoundId { workflow, question: row.question? } };
+        let draft = self.keeping.words(&at, || self.sender.pending(&row.address).ok().map(|shown| shown.question().clone()))?;
+        Some(excerpt(&draft, 80))
     }
 
     /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
@@ -356,19 +370,21 @@ impl App<'_> {
             None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
             None => {
                 self.waiting.why_declined.clear();
-                format!("{declined} {questions} declined{sent} · u takes the last one back")
+                format!("{declined} {questions} declined{sent}")
             }
             Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
         };
+        self.undo_hint = (declined > 0).then(|| UndoHint { behind: self.said.clone(), says: "u takes the last one back" });
     }
 
     /// Takes the answer to this round back, if the last key has named it. Otherwise names it.
-    pub(super) fn ask_to_undo(&mut self, at: Option<RoundAt>, told: Option<RoundAt>) {
+    pub(super) fn ask_to_undo(&mut self, at: Option<RoundAt>, told: Option<ToldUndo>) {
         let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
             "nothing was answered from here that could be taken back".clone_into(&mut self.said);
             return;
         };
-        if told.as_ref() == Some(&at) {
+        // In a word such as `uuidgen`, the second `u` comes at once.
+        if told.is_some_and(|told| told.at == at && told.told.elapsed() >= UNDO_AGAIN) {
             match self.gate.in_no_haste() {
                 Ok(()) => return self.undo(at),
                 Err(why) => why.clone_into(&mut self.said),
@@ -376,7 +392,7 @@ impl App<'_> {
             return;
         }
         self.said = format!("u again takes the answer to {} back", at.address());
-        self.told_undo = Some(at);
+        self.told_undo = Some(ToldUndo { at, told: Instant::now() });
     }
 
     /// Takes an answer back. The draft behind the answer becomes the draft again.

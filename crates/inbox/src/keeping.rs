@@ -68,6 +68,16 @@ impl Keeping {
         Some((draft, kept_at))
     }
 
+    /// The words of the draft for a round, or `None` if there is no draft. `question` is called only if a draft may be on disk.
+    pub fn words(&self, at: &RoundAt, question: impl FnOnce() -> Option<Question>) -> Option<String> {
+        let words = |draft: &Draft| draft.typed().or_else(|| KeptDraft::from_draft(at, draft, None).map(|_| "options".into()));
+        match self.drafts.get(at) {
+            Some(draft) => words(draft),
+            None if kept_drafts::is_kept(at) => words(&KeptDraft::find(at, &question()?)?.0),
+            None => None,
+        }
+    }
+
     /// Keeps the draft of a question that vanished.
     pub fn lose(&mut self, kept: Option<KeptDraft>) {
         self.lost.extend(kept);

@@ -2,14 +2,15 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::app::{App, Place, Until, Wish};
+use crate::app::{App, Place, ToldUndo, Until, Wish};
 use crate::gate::RowId;
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
-use crate::sender::{self, RoundAt};
+use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::person::AtStake;
+use askbox_cli::person::{self, AtStake, LeftOut};
+use askbox_mailbox::text::excerpt;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
 /// with Alt decides nothing. But it may be Escape and a letter that came at once, so it still leads somewhere else.
@@ -29,6 +30,9 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
     };
     KeyEvent { code, ..key }
 }
+
+/// The letters that do something in the list.
+const KEYS_OF_LIST: &str = "?mkjgG/ dubq";
 
 /// The length of a page of the answered rounds and of a log, in rows.
 const PAGE: isize = 10;
@@ -71,6 +75,9 @@ impl App<'_> {
         self.heard.want_nothing();
         let told = self.gate.key(key);
         let told_undo = self.told_undo.take();
+        if key.code != KeyCode::Char('e') {
+            self.told_of_edit = None;
+        }
         if told.is_some() {
             self.said.clear();
         }
@@ -146,6 +153,11 @@ impl App<'_> {
     /// Handles a key in the panel where the person chooses the meaning of words. The lines are `near` options, then the words themselves,
     /// then writing again.
     fn key_of_meaning(&mut self, key: KeyEvent, near: usize) -> Option<Wish> {
+        match key.code {
+            KeyCode::Enter => {}
+            KeyCode::Char(c) => self.letters.note(c, c.is_ascii_digit()),
+            _ => self.letters.forget(),
+        }
         let (panel, last) = (self.gate.panel_mut()?, near + 1);
         match key.code {
             KeyCode::PageDown | KeyCode::PageUp => return None,
@@ -162,6 +174,12 @@ impl App<'_> {
             KeyCode::Esc => self.gate.forget(),
             KeyCode::Enter => match panel.at {
                 None => "choose first: a number, or the arrow keys".clone_into(&mut self.said),
+                // The digit may belong to a line for a shell, such as `echo 1`.
+                Some(_) if let Some(AtStake::Strayed { word }) = self.letters.at_stake("") => {
+                    panel.at = None;
+                    self.said = format!("\"{}\" means nothing here; choose again: a number, or the arrow keys", excerpt(&word, 40));
+                    self.letters.forget();
+                }
                 Some(at) if at == last => self.gate.forget(),
                 Some(at) => {
                     let Place::Question(opened) = &self.place else { return None };
@@ -174,12 +192,17 @@ impl App<'_> {
         Some(Wish::Nothing)
     }
 
-    fn key_of_list(&mut self, key: KeyEvent, told_undo: Option<RoundAt>) -> Wish {
+    fn key_of_list(&mut self, key: KeyEvent, told_undo: Option<ToldUndo>) -> Wish {
         if matches!(key.code, KeyCode::Enter | KeyCode::Char(' ' | 'd' | 'b'))
             && let Err(why) = self.gate.may_choose()
         {
             self.said = why;
             return Wish::Nothing;
+        }
+        match key.code {
+            KeyCode::Enter => {}
+            KeyCode::Char(c) => self.letters.note(c, KEYS_OF_LIST.contains(c)),
+            _ => self.letters.forget(),
         }
         match key.code {
             KeyCode::Char('q') => return Wish::Leave(0),
@@ -202,9 +225,9 @@ impl App<'_> {
             }
             KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
             KeyCode::Char('u') => self.ask_to_undo(self.sent.last().cloned(), told_undo),
-            KeyCode::Enter => drop(self.open_chosen()),
+            KeyCode::Enter => self.open_unless_strayed(),
             KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
-                self.ask_by_name(if c == 'd' { Purpose::Decline } else { Purpose::AskBack });
+                self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }, None);
             }
             _ => {}
         }
@@ -216,6 +239,18 @@ impl App<'_> {
         let said = if self.has_mouse { "clicks choose again" } else { "the mouse is the terminal's now, for copying; m takes it again" };
         said.clone_into(&mut self.said);
         Wish::Mouse
+    }
+
+    /// Opens the chosen question. Letters that do nothing here, such as `ls`, may have been meant for a shell, so they are named first.
+    fn open_unless_strayed(&mut self) {
+        let strayed = self.letters.at_stake("");
+        self.letters.forget();
+        match (strayed, self.waiting.chosen()) {
+            (Some(AtStake::Strayed { word }), Some(row)) => {
+                self.said = format!("\"{}\" does nothing here; enter again opens {}", excerpt(&word, 40), row.address);
+            }
+            _ => drop(self.open_chosen()),
+        }
     }
 
     fn open_chosen(&mut self) -> bool {
@@ -262,7 +297,7 @@ impl App<'_> {
         Wish::Nothing
     }
 
-    fn key_of_outcomes(&mut self, key: KeyEvent, told_undo: Option<RoundAt>) -> Wish {
+    fn key_of_outcomes(&mut self, key: KeyEvent, told_undo: Option<ToldUndo>) -> Wish {
         let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
@@ -322,16 +357,9 @@ impl App<'_> {
             Act::Send(value) => return self.give(value, Vec::new(), true),
             Act::AskMeaning(near) => self.ask_meaning(near),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
-            Act::AskByName(purpose) => self.ask_by_name(purpose),
             Act::Say(words) => self.said = words.into_owned(),
             Act::EditCall if matches!(self.until, Until::Decided(_)) => self.said = "a call is changed in the inbox: ask-answer".into(),
-            Act::EditCall => {
-                if let Place::Question(opened) = &self.place
-                    && let Ok(seen) = SeenRound::of(opened.shown.round.id.question, opened.shown.question())
-                {
-                    return Wish::EditCall(opened.shown.address(), seen);
-                }
-            }
+            Act::EditCall => return self.edit_call(),
             Act::Edit => {
                 if let Place::Question(opened) = &self.place {
                     return Wish::Edit(opened.draft.part().map(|part| part.typed()).unwrap_or_default());
@@ -339,6 +367,27 @@ impl App<'_> {
             }
         }
         Wish::Nothing
+    }
+
+    /// Lets the person change the call. The note goes with it. Other texts are named first, because a changed call is sent without them.
+    fn edit_call(&mut self) -> Wish {
+        let left = self.left_out(person::Act::Send);
+        let Place::Question(opened) = &self.place else { return Wish::Nothing };
+        if let Some(AtStake::LeftOut { texts, .. }) = &left
+            && self.told_of_edit != left
+        {
+            let texts: Vec<_> = texts.iter().map(LeftOut::named).collect();
+            self.said = format!("{} would not be sent with a changed call; ctrl-e again opens the editor", texts.join(", "));
+            self.told_of_edit = left;
+            return Wish::Nothing;
+        }
+        match SeenRound::of(opened.shown.round.id.question, opened.shown.question()) {
+            Ok(seen) => Wish::EditCall(opened.shown.address(), seen, self.note()),
+            Err(e) => {
+                self.said = sender::in_one_line(e);
+                Wish::Nothing
+            }
+        }
     }
 
     /// Inserts pasted text into the open window, or into the answer as the person's own words.

@@ -175,9 +175,9 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                         Err(e) => app.said = sender::in_one_line(e),
                     }
                 }
-                Wish::EditCall(address, seen) => {
+                Wish::EditCall(address, seen, note) => {
                     app.keep_drafts();
-                    if let Err(e) = canvas.left(|| edit_call(app, &address, &seen))? {
+                    if let Err(e) = canvas.left(|| edit_call(app, &address, &seen, &note))? {
                         app.said = sender::in_one_line(e);
                     }
                 }
@@ -224,12 +224,15 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
 
 /// Runs `ask-answer edit` for the call that was seen. It shows the changed call and asks the person to confirm it. Waits until the person has
 /// read the result.
-fn edit_call(app: &App<'_>, address: &Address, seen: &SeenRound) -> Result<()> {
+fn edit_call(app: &App<'_>, address: &Address, seen: &SeenRound, note: &str) -> Result<()> {
     let beside = std::env::current_exe().ok().map(|program| program.with_file_name("ask-answer")).filter(|program| program.exists());
     let mut command = Command::new(beside.unwrap_or_else(|| "ask-answer".into()));
     command
         .args(["edit", &address.to_string(), "--round", &seen.to_string(), "--by", app.sender.person.by(), "--mailbox"])
         .arg(app.sender.mailbox.root());
+    if !note.trim().is_empty() {
+        command.args(["--note", note]);
+    }
     command.status().io("run", "ask-answer")?;
     program::say("\nEnter leads back to the inbox. ");
     io::stdin().lock().read_line(&mut String::new()).map(drop).io("read", "standard input")

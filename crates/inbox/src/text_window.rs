@@ -14,8 +14,6 @@ pub struct Asking {
     pub area: TextArea<'static>,
     /// The letter that opened an empty window over a question. It may have been meant as the beginning of a word.
     pub letter: Option<char>,
-    /// True if the decision must be confirmed by the name of its question: a key of the list, or one with Control, has opened the window.
-    pub asks_by_name: bool,
     /// True if the window began with an earlier text, and only enter was pressed since.
     pub is_unnoticed: bool,
     /// The tool call whose refusal this window decides, as a rule or by its tool. `None` for everything else.
@@ -29,12 +27,16 @@ pub struct Asking {
 /// Words that often begin an answer, with the letter that opens the note.
 const ANSWERS_WITH_N: [&str; 9] = ["no", "none", "not", "nothing", "neither", "never", "now", "new", "next"];
 
+/// Words that often begin an answer, and that are no words without the letter that opens the window of a decision. A reason begins with any
+/// other word.
+const ANSWERS_WITH_B_OR_D: [&str; 8] = ["both", "because", "but", "better", "before", "do", "don't", "drop"];
+
 impl Asking {
     /// A window with the text `before`, and the cursor after it.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
         let is_unnoticed = !before.trim().is_empty();
         let letter = letter.filter(|_| before.is_empty());
-        Self { purpose, area: area(before), letter, asks_by_name: false, is_unnoticed, call: None, is_always: false, is_live: false }
+        Self { purpose, area: area(before), letter, is_unnoticed, call: None, is_always: false, is_live: false }
     }
 
     /// The title above the text. `has_others` is true if there are other machines.
@@ -52,15 +54,14 @@ impl Asking {
     }
 
     /// The word that the person may have been typing, if its first letter opened the window: `both` for `b` and `oth`, `none` for `n` and
-    /// `one`. In a window that decides, every such word is asked about, because the person may not notice in time. A note can still be
-    /// changed, so only words that often begin an answer are asked about.
-    pub fn begun(&self) -> Option<String> {
+    /// `one`. Only words that often begin an answer are asked about, and those of which `is_option` is true.
+    pub fn begun(&self, is_option: impl Fn(&str) -> bool) -> Option<String> {
         let text = self.text();
         let goes_on = text.starts_with(|c: char| c.is_lowercase() || c == '\'');
         let said = self.letter.filter(|_| goes_on).map(|letter| format!("{letter}{text}"))?;
-        let word = said.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+        let word = said.split(|c: char| !c.is_alphabetic() && c != '\'').next().unwrap_or_default().to_lowercase();
         let is_likely = match self.purpose {
-            Purpose::AskBack | Purpose::Decline => true,
+            Purpose::AskBack | Purpose::Decline => ANSWERS_WITH_B_OR_D.contains(&word.as_str()) || is_option(said.trim()),
             Purpose::Note => ANSWERS_WITH_N.contains(&word.as_str()),
             Purpose::Filter | Purpose::DeclineMarked(_) => false,
         };

@@ -113,6 +113,32 @@ impl<'a> Terminal<'a> {
         self.press(&["Enter"]);
     }
 
+    /// Sends what was written. The first enter names the question, and the second one sends.
+    #[track_caller]
+    pub fn send_words(&self) {
+        self.press(&["Enter"]);
+        self.see("enter again");
+        self.enter_again();
+    }
+
+    /// Takes the last answer back. The second `u` comes after the first one was read, and not as in one word.
+    #[track_caller]
+    pub fn take_back(&self) {
+        self.press(&["u"]);
+        self.see("u again takes the answer to ");
+        std::thread::sleep(Duration::from_millis(400));
+        self.press(&["u"]);
+    }
+
+    /// Types a line as a person does: each key alone, and its effect is on the screen before the next one.
+    #[track_caller]
+    pub fn type_slowly(&self, line: &str) {
+        for letter in line.chars() {
+            self.burst(&["-l", &letter.to_string()]);
+            self.settle();
+        }
+    }
+
     /// Gives the terminal another size.
     #[track_caller]
     pub fn resize(&self, columns: u32, rows: u32) {

@@ -34,9 +34,7 @@ fn a_question_of_another_machine_is_seen_and_answered() {
     assert!(screen.contains("accepted ") && screen.contains("build:docs-42") && screen.contains("quickly"), "{screen}");
     terminal.press(&["Enter"]);
     terminal.see("its log is on build");
-    terminal.press(&["u"]);
-    terminal.see("u again takes the answer to ");
-    terminal.press(&["u"]);
+    terminal.take_back();
     terminal.see("is taken back there, not here: on build, ask-answer undo docs-42");
     terminal.press(&["Tab"]);
     terminal.see("? help");

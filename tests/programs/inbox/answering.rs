@@ -55,10 +55,14 @@ fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
         terminal.see("left=0");
     };
     types("key", "later");
+    terminal.see("enter again sends your words to key");
+    terminal.enter_again();
     terminal.see("key: answered: later");
     assert_eq!(answer(&world, "key")["value"], "later");
     leave();
     types("words", "show me first");
+    terminal.see("enter again sends your words to words: \"Ship?\"");
+    terminal.enter_again();
     terminal.see("words: answered in your own words");
     assert_eq!(answer(&world, "words")["value"], "show me first");
     leave();
@@ -158,7 +162,7 @@ fn several_options_and_own_words_are_sent_together() {
     terminal.see("[x] perf");
     terminal.press(&["i", "and fuzz"]);
     terminal.see("│ and fuzz");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "w")["value"], json!(["unit", "perf", "and fuzz"]));
 }
@@ -232,7 +236,8 @@ fn a_question_is_left_declined_or_asked_back_with_a_note() {
     terminal.see("esc later");
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
-    terminal.press(&["Which two?", "Enter"]);
+    terminal.press(&["Which two?"]);
+    terminal.send_words();
     terminal.see("back: asked back");
     assert_eq!(answer(&world, "back")["asks_back"], true);
     terminal.press(&["Escape"]);
@@ -258,7 +263,7 @@ fn long_words_come_from_the_editor_or_a_paste_with_their_lines() {
     open_question(&terminal, "edited");
     terminal.press(&["C-e"]);
     terminal.see("two");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("edited: answered");
     assert_eq!(answer(&world, "edited")["value"], "one\n\ntwo");
     terminal.press(&["Enter"]);
@@ -266,7 +271,7 @@ fn long_words_come_from_the_editor_or_a_paste_with_their_lines() {
     // No character of a pasted text is a key.
     terminal.paste("d first\nb second");
     terminal.see("b second");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("pasted: answered");
     assert_eq!(answer(&world, "pasted")["value"], "d first\nb second");
 }
@@ -286,7 +291,7 @@ fn a_question_whose_text_changes_while_it_is_open_is_over() {
     terminal.press(&["C-o"]);
     let screen = terminal.see("Delete it?");
     assert!(screen.contains("│ my long thoughts"), "{screen}");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("w: answered");
 }
 
@@ -304,7 +309,7 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     assert!(screen.contains("tab takes it as your own words") && screen.contains("enter again asks the agent back"), "{screen}");
     terminal.press(&["Tab"]);
     terminal.see("│ both");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("which: answered in your own words: both");
     assert_eq!(answer(&world, "which")["value"], "both");
     terminal.press(&["q"]);
@@ -333,14 +338,77 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     terminal.see("ship: answered: no");
     terminal.press(&["q"]);
     terminal.see("left=0");
-    // Who is asked and means the command presses enter again.
+    // A reason or a question in lower case is no word that goes on: only its own question is named.
     open_question(&terminal, "back");
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
     terminal.press(&["which of them", "Enter"]);
-    terminal.see("did you mean \"bwhich of them\"");
+    let screen = terminal.see("enter again asks back back: \"Go on?\"");
+    assert!(!screen.contains("did you mean"), "{screen}");
     terminal.enter_again();
     terminal.see("back: asked back");
+}
+
+#[test]
+fn a_reason_in_lower_case_is_not_taken_for_a_word() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in one two; do ask-post Which? -w $w -o drop=A -o domain=B; done");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "one");
+    terminal.press(&["d"]);
+    terminal.see("Decline. Why?");
+    terminal.press(&["not mine to say", "Enter"]);
+    let screen = terminal.see("enter again declines one: \"Which?\"");
+    assert!(!screen.contains("did you mean"), "{screen}");
+    terminal.enter_again();
+    terminal.see("one: declined");
+    assert_eq!(answer(&world, "one")["note"], "not mine to say");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    // The key of an option is one.
+    open_question(&terminal, "two");
+    terminal.press(&["domain", "Enter"]);
+    terminal.see("did you mean \"domain\" as your answer?");
+    assert_eq!(world.state("two"), "pending");
+}
+
+#[test]
+fn the_keys_of_a_hint_work_behind_a_wrong_word() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in one two; do ask-post Ship? -w $w --type yes_no; done");
+    let terminal = Terminal::new(&world);
+    // A person reads the hint, and then presses one of its keys.
+    let wrong = || {
+        terminal.press(&["x"]);
+        terminal.see("y or n, then enter; d declines");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    };
+    open_question(&terminal, "one");
+    wrong();
+    terminal.press(&["d"]);
+    terminal.see("Decline. Why?");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Decline. Why?");
+    wrong();
+    terminal.press(&["b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["Escape"]);
+    terminal.see_no_more("Your question to the agent");
+    // Within one word they are letters.
+    terminal.press(&["only", "Enter"]);
+    terminal.see("choose first");
+    assert_eq!(world.state("one"), "pending");
+    terminal.press(&["Escape"]);
+    terminal.see("2 questions are waiting");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    open_question(&terminal, "two");
+    wrong();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    terminal.press(&["y", "Enter"]);
+    terminal.see("two: answered: yes");
 }
 
 #[test]

@@ -57,9 +57,7 @@ fn the_list_follows_the_mailbox_and_one_key_undoes_an_answer() {
     terminal.see("esc later");
     terminal.press(&["1", "Enter"]);
     terminal.see("second: answered: a");
-    terminal.press(&["u"]);
-    terminal.see("u again takes the answer to ");
-    terminal.press(&["u"]);
+    terminal.take_back();
     terminal.see("second: taken back");
     terminal.see("1 question is waiting");
     assert!(world.path("m/pending/second.json").exists() && !world.path("m/answered/second.json").exists());
@@ -79,9 +77,7 @@ fn the_second_pane_shows_what_became_of_answered_questions() {
     terminal.press(&["Down"]);
     terminal.see("with care");
     terminal.see("accepted ");
-    terminal.press(&["u"]);
-    terminal.see("u again takes the answer to ");
-    terminal.press(&["u"]);
+    terminal.take_back();
     terminal.see("given: taken back");
     terminal.press(&["Tab"]);
     terminal.see("2 questions are waiting");

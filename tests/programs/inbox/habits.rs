@@ -33,6 +33,65 @@ fn a_shell_line_in_the_list_decides_nothing() {
 }
 
 #[test]
+fn shell_lines_typed_by_hand_open_and_answer_nothing() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'How many?' -w text; ask-post 'Which?' -w which -o one=A -o two=B");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.type_slowly("ls");
+    terminal.press(&["Enter"]);
+    let screen = terminal.see("\"ls\" does nothing here; enter again opens text");
+    assert!(screen.contains("2 questions are waiting"), "{screen}");
+    terminal.enter_again();
+    terminal.see("esc later");
+    for line in ["make test", "ls -la"] {
+        terminal.type_slowly(line);
+        terminal.press(&["Enter"]);
+        terminal.see("enter again sends your words to text: \"How many?\"");
+        assert_eq!(world.state("text"), "pending");
+    }
+    terminal.press(&["C-c"]);
+    terminal.see("left=130");
+    // `i` begins own words, and `d` a reason.
+    for (line, told) in [("ip a", "sends your words to which"), ("cd src", "declines which"), ("docker ps", "declines which")] {
+        open_question(&terminal, "which");
+        terminal.type_slowly(line);
+        terminal.press(&["Enter"]);
+        terminal.see(&format!("enter again {told}"));
+        assert_eq!(world.state("which"), "pending", "{line}");
+        terminal.press(&["C-c"]);
+        terminal.see("left=130");
+        let _none = std::fs::remove_dir_all(world.home().join(".local/state/askbox/drafts"));
+    }
+}
+
+#[test]
+fn a_word_with_two_u_takes_no_answer_back() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Which? -w w -o one=A; ask-post Which? -w v -o one=A");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("w: answered: one");
+    terminal.see("u takes it back");
+    terminal.burst(&["-l", "u"]);
+    terminal.settle();
+    terminal.burst(&["-l", "u"]);
+    terminal.see("u again takes the answer to w back");
+    assert_eq!(world.state("w"), "answered");
+    // Once the answer is claimed, nothing says that it can be taken back.
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("v: answered: one");
+    terminal.see("u takes it back");
+    world.sh("relaunch prompt v");
+    terminal.see_no_more("u takes it back");
+}
+
+#[test]
 fn letters_in_a_question_move_as_in_the_list_and_are_no_answer() {
     needs!("tmux");
     let world = World::new();
@@ -125,8 +184,12 @@ fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
         terminal.burst(&["-l", line]);
         terminal.see("came together with others");
         assert_eq!(world.state(id), "pending");
-        // What it chose or wrote is on the screen now, and one enter sends it.
+        // What it chose or wrote is on the screen now, and one enter sends it. Words are confirmed by name first.
         terminal.enter_again();
+        if id == "text" {
+            terminal.see("enter again sends your words to text");
+            terminal.enter_again();
+        }
         terminal.see(&format!("{id}: answered"));
         terminal.press(&["q"]);
         terminal.see("left=0");
@@ -158,7 +221,8 @@ fn ctrl_z_stops_the_inbox_and_fg_goes_on_where_it_was() {
     terminal.see("Stopped");
     terminal.press(&["echo in the shell; fg", "Enter"]);
     terminal.see("│ half a thought");
-    terminal.press(&[" and the rest", "Enter"]);
+    terminal.press(&[" and the rest"]);
+    terminal.send_words();
     terminal.see("answered in your own words: half a thought and the rest");
 }
 

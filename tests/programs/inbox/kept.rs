@@ -81,15 +81,15 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
     open(&terminal);
     terminal.press(&["Enter"]);
     terminal.see("esc later");
-    terminal.press(&["all of my thouhgts", "Enter"]);
+    terminal.press(&["all of my thouhgts"]);
+    terminal.send_words();
     terminal.see("essay: answered");
-    terminal.press(&["u"]);
-    terminal.see("u again takes the answer to ");
-    terminal.press(&["u"]);
+    terminal.take_back();
     terminal.see("taken back");
     terminal.press(&["Enter"]);
     terminal.see("│ all of my thouhgts");
-    terminal.press(&["BSpace", "BSpace", "BSpace", "BSpace", "ghts", "Enter"]);
+    terminal.press(&["BSpace", "BSpace", "BSpace", "BSpace", "ghts"]);
+    terminal.send_words();
     terminal.see("essay: answered");
     assert_eq!(answer(&world, "essay")["value"], "all of my thoughts");
     terminal.press(&["q"]);
@@ -218,9 +218,7 @@ fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     terminal.enter_again();
     terminal.see("essay: asked back");
     assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
-    terminal.press(&["u"]);
-    terminal.see("u again takes the answer to ");
-    terminal.press(&["u"]);
+    terminal.take_back();
     terminal.see("essay: taken back");
     terminal.press(&["Enter"]);
     terminal.see("esc later");
@@ -292,6 +290,34 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
 }
 
 #[test]
+fn a_group_that_is_declined_names_the_drafts_it_leaves() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w one; ask-post Essay? -w two; ask-post Essay? -w three");
+    let terminal = Terminal::new(&world);
+    // One draft is in this inbox, and one only on disk.
+    open_question(&terminal, "two");
+    terminal.press(&["kept by an earlier inbox", "C-c"]);
+    terminal.see("left=130");
+    open_question(&terminal, "one");
+    terminal.press(&["half a thought"]);
+    terminal.see("│ half a thought");
+    terminal.press(&["Escape"]);
+    terminal.see("? help");
+    terminal.press(&["Home", "Space", "Space", "Space", "d"]);
+    terminal.see("Decline 3 questions");
+    terminal.press(&["no longer asked", "Enter"]);
+    let screen = terminal.see("Decline these 3 questions?");
+    for words in ["with the reason \"no longer asked\"", "not sent: your draft \"half a thought\"", "\"kept by an earlier inbox\""] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert_eq!(screen.matches("not sent: your draft").count(), 2, "{screen}");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("3 questions declined");
+    assert!(drafts(&world).iter().any(|draft| draft.contains("kept by an earlier inbox")));
+}
+
+#[test]
 fn words_beside_an_option_become_the_note() {
     needs!("tmux");
     let world = World::new();
@@ -313,7 +339,8 @@ fn words_beside_an_option_become_the_note() {
     open_question(&terminal, "two");
     terminal.press(&["none of these", "Enter"]);
     terminal.see("did you mean \"none of these\" as your answer?");
-    terminal.press(&["Tab", "Enter"]);
+    terminal.press(&["Tab"]);
+    terminal.send_words();
     terminal.see("two: answered in your own words: none of these");
 }
 
@@ -333,6 +360,9 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.see("First?");
     terminal.press(&["mine"]);
     terminal.see("│ mine");
+    terminal.press(&["Enter"]);
+    terminal.see("enter again sends your words to first");
+    std::thread::sleep(std::time::Duration::from_millis(400));
     // As the keyboard sends it: one press, and then again and again.
     terminal.settle();
     terminal.burst(&["Enter"; 6]);

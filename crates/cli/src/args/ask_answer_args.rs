@@ -231,8 +231,8 @@ pub enum Command {
         /// Change only the call of this round, as `show` prints it
         #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
         round: Option<SeenRound>,
-        /// A note for the agent, beside a changed call
-        #[arg(long, value_name = "TEXT", requires = "input")]
+        /// A note for the agent, beside the answer or the changed call
+        #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
 }

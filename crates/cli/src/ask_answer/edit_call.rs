@@ -5,11 +5,13 @@ use std::path::Path;
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::ask_answer::call_draft::CallDraft;
 use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::approval::{Approval, LONGEST_EDITED};
 use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::{Question, text};
 use serde_json::{Map, Value};
 
@@ -17,13 +19,20 @@ use serde_json::{Map, Value};
 const AROUND: usize = 3;
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
-/// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation. `id` is the question's name on this
-/// machine. `refuse` are the operator's rules there; they are not known for a question of another machine.
+/// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation. A text that is not confirmed is
+/// kept, and the editor begins with it the next time; so is a confirmed one, until [`accepted`]. `id` is the question's name on this machine,
+/// and `round` its round. `refuse` are the operator's rules there; they are not known for a question of another machine.
 ///
 /// # Errors
 /// [`Error::Usage`] if the call has no such text, or nobody can confirm the change. [`Error::Conflict`] if the operator's rules refuse the
 /// changed call.
-pub fn edit(id: &str, question: &Question, refuse: &[ToolRule], below: &str, input: Option<&Path>) -> Result<Option<String>> {
+pub fn edit(
+    (id, round): (&str, QuestionId),
+    question: &Question,
+    refuse: &[ToolRule],
+    below: &str,
+    input: Option<&Path>,
+) -> Result<Option<String>> {
     let Some(approval) = &question.asked.approval else {
         return Err(Error::failed("no call is asked about", "look at the question again"));
     };
@@ -34,24 +43,52 @@ pub fn edit(id: &str, question: &Question, refuse: &[ToolRule], below: &str, inp
             format!("refuse it and say what to change: ask-answer decline {id} --note TEXT"),
         ));
     };
+    let draft = CallDraft::of(id, round);
+    let begun = draft.text().filter(|_| input.is_none()).filter(|begun| *begun != editable.text);
     let edited = match input {
         Some(file) => from_file(file)?,
         None if !program::is_interactive() => {
             let hint = format!("give the text and name the call that you have seen: ask-answer edit {id} --input FILE --round ID:HASH");
             return Err(Error::usage("a changed call is confirmed at a terminal, and this is not one", hint));
         }
-        None => with_ends_of(&editable.text, &editor::write_from(&editable.text, below, ".txt")?.text),
+        None => {
+            let text = begun.as_deref().unwrap_or(&editable.text);
+            with_ends_of(&editable.text, &editor::write_from(text, below, ".txt")?.text)
+        }
     };
-    refuse_by_rules(refuse, approval, &edited)?;
-    if input.is_some() || edited == editable.text {
-        // An unchanged text is refused like every other wrong answer.
+    let is_from_editor = input.is_none();
+    refuse_by_rules(refuse, approval, &edited).inspect_err(|_| {
+        if is_from_editor && draft.keep(&edited) {
+            program::say(&format!("your change is kept; go on with it: ask-answer edit {id}\n"));
+        }
+    })?;
+    if edited == editable.text {
+        if is_from_editor {
+            draft.forget();
+        }
+        let whole = if is_from_editor { "is unchanged, so nothing was decided" } else { "is the text of the call itself" };
+        return Err(Error::invalid("answer.edited", whole, format!("to allow the call as it is, see the command: ask-answer show {id}")));
+    }
+    if !is_from_editor {
         return Ok(Some(edited));
     }
     program::print_tinted(&difference(&editable.text, &edited))?;
     program::say(&format!("Make the call of {} like this, one time? [y/N] ", text::excerpt(&text::visible(&approval.tool), 60)));
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).io("read", "standard input")?;
-    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes").then_some(edited))
+    let is_kept = draft.keep(&edited);
+    if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(Some(edited));
+    }
+    if is_kept {
+        program::say(&format!("your change is kept; go on with it: ask-answer edit {id}\n"));
+    }
+    Ok(None)
+}
+
+/// Removes the draft of a changed call, because the change counts.
+pub fn accepted(id: &str, round: QuestionId) {
+    CallDraft::of(id, round).forget();
 }
 
 fn from_file(file: &Path) -> Result<String> {

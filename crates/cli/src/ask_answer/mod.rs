@@ -11,12 +11,14 @@
 //! - `other_machines`: runs `askbox` instead if a command is about other machines
 //! - `short_id`: accepts a part of an id for the whole id
 //! - `edit_call`: changes a tool call before it is allowed
+//! - `call_draft`: a changed call that is not confirmed yet
 //! - `editor`: a long answer, written in the user's editor
 
 pub mod ag_ui;
 mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
+pub mod call_draft;
 pub mod diff_lines;
 pub mod edit_call;
 pub mod editor;

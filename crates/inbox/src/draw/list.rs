@@ -17,7 +17,7 @@ use crate::sent::from_here::SentAnswer;
 use crate::targets::Target;
 use askbox_cli::person::Named;
 use askbox_cli::terminal::columns::{padded, width};
-use askbox_mailbox::text::one_line;
+use askbox_mailbox::text::{excerpt, one_line};
 use askbox_peers::machines::offer_state;
 use askbox_peers::machines::offer_state::Stands;
 
@@ -235,17 +235,30 @@ fn marked(text: &str, shown: &str, style: Style, search: &Search) -> Vec<(String
     words.into_iter().map(styled).collect()
 }
 
-/// The marked questions, for the person to confirm before they are declined.
-pub fn confirm(rows: &[Named], height: usize, columns: usize) -> Vec<Line<'static>> {
-    let room = height.max(1);
-    let shown = if rows.len() > room { room - 1 } else { rows.len() };
-    let mut lines: Vec<_> = rows
-        .iter()
-        .take(shown)
-        .map(|row| fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns))
-        .collect();
-    if rows.len() > shown {
-        lines.push(dim(cut(&format!("and {} more", rows.len() - shown), columns)));
+/// The marked questions, for the person to confirm before they are declined, with the reason and the drafts that are not sent.
+pub fn confirm(rows: &[Named], why: &str, columns: usize) -> Vec<Vec<Line<'static>>> {
+    let quoted = |words: &str| format!("\"{}\"", excerpt(words, 80));
+    let reason = (!why.trim().is_empty()).then(|| vec![dim(cut(&format!("with the reason {}", quoted(why)), columns))]);
+    let of_row = |row: &Named| {
+        let name = fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns);
+        let draft = format!("  not sent: your draft {}", quoted(&row.draft));
+        let draft = (!row.draft.is_empty()).then(|| Line::from(cut(&draft, columns)).style(urgent()));
+        std::iter::once(name).chain(draft).collect()
+    };
+    reason.into_iter().chain(rows.iter().map(of_row)).collect()
+}
+
+/// As many of these lines as fit, and how many things are left out.
+pub fn fitting(things: Vec<Vec<Line<'static>>>, height: usize, columns: usize) -> Vec<Line<'static>> {
+    let all: usize = things.iter().map(Vec::len).sum();
+    let room = if all > height { height.saturating_sub(1) } else { height };
+    let (mut lines, count) = (Vec::new(), things.len());
+    for (n, thing) in things.into_iter().enumerate() {
+        if lines.len() + thing.len() > room {
+            lines.push(dim(cut(&format!("and {} more", count - n), columns)));
+            break;
+        }
+        lines.extend(thing);
     }
     lines
 }

@@ -53,11 +53,14 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         return None;
     }
     let panel = match (declined_together(app), &app.asked) {
-        (Some((_, questions)), _) => u16::try_from(questions.len()).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2),
+        (Some(together), _) => {
+            let rows = list::confirm(together.questions, together.why, usize::from(area.width)).iter().map(Vec::len).sum::<usize>();
+            u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2)
+        }
         (None, Some(asking)) => asking.purpose.rows() + 2,
         (None, None) => 0,
     };
-    let said = wrapped(&app.said, area.width.into());
+    let said = wrapped(&app.message(), area.width.into());
     let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, 3);
     let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
     let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);
@@ -83,10 +86,17 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     clock.right_for()
 }
 
-/// The questions that are about to be declined together, and the warning about them.
-fn declined_together<'a>(app: &'a App<'_>) -> Option<(String, &'a [Named])> {
+/// Questions that are about to be declined together.
+struct Together<'a> {
+    /// The warning about them.
+    title: String,
+    questions: &'a [Named],
+    why: &'a str,
+}
+
+fn declined_together<'a>(app: &'a App<'_>) -> Option<Together<'a>> {
     match &app.gate.panel()?.at_stake {
-        thing @ AtStake::DeclinedTogether { questions, .. } => Some((thing.told("y"), questions)),
+        thing @ AtStake::DeclinedTogether { questions, why } => Some(Together { title: thing.told("y"), questions, why }),
         _ => None,
     }
 }
@@ -94,7 +104,7 @@ fn declined_together<'a>(app: &'a App<'_>) -> Option<(String, &'a [Named])> {
 /// Draws the window that asks for a text, or the questions that are about to be declined.
 fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     let title = match (declined_together(app), &app.asked) {
-        (Some((title, _)), _) => title,
+        (Some(together), _) => together.title,
         (None, Some(asking)) => asking.title(!app.heard.now.is_nobody()),
         (None, None) => return,
     };
@@ -102,8 +112,8 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
     let block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    if let Some((_, questions)) = declined_together(app) {
-        let lines = list::confirm(questions, inner.height.into(), inner.width.into());
+    if let Some(Together { questions, why, .. }) = declined_together(app) {
+        let lines = list::fitting(list::confirm(questions, why, inner.width.into()), inner.height.into(), inner.width.into());
         frame.render_widget(Paragraph::new(lines), inner);
     } else if let Some(asking) = &app.asked {
         frame.render_widget(&asking.area, inner);
@@ -161,7 +171,7 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
 }
 
 const HELP: &str = "\
-enter    open; in a question: send
+enter    open; send (words: twice)
 j k ↑ ↓  move; g G: first and last
 1-9 y n  choose; space marks several
 i        begin words of your own

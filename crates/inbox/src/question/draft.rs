@@ -153,6 +153,24 @@ impl PartDraft {
         self.letters.is_empty() || spelled(&self.letters).is_some()
     }
 
+    /// Ends another word, such as `nope`, because the next letter does not belong to it.
+    pub fn end_other_word(&mut self) {
+        if !self.takes_commands() {
+            self.letters.clear();
+        }
+    }
+
+    /// True if an option has this key or this description.
+    pub fn is_option(&self, word: &str) -> bool {
+        matches!(match_option::meaning(&self.part.options, word), Meaning::Option(_))
+    }
+
+    /// True if the answer holds the person's own words. A number is not counted: it is checked, and a shell command is none.
+    fn is_in_own_words(&self) -> bool {
+        let sends_words = self.writes() || self.is_multiple();
+        self.part.kind() != Kind::Number && sends_words && !self.typed().trim().is_empty()
+    }
+
     pub fn is_multiple(&self) -> bool {
         self.part.kind() == Kind::MultiChoice
     }
@@ -271,6 +289,11 @@ impl Draft {
 
     pub fn part_mut(&mut self) -> Option<&mut PartDraft> {
         self.parts.get_mut(self.at)
+    }
+
+    /// True if the answer holds the person's own words.
+    pub fn is_in_own_words(&self) -> bool {
+        self.parts.iter().any(PartDraft::is_in_own_words)
     }
 
     /// The number of parts that are not answered yet.

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::question::draft::{Choosable, Draft, PartDraft};
 use crate::sender::RoundAt;
 use crate::text_window::{self, Asking, Typed};
-use askbox_cli::program;
+use askbox_cli::ask_answer::call_draft;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::question::Question;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, disk, layout, round};
+use askbox_mailbox::{Folder, Mailbox, disk, round};
 
 /// The folder that [`keep_in`] was given.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -170,6 +170,11 @@ impl KeptPart {
     }
 }
 
+/// True if a draft of this round is on disk.
+pub fn is_kept(at: &RoundAt) -> bool {
+    folder().is_ok_and(|folder| disk::exists(path(&folder, at)))
+}
+
 /// Removes the stored draft of a round, because it was sent or its question is gone.
 pub fn forget(at: &RoundAt) {
     if let Ok(folder) = folder() {
@@ -183,7 +188,7 @@ pub fn forget_those_that_are_over(mailbox: &Mailbox) {
     for entry in disk::entries(&folder).into_iter().flatten().flatten() {
         // `HOST:WORKFLOW…` is not the name of a round here.
         let name = entry.name.to_string_lossy();
-        let Some(round) = name.strip_suffix(".toml").and_then(|round| RoundId::from_file_name(&format!("{round}.json"))) else { continue };
+        let Some(round) = round_of(&name).and_then(|round| RoundId::from_file_name(&format!("{round}.json"))) else { continue };
         let waits = disk::exists(mailbox.document(Folder::Pending, &round.workflow));
         let is_old =
             disk::metadata(&entry.path).and_then(|about| about.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STAYS));
@@ -205,19 +210,20 @@ pub fn keep_in(folder: PathBuf) {
 fn folder() -> Result<PathBuf> {
     let folder = match FOLDER.get() {
         Some(named) => named.clone(),
-        None => state_folder()?.join("askbox/drafts"),
+        None => return call_draft::folder(),
     };
     disk::create_folder(&folder)?;
     disk::check_folder(&folder)?;
     Ok(folder)
 }
 
-fn state_folder() -> Result<PathBuf> {
-    program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |state| Ok(state.into()))
+/// The round of a draft's file, without its ending. A changed call that was not confirmed is a draft too.
+fn round_of(name: &str) -> Option<&str> {
+    name.strip_suffix(".toml").or_else(|| name.strip_suffix(call_draft::ENDING))
 }
 
 fn remove_the_oldest(folder: &Path) {
-    let drafts = disk::entries(folder).into_iter().flatten().flatten().filter(|entry| entry.name.to_string_lossy().ends_with(".toml"));
+    let drafts = disk::entries(folder).into_iter().flatten().flatten().filter(|entry| round_of(&entry.name.to_string_lossy()).is_some());
     let mut drafts: Vec<_> = drafts.filter_map(|entry| Some((disk::metadata(&entry.path).ok()?.modified().ok()?, entry.path))).collect();
     drafts.sort();
     let many = drafts.len().saturating_sub(MOST);

@@ -51,8 +51,6 @@ pub enum Act {
     Send(AnswerValue),
     /// Ask for a text. The letter is the key that was pressed, if it may have been meant as the beginning of a word.
     Ask(Purpose, Option<char>),
-    /// Ask for the text of a decision, which must then be confirmed by the name of the question.
-    AskByName(Purpose),
     /// Open the editor on the person's own words.
     Edit,
     /// Change the call that the question is about, before it is allowed.
@@ -112,8 +110,8 @@ impl Opened {
                 }
             }
             KeyCode::Char('n') if control => return Act::Ask(Purpose::Note, None),
-            KeyCode::Char('b') if control => return Act::AskByName(Purpose::AskBack),
-            KeyCode::Char('d') if control => return Act::AskByName(Purpose::Decline),
+            KeyCode::Char('b') if control => return Act::Ask(Purpose::AskBack, None),
+            KeyCode::Char('d') if control => return Act::Ask(Purpose::Decline, None),
             KeyCode::Esc => return Act::Back,
             KeyCode::Tab if self.shown.question().is_batch() => self.draft.at = (self.draft.at + 1).min(self.draft.parts.len()),
             KeyCode::BackTab => self.draft.at = self.draft.at.saturating_sub(1),
@@ -310,18 +308,27 @@ fn command(c: char) -> Option<Act> {
 /// letter does: a person who types into the wrong window, or means a movement, must not have typed an answer.
 fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
     if part.part.kind() == Kind::YesNo {
+        // A person who has read the hint about a wrong word takes longer than within the word.
+        if letters.has_paused() {
+            part.end_other_word();
+        }
         return match c {
             '1' | '2' => {
                 part.choose(if c == '1' { Choosable::Yes } else { Choosable::No });
                 Act::Nothing
             }
-            _ if part.add_letter(c) => Act::Nothing,
+            _ if part.add_letter(c) => {
+                letters.note(c, true);
+                Act::Nothing
+            }
             _ if part.takes_commands()
                 && let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) =>
             {
+                letters.note(c, true);
                 act
             }
             _ => {
+                letters.note(c, false);
                 part.add_other_letter(c);
                 Act::Say(Cow::Borrowed("y or n, then enter; d declines, b asks back, N adds a note; backspace takes a letter back"))
             }
@@ -334,6 +341,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
             return Act::Nothing;
         }
         if part.keys_are_numbers() || part.lines().len() < 10 {
+            letters.note(c, false);
             return Act::Say(Cow::Borrowed("no option has this number"));
         }
     }

@@ -8,6 +8,9 @@ use askbox_cli::person::AtStake;
 /// A longer pause ends the word. A person who moves with letters, and then begins own words, waits this long.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Within a word, a person types faster than this.
+const WITHIN: Duration = Duration::from_millis(400);
+
 /// The letters since the last pause or other key.
 #[derive(Debug, Default)]
 pub struct TypedLetters {
@@ -30,6 +33,11 @@ impl TypedLetters {
         if !self.is_within_a_word() {
             self.forget();
         }
+    }
+
+    /// True if the last letter was typed long enough ago for the next one to be a key of its own, and not of the same word.
+    pub fn has_paused(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= WITHIN)
     }
 
     /// True if a letter was typed just before, so that another one goes on with its word.

@@ -42,10 +42,11 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &Address, given: &Gi
         };
         may_be_made(Decision::by(&person, on), &address, question, round.id.question, &reply)?;
         // The operator's rules on that machine are not known here. The run there checks them.
-        let Some(edited) = edit_call::edit(&address, question, &[], &below, given.input)? else {
+        let Some(edited) = edit_call::edit((&address, round.id.question), question, &[], &below, given.input)? else {
             return program::print(&format!("{address}: nothing was decided\n")).map(|()| 0);
         };
-        return send(args, &found, on, Answer { edited: Some(edited), note: given.note.map(str::to_owned), ..reply }, &person);
+        let reply = Answer { edited: Some(edited), note: given.note.map(str::to_owned), ..reply };
+        return send(args, &found, on, reply, &person).inspect(|_| edit_call::accepted(&address, round.id.question));
     }
     if given.input.is_some() {
         return Err(Error::usage(
@@ -54,7 +55,7 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &Address, given: &Gi
         ));
     }
     let draft = editor::write(&below, ".md")?;
-    let reply = person.value(AnswerValue::Text(draft.text.clone()));
+    let reply = Answer { note: given.note.map(str::to_owned), ..person.value(AnswerValue::Text(draft.text.clone())) };
     send(args, &found, None, reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
