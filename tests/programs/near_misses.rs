@@ -314,6 +314,24 @@ fn several_values_for_one_question_are_told_the_way_out() {
 }
 
 #[test]
+fn words_beside_several_options_are_quoted_or_refused() {
+    let world = World::new();
+    world.sh("for w in m3 m4 m5; do ask-post Which? -w $w -t multi_choice -o unit=U -o e2e=E; done");
+    let said = world.refused(2, "ask-answer m3 unit tests");
+    assert!(said.contains("`tests` is none of the options of m3 (unit, e2e); nothing was answered"), "{said}");
+    for way in ["ask-answer m3 unit;", "ask-answer m3 'unit tests' --text", "ask-answer m3 unit tests --text"] {
+        assert!(said.contains(way), "{way}: {said}");
+    }
+    assert!(world.refused(2, "ask-answer m3 quite another").contains("quote them: ask-answer m3 'quite another'"));
+    assert_eq!(world.state("m3"), "pending");
+    let value = |id: &str| world.document(&format!("answered/{id}.json"))["answer"]["value"].clone();
+    // Each way works as it is told.
+    world.sh("ask-answer m3 'unit tests' --text; ask-answer m4 unit tests --text; ask-answer m5 unit 'and fuzz it'");
+    assert_eq!((value("m3"), value("m4")), (json!(["unit tests"]), json!(["unit", "tests"])));
+    assert_eq!(value("m5"), json!(["unit", "and fuzz it"]));
+}
+
+#[test]
 fn an_id_and_an_answer_that_changed_places_are_put_right() {
     let world = World::new();
     world.sh("ask-post Which? -w c1 -o merge=Merge");

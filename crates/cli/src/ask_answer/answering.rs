@@ -55,6 +55,9 @@ pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Roun
 /// Reads the value from the arguments: the words behind the id, unless they are a command.
 pub fn from_arguments(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
     misplaced_command::refuse(question, args)?;
+    if !args.reply.text {
+        refuse_unquoted(question, args.reply.words.get(1..).unwrap_or_default())?;
+    }
     from_words(question, args.reply.words.get(1..).unwrap_or_default())
 }
 
@@ -72,6 +75,35 @@ pub fn from_words(question: &Question, words: &[String]) -> Result<AnswerValue> 
         words if multiple => Ok(AnswerValue::List(words.to_vec())),
         words => Err(too_many(question, words)),
     }
+}
+
+/// Refuses a single word that is none of the options, among several words behind the id of a question with several options: in
+/// `ask-answer tidy unit tests`, the person may mean one option, or a sentence. A quoted text is accepted.
+fn refuse_unquoted(question: &Question, words: &[String]) -> Result<()> {
+    let mut parts = question.parts();
+    if question.is_batch() || words.len() < 2 || parts.first().is_none_or(|part| part.kind() != Kind::MultiChoice) {
+        return Ok(());
+    }
+    let (id, part) = (&question.workflow_id, parts.remove(0));
+    let (options, own): (Vec<_>, Vec<_>) = words.iter().partition(|word| !matches!(meaning(&part.options, word), Meaning::OwnWords));
+    let Some(other) = own.iter().find(|word| !word.contains(char::is_whitespace) && word.as_str() != "-") else { return Ok(()) };
+    let quoted = |words: &[&String]| words.iter().map(|word| text::shell_quote(word)).collect::<Vec<_>>().join(" ");
+    let all = text::shell_quote(&words.join(" "));
+    let ways = match options.as_slice() {
+        _ if part.free_text == Some(false) => how_to_answer(question),
+        [] => format!("for your own words, quote them: ask-answer {id} {all}"),
+        options => format!(
+            "for the options: ask-answer {id} {}; for your own words, quote them: ask-answer {id} {all} --text; if you mean each word: \
+             ask-answer {id} {} --text",
+            quoted(options),
+            quoted(&words.iter().collect::<Vec<_>>())
+        ),
+    };
+    let keys = text::excerpt(&part.options.keys(), 200);
+    Err(Error::usage(
+        format!("`{}` is none of the options of {id} ({keys}); nothing was answered", text::excerpt(other, 40)),
+        text::excerpt(&ways, 400),
+    ))
 }
 
 /// The error for several words behind the id of a question that takes one value.
