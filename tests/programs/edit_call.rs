@@ -101,6 +101,19 @@ fn a_changed_call_names_the_call_that_was_seen() {
 }
 
 #[test]
+fn a_call_that_was_not_changed_leads_to_the_one_as_it_is() {
+    needs!("tmux");
+    let world = git_push();
+    let terminal = Terminal::running(&world, (100, 40), &["EDITOR=true"], &["sh", "-c", "ask-answer edit ship; echo left=$?; read wait"]);
+    let screen = terminal.see("left=5");
+    assert!(screen.contains("is unchanged, so nothing was decided") && screen.contains("ask-answer show ship"), "{screen}");
+    let shown = world.ok("ask-answer", &["show", "ship"]);
+    assert!(shown.contains("until you revoke it: relaunch approve --revoke ship\n"), "{shown}");
+    let once = shown.lines().find(|line| line.contains("ship once --round")).expect("the command");
+    assert!(world.sh(once).contains("ship: answered: once"));
+}
+
+#[test]
 fn a_call_without_such_a_text_is_not_changed() {
     let world = asks("git push", None);
     let refused = world.refused(2, &format!("echo x | ask-answer edit ship --input - --round {}", world.seen("ship")));

@@ -24,6 +24,34 @@ fn a_misspelt_command_leads_to_the_command_that_was_meant() {
 }
 
 #[test]
+fn a_command_of_the_other_program_is_named_as_it_is_typed() {
+    let world = World::new();
+    world.sh("ask-post Which? -w w -o a=A; ask-answer w a");
+    assert!(
+        world.refused(2, "relaunch cancel w --why 'too late'").contains("it is one of ask-answer: ask-answer cancel w --why 'too late'")
+    );
+    assert!(world.refused(2, "relaunch decline w").contains("ask-answer decline w"));
+    // What it then says can be typed as well.
+    assert!(world.refused(4, "ask-answer cancel w").contains("take its answer back first: ask-answer undo w"));
+    world.sh("ask-answer undo w; ask-answer cancel w");
+    assert!(world.refused(4, "ask-answer cancel w").contains("see it with: ask-answer show w"));
+}
+
+#[test]
+fn the_examples_of_several_questions_fit_each_other() {
+    let world = World::new();
+    let example = |program: &str, from: &str, to: &str| {
+        let help = world.ok(program, &["--help"]);
+        let begin = help.find(from).unwrap_or_else(|| panic!("no {from:?} in {help}"));
+        let example = &help[begin..];
+        example[..example.find(to).expect("its end") + to.len()].to_owned()
+    };
+    world.sh(&example("ask-post", "echo '{\"questions\"", "--file -"));
+    world.sh(&example("ask-answer", "ask-answer db-7", "has it'"));
+    assert_eq!(world.document("answered/db-7.json")["answer"]["value"], json!({"which": "pg", "why": "Staging has it"}));
+}
+
+#[test]
 fn a_missing_or_wrong_argument_is_named_with_what_to_type() {
     let mut world = World::new();
     for script in [

@@ -41,6 +41,9 @@ struct Report {
     not_checked: Vec<String>,
     /// True if a watcher is running on the mailbox.
     watcher: bool,
+    /// True if no program opens the mailbox, because of its owner or its mode.
+    #[serde(skip)]
+    is_closed: bool,
     /// The road of the workflow's newest round. Missing if the whole mailbox was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     road: Option<Road>,
@@ -96,7 +99,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         Err(Error::NotFound { .. }) => (None, None),
         Err(error) => (None, Some(error)),
     };
-    let is_missing = mailbox.is_none() && distrusted.is_none();
+    let (is_missing, is_closed) = (mailbox.is_none() && distrusted.is_none(), distrusted.is_some());
     let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
     let loaded = context.loaded();
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
@@ -164,6 +167,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         more: checkup.more,
         not_checked,
         watcher,
+        is_closed,
         road,
         agent,
         targets,
@@ -190,6 +194,8 @@ fn words(report: &Report, is_missing: bool) -> String {
     let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
     if is_missing {
         out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
+    } else if report.is_closed {
+        out.push_str("The mailbox cannot be used as it is, so no watcher can run.\n");
     } else if report.watcher {
         out.push_str("A watcher is running.\n");
     } else {

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 
+use crate::args::ask_answer_args::AskAnswer;
+use crate::args::relaunch_args;
 use crate::program::hyphens;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::spelling;
@@ -74,8 +76,10 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
         ErrorKind::InvalidSubcommand => {
             let word = named(ContextKind::InvalidSubcommand);
             let (command, path) = command_before(&program, &word);
-            let hint = meant(command, &word)
-                .map_or_else(|| format!("the commands are {}", names(command).join(", ")), |name| format!("did you mean `{path} {name}`?"));
+            let hint = match meant(command, &word) {
+                Some(name) => format!("did you mean `{path} {name}`?"),
+                None => of_a_sibling(&program, &word).unwrap_or_else(|| format!("the commands are {}", names(command).join(", "))),
+            };
             Error::usage(format!("`{word}` is no command"), hint)
         }
         ErrorKind::MissingRequiredArgument => Error::usage(format!("missing: {}", argument_list(e)), usage),
@@ -176,9 +180,21 @@ fn conflict(program: &Command, e: &clap::Error, usage: String) -> Error {
         Some((Some(name), word)) => {
             Error::usage(format!("`{word}` is no command"), format!("did you mean `{} {name}`?", program.get_name()))
         }
-        Some((None, word)) => Error::usage(format!("`{word}` is no command"), format!("the commands are {}", names(program).join(", "))),
+        Some((None, word)) => {
+            let hint = of_a_sibling(program, &word).unwrap_or_else(|| format!("the commands are {}", names(program).join(", ")));
+            Error::usage(format!("`{word}` is no command"), hint)
+        }
         None => Error::usage(message.strip_prefix("error: ").unwrap_or(&message), usage),
     }
+}
+
+/// The hint for a command of another program, as in `relaunch cancel docs-42`, with the words behind it.
+fn of_a_sibling(program: &Command, word: &str) -> Option<String> {
+    let all = [AskAnswer::command(), relaunch_args::Args::command()];
+    let sibling = all.iter().find(|other| other.get_name() != program.get_name() && names(other).contains(&word))?;
+    let given = std::env::args_os().skip(1).map(|given| given.to_string_lossy().into_owned());
+    let behind = given.skip_while(|given| given != word).skip(1).map(|given| format!(" {}", text::shell_quote(&given))).collect::<String>();
+    Some(format!("it is one of {0}: {0} {word}{1}", sibling.get_name(), text::excerpt(&behind, 200)))
 }
 
 /// The first word of the command line that is neither a flag nor the value of `--mailbox`. Only that flag takes a value before a command.

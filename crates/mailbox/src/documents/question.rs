@@ -11,6 +11,7 @@ use crate::document::{Document, Stored};
 use crate::documents::answer::Answer;
 use crate::documents::asked::{Asked, Part};
 use crate::documents::content::Content;
+use crate::documents::fields::approval;
 use crate::documents::fields::asked_in::AskedIn;
 use crate::documents::fields::closing::{Closing, TakenBack};
 use crate::documents::fields::options::{Choice, Options};
@@ -173,13 +174,17 @@ impl Question {
         if self.is_batch() {
             return self.asked.questions.clone();
         }
+        let mut options = self.asked.options.clone();
+        if self.asked.approval.is_some() {
+            approval::name_workflow(&mut options, &self.workflow_id);
+        }
         vec![Part {
             id: None,
             question: self.question.clone(),
             header: None,
             kind: self.asked.kind,
             multi_select: false,
-            options: self.asked.options.clone(),
+            options,
             free_text: self.asked.free_text,
             range: self.asked.range.clone(),
         }]

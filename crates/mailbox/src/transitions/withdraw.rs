@@ -5,7 +5,7 @@
 use crate::documents::fields::closing::{Closed, Closing};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
-use crate::layout::Mailbox;
+use crate::layout::{Folder, Mailbox};
 use crate::listing::near_id;
 use crate::round;
 use crate::transitions::{close, settle};
@@ -27,7 +27,13 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
             Some(round) => {
                 let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
                 let problem = format!("the question of {workflow} is no longer pending: it is {state}");
-                Error::conflict(problem, "list the questions: ask-answer list")
+                let hint = match round.folder {
+                    Folder::Answered => format!("take its answer back first: ask-answer undo {workflow}"),
+                    Folder::Running => format!("stop its run: relaunch stop {workflow}"),
+                    Folder::Parked => format!("give its round up: relaunch drop {workflow}"),
+                    _ => format!("see it with: ask-answer show {workflow}"),
+                };
+                Error::conflict(problem, hint)
             }
         }),
         Err(e) => Err(e),

@@ -95,9 +95,13 @@ fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
         Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
             checkup.report("owner", shown, error.to_string(), of_a_mailbox(path, chown(path)));
         }
-        Err(error) => {
+        Err(_) => {
             let private = if is_root { "700" } else { "go-w" };
-            checkup.report("mode", shown, error.to_string(), of_a_mailbox(path, format!("chmod {private} {}", word(path))));
+            let said = match mode & 0o002 {
+                0 => format!("other users of its group may write to it (mode {mode:04o})"),
+                _ => format!("every user of this machine may write to it (mode {mode:04o}), so no program of askbox opens it"),
+            };
+            checkup.report("mode", shown, said, of_a_mailbox(path, format!("chmod {private} {}", word(path))));
         }
         Ok(()) if mode & 0o700 != 0o700 => {
             checkup.report(
@@ -178,7 +182,9 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
     for path in entries(folder).map(|e| e.path) {
         let name = name(&path);
         checkup.progress.count(kind.name());
-        if name.starts_with('.') {
+        // `quarantined` reports what is not a file there: it cannot be moved to where it lies.
+        let is_reported = kind == Folder::Quarantine && disk::metadata(&path).is_ok_and(|meta| !meta.is_file());
+        if name.starts_with('.') || is_reported {
             continue;
         }
         let belongs = match kind {

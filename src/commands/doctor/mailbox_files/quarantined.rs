@@ -49,6 +49,18 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox
         let why = disk::read(&reason, 1 << 20).map(|b| String::from_utf8_lossy(&b).into_owned());
         let said = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
         let (file, reason) = (word(&path), word(&reason));
+        if disk::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            // A folder, for example, is no document that could be repaired and moved back.
+            let mend = format!("mv -n {file} {}.aside && rm -f {reason}", word(&checkup.root.with_file_name(name)));
+            let discard = format!("rm -r {file} && rm -f {reason}");
+            checkup.report(
+                "quarantined",
+                checkup.shown(&path),
+                format!("{said}; it is not a regular file (to discard it: {discard})"),
+                mend,
+            );
+            continue;
+        }
         let discard = format!("rm -f {file} {reason}");
         if let Some(workflow) = of_refused(&path, &said) {
             let waits = disk::exists(mailbox.document(Folder::Pending, &workflow));

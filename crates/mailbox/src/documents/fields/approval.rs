@@ -98,12 +98,24 @@ impl Approval {
     }
 }
 
+/// The command that takes a decision back, as the document names it.
+const REVOKE: &str = "relaunch approve --revoke ID";
+
 /// Returns the two options, with descriptions of what they allow.
 #[must_use]
 pub fn options() -> Options {
-    let choice = |key: &str, description: &str| Choice { key: key.into(), description: description.into(), preview: None };
+    let choice = |key: &str, description: String| Choice { key: key.into(), description, preview: None };
     Options(vec![
-        choice(ONCE, "allow exactly this call, one time"),
-        choice(WORKFLOW, "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"),
+        choice(ONCE, "allow exactly this call, one time".into()),
+        choice(WORKFLOW, format!("allow exactly this call whenever this workflow makes it, until you revoke it: {REVOKE}")),
     ])
+}
+
+/// Puts the workflow into the command of a description, so that a person can copy it. The document has the same words for every workflow.
+pub(in crate::documents) fn name_workflow(options: &mut Options, workflow: &crate::id::WorkflowId) {
+    for Choice { description, .. } in &mut options.0 {
+        if let Some(before) = description.strip_suffix(REVOKE) {
+            *description = format!("{before}{} {workflow}", REVOKE.trim_end_matches(" ID"));
+        }
+    }
 }
