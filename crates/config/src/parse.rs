@@ -51,6 +51,17 @@ fn read(bytes: &[u8]) -> Result<(Config, Vec<String>)> {
     Ok((config, reader.set))
 }
 
+/// True if this is the path of a section, such as `limits` or `runner.claude`.
+fn is_section(at: &str) -> bool {
+    let section = match at.split_once('.') {
+        Some(("runner", name)) if !name.contains('.') && !spelling::is_typo(name, "default") => "runner.*",
+        Some(("target", name)) if !name.contains('.') => "target.*",
+        Some(("peers", name)) if !name.contains('.') => "peers.*",
+        _ => at,
+    };
+    keys().any(|key| key.path.starts_with(&format!("{section}.")))
+}
+
 struct Reader<'a> {
     toml: &'a str,
     /// The keys read so far, by their paths.
@@ -68,7 +79,9 @@ impl Reader<'_> {
             self.set.push(at.to_owned());
             return json(value).map_err(|(value, problem)| self.error(at, value, problem));
         }
-        if let (DeValue::Table(inner), true) = (value.get_ref(), at.split('.').count() < 3) {
+        if let (DeValue::Table(inner), true) = (value.get_ref(), at.split('.').count() < 3)
+            && !(inner.is_empty() && !is_section(at))
+        {
             if let Some(("runner", name)) = at.split_once('.')
                 && inner.get("kind").is_some_and(|kind| matches!(kind.get_ref(), DeValue::String(kind) if kind == "program"))
                 && let Some(key) = runners::MEANT_FOR_AN_AGENT.into_iter().find(|key| inner.get(*key).is_some())
@@ -78,13 +91,7 @@ impl Reader<'_> {
             let fields = inner.iter().map(|(k, v)| Ok((k.get_ref().to_string(), self.read(&format!("{at}.{}", k.get_ref()), v)?)));
             return fields.collect::<Result<_>>().map(Value::Object);
         }
-        let section = match at.split_once('.') {
-            Some(("runner", name)) if !name.contains('.') && !spelling::is_typo(name, "default") => "runner.*",
-            Some(("target", name)) if !name.contains('.') => "target.*",
-            Some(("peers", name)) if !name.contains('.') => "peers.*",
-            _ => at,
-        };
-        if keys().any(|key| key.path.starts_with(&format!("{section}."))) {
+        if is_section(at) {
             let how = format!("write [{at}] on a line of its own and the keys below it; `askbox init --print` shows all keys");
             return Err(Error::invalid(
                 text::excerpt(at, SHOWN_KEY),
@@ -99,7 +106,7 @@ impl Reader<'_> {
         });
         Err(Error::invalid(
             text::excerpt(at, SHOWN_KEY),
-            "unknown key",
+            if matches!(value.get_ref(), DeValue::Table(_)) { "unknown section" } else { "unknown key" },
             format!("did you mean `{}`? `askbox init --print` shows all keys", nearest.unwrap_or_default().replace('*', runner)),
         ))
     }
@@ -243,6 +250,17 @@ mod tests {
         assert!(read("[runner]\nfake = 3\n").unwrap_err().hint().contains("write [runner.fake] on a line of its own"));
         assert!(read("[runner]\ndefalt = 'x'\n").unwrap_err().hint().contains("`runner.default`"));
         assert!(read("[limit]\ngrace = '3s'\n").unwrap_err().hint().contains("limits.grace"));
+    }
+
+    #[test]
+    fn an_unknown_section_is_refused_even_if_it_is_empty() {
+        for unknown in ["limit", "web.page", "runner.claude.more", "target.desktop.more"] {
+            let error = read(&format!("[{unknown}]\n")).unwrap_err();
+            assert_eq!(error.to_string(), format!("config.toml: {unknown}: unknown section"));
+        }
+        for known in ["limits", "runner", "runner.mine", "target.desktop", "peers.build"] {
+            assert!(read(&format!("[{known}]\n")).is_ok(), "{known}");
+        }
     }
 
     #[test]

@@ -41,12 +41,13 @@ section! {
         args: Vec<String> = Vec::new(),
         /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
-        /// The value of `--permission-mode`. With `"default"`, a call that no rule permits is refused. `""`: the option is not given,
-        /// so the mode of the user's own settings applies, or else the agent program's own, which differs between versions. Example:
-        /// `"acceptEdits"`.
+        /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
+        /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent
+        /// program's own, which differs between versions. Example: `"acceptEdits"`.
         permission_mode: String = "default".into(),
-        /// The tools that the agent may use without asking: one `--allowedTools` rule each. Everything else that needs a permission is
-        /// refused. The list replaces the default, so repeat the default's rules.
+        /// The tools that the agent may use without asking: one `--allowedTools` rule each. Any other call that needs a permission
+        /// becomes a question to a person, or is refused: see `approvals.ask_stopped`. The list replaces the default, so repeat the
+        /// default's rules.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),
         /// Whether the agent has the Task tool (newer versions call it Agent), which starts subagents inside the agent's session. With
         /// `false`, the agent works alone, and starts other agents only by `relaunch spawn`, if `allowed_tools` permits that.
