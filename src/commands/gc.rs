@@ -87,11 +87,12 @@ fn words(report: &Report) -> String {
         format!("{removed} {}{}.{archives}\n", amount(&report.removed, keep.0), freed(&report.removed))
     });
     let archived = report.archived.as_ref().map(|archived| of_archived(archived, report.dry_run));
-    if removed.is_none() && archived.is_none() {
+    let indexes = (!report.indexes.is_empty()).then(|| format!("Made the lost index of {} again.\n", report.indexes.join(", ")));
+    if removed.is_none() && archived.is_none() && indexes.is_none() {
         let kept = "Everything is kept: history.keep is not configured, and history.archive is never.";
         return format!("{kept} To remove history once: askbox gc --keep 90d\n");
     }
-    removed.into_iter().chain(archived).collect()
+    removed.into_iter().chain(archived).chain(indexes).collect()
 }
 
 fn of_archived(archived: &Archived, dry_run: bool) -> String {

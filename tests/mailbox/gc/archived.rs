@@ -64,6 +64,7 @@ fn an_archived_round_is_whole_and_is_shown_as_before() {
     std::fs::write(runs.join("stderr.log"), b"caf\xe9\n\x00").expect("writable");
     let (before, shown) = (everything(&world), world.sh("ask-answer show old"));
     let logged = ["relaunch logs old", "relaunch events old", "relaunch logs --tail 2 old"].map(|command| world.sh(command));
+    let ended = world.run("relaunch", &["wait", "old"]).ok().stdout;
     let (all, of_one, newest) = (history(&world, ""), history(&world, "lives"), world.sh("askbox history --limit 2"));
     assert_eq!(all.len(), 7);
 
@@ -111,6 +112,19 @@ fn an_archived_round_is_whole_and_is_shown_as_before() {
     assert_eq!(audit.matches(r#""event":"archived""#).count(), 4, "{audit}");
     assert_eq!(json_of(&world, "relaunch status old --json")["state"], "delivered");
 
+    // So do the commands that look for one workflow.
+    let told = world.run("relaunch", &["wait", "old"]).ok();
+    assert!(told.stdout == ended && told.stderr.contains("note: old is archived in "), "{told:?}");
+    assert_eq!(world.run("relaunch", &["resume", "old"]).ok().stdout, ended);
+    let told = world.run("relaunch", &["wait", "back"]);
+    assert!(told.status.code() == Some(1) && told.stdout.starts_with("cancelled (back):"), "{}", told.words());
+    assert!(world.refused(3, "relaunch wait nothing").contains("nothing is known of nothing"));
+    let told = world.run("askbox", &["doctor", "old"]).stdout;
+    assert!(
+        ["The road of old, round ", "attempts    1 had a result", "archived    in "].iter().all(|words| told.contains(words)),
+        "{told}"
+    );
+
     // A second gc finds nothing, and the id is free again.
     let archive = files(&world.in_mailbox("archive"));
     assert_eq!(gc(&world, &[])["archived"]["rounds"], 0);
@@ -149,7 +163,37 @@ fn a_damaged_archive_hides_only_what_it_damages() {
     let out = world.run("askbox", &["history", "--json"]);
     assert_eq!((out.status.code(), out.stdout.lines().count()), (Some(1), 4), "{}", out.words());
     assert!(out.stderr.contains("archive/2026-01.jsonl.gz is damaged in the ") && out.stderr.contains("from 0"), "{}", out.stderr);
+    let found = world.run("askbox", &["doctor"]).stdout;
+    assert!(found.contains("archive: archive/2026-01.jsonl.gz: ") && found.contains("is damaged in the "), "{found}");
+    assert!(found.contains("\n  $ askbox history --limit 0 >/dev/null\n"), "{found}");
     assert_eq!(world.ok("askbox", &["history", "more", "--json"]).lines().count(), 3);
+}
+
+#[test]
+fn a_lost_index_is_named_and_made_again() {
+    let world = world();
+    world.past_rounds("docs", 0..5);
+    gc(&world, &["--archive", "30d"]);
+    let (all, index) = (history(&world, "docs"), world.in_mailbox("archive/2026-01.index"));
+    std::fs::remove_file(&index).expect("an index");
+    for (program, args) in [("askbox", &["history"][..]), ("askbox", &["history", "docs"]), ("relaunch", &["status", "docs"])] {
+        let out = world.run(program, args);
+        assert!(out.stderr.contains("has lost its index") && out.stderr.contains("askbox gc"), "{program} {args:?}: {}", out.words());
+        assert_eq!(out.status.code(), Some(1), "{program} {args:?}");
+    }
+    let found = world.run("askbox", &["doctor"]).stdout;
+    assert!(found.contains("archive: archive/2026-01.jsonl.gz: ") && found.contains("\n  $ askbox gc\n"), "{found}");
+    world.configure("[history]\narchive = \"never\"\n");
+    assert_eq!(world.sh("askbox gc"), "Made the lost index of 2026-01 again.");
+    assert_eq!(history(&world, "docs"), all);
+    assert!(!world.run("askbox", &["doctor"]).stdout.contains("archive: "));
+    // An archive that cannot be read to its end is not cut off.
+    std::fs::remove_file(&index).expect("an index");
+    world.sh("truncate -s -5 m/archive/2026-01.jsonl.gz");
+    let bytes = std::fs::read(world.in_mailbox("archive/2026-01.jsonl.gz")).expect("an archive");
+    let out = world.run("askbox", &["gc"]);
+    assert!(out.status.code() == Some(1) && out.stderr.contains("so its index cannot be made again"), "{}", out.words());
+    assert!(!index.exists() && std::fs::read(world.in_mailbox("archive/2026-01.jsonl.gz")).expect("an archive") == bytes);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 /// The question to show: the one to answer, or else the workflow's last round in the archive.
 pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     match question(mailbox, workflow) {
-        Err(e @ Error::NotFound { .. }) => archived::latest(mailbox, workflow)?.ok_or(e),
+        Err(e @ Error::NotFound { .. }) => archived::latest(mailbox, workflow)?.map(|found| found.round).ok_or(e),
         other => other,
     }
 }

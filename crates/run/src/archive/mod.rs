@@ -21,6 +21,7 @@
 //! | `line` | a line of the archive: a file of a round, or a part of one |
 //! | `index` | the lines of an index |
 //! | `writer` | appends members. It knows no rule about which rounds may go |
+//! | `lost_index` | makes an index again whose file was lost |
 //! | `logs` | appends whole files with lines of their own: the audit trail, bookings |
 //! | `reader` | the content of a member |
 //! | `state` | the size of all archives, and whether they are whole |
@@ -29,6 +30,7 @@
 mod index;
 mod line;
 mod logs;
+mod lost_index;
 mod month;
 mod newest;
 mod reader;
@@ -46,7 +48,7 @@ pub use logs::Kind;
 pub use month::Month;
 pub use newest::{ArchivedRound, NewestArchived, newest_of};
 pub use reader::{Content, content, digests, file_parts};
-pub use state::{ArchiveState, state};
+pub use state::{ArchiveState, damage_of, state};
 pub use writer::{Source, Writer};
 
 /// The folder of the archives.

@@ -11,8 +11,8 @@ use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::newest_first::NewestFirst;
 use askbox_mailbox::time::Time;
 
-use crate::archive::Month;
 use crate::archive::index::{self, Identity, Located};
+use crate::archive::{Month, lost_index};
 
 /// A round in the archive. Rounds are ordered by the fields in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +84,9 @@ impl NewestArchived {
         let found = NewestFirst::new(self.wanted, move |offer: &mut dyn FnMut(ArchivedRound)| {
             // A later look must come to the same result, so it begins with the same set.
             let mut now = newer.clone();
+            if is_first && let Some(lost) = lost_index::error(&mailbox, month) {
+                problems.borrow_mut().push(lost);
+            }
             for member in index::members_from_end(&mailbox, month, workflow.as_ref())? {
                 let member = match member {
                     Ok(member) => member,

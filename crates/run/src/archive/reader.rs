@@ -21,7 +21,7 @@ pub type Content = BTreeMap<String, Vec<u8>>;
 ///
 /// # Errors
 /// [`Error::Failed`] with the file and the place if the member is damaged.
-fn each_line(mailbox: &Mailbox, located: Located, mut take: impl FnMut(Line) -> Result<()>) -> Result<()> {
+pub(super) fn each_line(mailbox: &Mailbox, located: Located, mut take: impl FnMut(Line) -> Result<()>) -> Result<()> {
     let (path, place) = (archive::file(mailbox, located.month), located.place);
     let damaged = |why: &dyn std::fmt::Display| {
         let message = format!("{} is damaged in the {} bytes from {}: {why}", path.display(), place.bytes, place.offset);
@@ -45,7 +45,7 @@ fn each_line(mailbox: &Mailbox, located: Located, mut take: impl FnMut(Line) -> 
     if total == place.raw { Ok(()) } else { Err(damaged(&format!("it has another length than {} bytes", place.raw))) }
 }
 
-fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+pub(super) fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     let read = lines.take(LONGEST as u64).read_until(b'\n', line)?;
     if read > 0 && line.pop() != Some(b'\n') {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long or incomplete"));

@@ -1,11 +1,11 @@
-//! The state of all archives, without reading them: their size, and whether each fits its index.
+//! The state of all archives: their size, whether each fits its index, and whether each can be read.
 
 use std::path::PathBuf;
 
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Mailbox, disk};
 
-use crate::archive::{self, index};
+use crate::archive::{self, Located, index, lost_index, reader};
 
 /// The archives of a mailbox.
 #[derive(Debug, Default)]
@@ -16,8 +16,37 @@ pub struct ArchiveState {
     pub bytes: u64,
     /// Archives that end behind the last member that counts: a process writes there, or was killed.
     pub torn: Vec<PathBuf>,
-    /// Archives that lack something.
+    /// Archives that have lost their index.
+    pub lost: Vec<(PathBuf, Error)>,
+    /// Archives that lack something else.
     pub damaged: Vec<(PathBuf, Error)>,
+}
+
+/// Reads whole archives until about `most` bytes are read, the newest month first. Returns the first damage of each one, the number of its
+/// members that cannot be read, and the number of months that were not read.
+///
+/// # Errors
+/// [`Error::Io`] if their folder cannot be read.
+pub fn damage_of(mailbox: &Mailbox, most: u64) -> Result<(Vec<(PathBuf, Error, u64)>, u64)> {
+    let (mut found, mut unread, mut read) = (Vec::new(), 0, 0);
+    for month in index::months(mailbox)?.into_iter().rev() {
+        if read >= most {
+            unread += 1;
+            continue;
+        }
+        let (mut first, mut count) = (None, 0);
+        for member in index::members_from_end(mailbox, month, None)? {
+            // The index itself is looked at by `state`.
+            let Ok(member) = member else { continue };
+            read += member.place.bytes;
+            if let Err(e) = reader::each_line(mailbox, Located { month, place: member.place }, |_| Ok(())) {
+                count += 1;
+                first.get_or_insert(e);
+            }
+        }
+        found.extend(first.map(|e| (archive::file(mailbox, month), e, count)));
+    }
+    Ok((found, unread))
 }
 
 /// Looks at the archives.
@@ -32,9 +61,8 @@ pub fn state(mailbox: &Mailbox) -> Result<ArchiveState> {
         let found = length(&path);
         state.months += 1;
         state.bytes += found + length(&index);
-        if !disk::exists(&index) {
-            let hint = "restore the index from a backup, or rename the archive: zcat still reads it";
-            state.damaged.push((path, Error::failed("it has lost its index", hint)));
+        if let Some(lost) = lost_index::error(mailbox, month) {
+            state.lost.push((path, lost));
             continue;
         }
         match index::lengths(&index) {

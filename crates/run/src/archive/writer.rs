@@ -126,7 +126,7 @@ impl<'a> Writer<'a> {
         if !disk::exists(index) {
             if disk::exists(path) {
                 let message = format!("{} has lost its index {}", path.display(), index.display());
-                return Err(Error::failed(message, "restore the index from a backup, or rename the archive: zcat still reads it"));
+                return Err(Error::failed(message, "restore the index or the archive from a backup: zcat still reads it"));
             }
             disk::create_folder(&archive::folder(self.mailbox))?;
             Appended::open(index, 0)?.sync()?;

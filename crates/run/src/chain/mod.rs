@@ -20,10 +20,12 @@
 //! | [`in_turn`] | the await of a parent that waits in its own turn |
 //! | [`progress`] | wait until a workflow ends, asks, or the time is over; look for its result |
 //! | [`outcome`] | decides if a workflow has ended, and how |
+//! | [`archived_end`] | how a workflow ended whose rounds are all archived |
 //! | [`wake`] | tell parents that their children have ended |
 //! | [`whole_tree`] | cancel or stop a whole tree |
 //! | [`forest`] | all workflows as trees, for display |
 
+pub mod archived_end;
 mod bounds;
 pub mod forest;
 mod fork;

@@ -142,25 +142,23 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -
         return Ok(Found::Other(OwnState::Waiting(waits)));
     }
     let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
-    Ok(match newest.state {
-        Closed::Delivered => match newest.delivery {
-            Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog)) => {
-                let who = taken.who();
-                ended(
-                    workflow,
-                    End::HandedOver,
-                    format!("{who} took the answer and went on by itself; what came of it, askbox does not know"),
-                )
-            }
-            Some(Delivery::Launch) | None => Found::Finished(newest.run.map(Box::new)),
-        },
-        Closed::Withdrawn | Closed::Superseded => ended(workflow, End::Cancelled, newest.why),
-        Closed::Expired => ended(workflow, End::Expired, newest.why),
-        Closed::Dropped => {
-            let why = if newest.why.is_empty() { "it was dropped".into() } else { format!("it was dropped: {}", newest.why) };
-            ended(workflow, End::Failed, why)
+    let (end, text) = end_of(newest.state, newest.delivery, newest.why);
+    Ok(if end == End::Finished { Found::Finished(newest.run.map(Box::new)) } else { ended(workflow, end, text) })
+}
+
+/// How a workflow ended whose last round was closed like this, and why. A workflow that finished has its final text elsewhere.
+pub(super) fn end_of(state: Closed, delivery: Option<Delivery>, why: String) -> (End, String) {
+    match (state, delivery) {
+        (Closed::Delivered, Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog))) => {
+            let who = taken.who();
+            (End::HandedOver, format!("{who} took the answer and went on by itself; what came of it, askbox does not know"))
         }
-    })
+        (Closed::Delivered, Some(Delivery::Launch) | None) => (End::Finished, String::new()),
+        (Closed::Withdrawn | Closed::Superseded, _) => (End::Cancelled, why),
+        (Closed::Expired, _) => (End::Expired, why),
+        (Closed::Dropped, _) if why.is_empty() => (End::Failed, "it was dropped".into()),
+        (Closed::Dropped, _) => (End::Failed, format!("it was dropped: {why}")),
+    }
 }
 
 fn ended(workflow: &WorkflowId, end: End, text: String) -> Found {

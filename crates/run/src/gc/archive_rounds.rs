@@ -50,6 +50,19 @@ impl Batch {
 }
 
 impl Gc<'_> {
+    /// Makes the indexes again that archives have lost. Returns their months. Nothing happens while another process archives.
+    pub(super) fn make_lost_indexes(&mut self) -> Result<Vec<String>> {
+        let Some(writer) = Writer::try_new(self.mailbox)? else { return Ok(Vec::new()) };
+        let mut made = Vec::new();
+        for (month, result) in writer.make_lost_indexes()? {
+            match result {
+                Ok(()) => made.push(month.to_string()),
+                Err(e) => self.left(&format!("the archive of {month}"), &e),
+            }
+        }
+        Ok(made)
+    }
+
     /// Archives the rounds that ended longer ago than `age` and are not needed. Those that changed before `after` are passed over.
     pub(super) fn archive(&mut self, age: Duration, after: Option<Time>, by: &str) -> Result<Archived> {
         self.set_age(age);

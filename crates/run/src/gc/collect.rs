@@ -72,6 +72,9 @@ pub fn run_as(by: &str, mailbox: &Mailbox, policy: Policy, tell: &mut dyn FnMut(
         let why = format!("{rounds} rounds, {workflows} workflows, {checkpoints} checkpoints");
         audit::record(mailbox, Entry::about("pruned").by(by).why(why));
     }
+    if !policy.dry_run {
+        report.indexes = gc.make_lost_indexes()?;
+    }
     if let Some(age) = policy.archive {
         // A dry run has not removed the rounds that go for good.
         let after = policy.keep.filter(|_| policy.dry_run).map(|_| gc.before);

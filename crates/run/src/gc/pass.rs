@@ -80,6 +80,9 @@ pub struct Report {
     /// The months whose archives were removed for good.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub months: Vec<String>,
+    /// The months whose archives have their lost index again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<String>,
     /// The things that could not be removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Left>,

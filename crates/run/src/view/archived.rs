@@ -10,7 +10,7 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 
 /// An archived round, as far as views need it.
 #[derive(Debug)]
@@ -132,13 +132,41 @@ impl ArchivedRun {
     }
 }
 
+/// The newest archived rounds of a workflow, with their runs. Some rounds ended without a run.
+///
+/// # Errors
+/// [`Error::Failed`] if the archive is damaged there. [`Error::Invalid`] if a document cannot be read.
+pub fn newest_rounds(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<(Question, ArchivedRun)>> {
+    let mut reader = ArchiveReader::default();
+    let newest = archive::NewestArchived::find(mailbox, Some(workflow), None, Some(AT_ONCE))?.take(AT_ONCE);
+    newest
+        .map(|found| {
+            let found = found?;
+            let ArchivedFiles { id, archive, document, attempts } = reader.read(mailbox, &found)?;
+            let question = read_question::of_bytes(&document, &archive, &id)?.typed;
+            Ok((question, ArchivedRun { found, archive, attempts }))
+        })
+        .collect()
+}
+
+/// An archived round with the records of its attempts.
+#[derive(Debug)]
+pub struct Archived {
+    /// The round. Its folder is that of closed rounds.
+    pub round: Round,
+    /// The records of its attempts that can be read, in their order.
+    pub attempts: Vec<Run>,
+    /// The archive that it was read from.
+    pub archive: PathBuf,
+}
+
 /// The newest archived round of a workflow, if there is one.
 ///
 /// # Errors
 /// [`Error::Failed`] if the archive is damaged there.
-pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Round>> {
+pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Archived>> {
     let Some(found) = archive::newest_of(mailbox, workflow)? else { return Ok(None) };
-    let round = ArchiveReader::default().read(mailbox, &found)?;
-    let document = read_question::of_bytes(&round.document, &round.archive, &round.id)?;
-    Ok(Some(Round { folder: Folder::Closed, id: round.id, document }))
+    let ArchivedFiles { id, archive, document, attempts } = ArchiveReader::default().read(mailbox, &found)?;
+    let document = read_question::of_bytes(&document, &archive, &id)?;
+    Ok(Some(Archived { round: Round { folder: Folder::Closed, id, document }, attempts, archive }))
 }

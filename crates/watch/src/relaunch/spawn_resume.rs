@@ -18,6 +18,7 @@ use askbox_mailbox::text;
 use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Mailbox, pause};
+use askbox_run::chain::archived_end;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::progress::{self, Progress, Resumed};
 use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
@@ -107,7 +108,11 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     log::warnings_to_stderr(config.log.format);
-    match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow))? {
+    let resumed = match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow)) {
+        Err(e @ Error::NotFound { .. }) => return told_archived(mailbox, workflow, json, || e),
+        other => other?,
+    };
+    match resumed {
         Resumed::Ended(ended) => {
             // A parent that gets the result here does not have to be woken for it.
             let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
@@ -117,6 +122,14 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
         Resumed::WaitsAgain => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
         Resumed::Ongoing => print_signal(&Signal::PendOngoing).map(|()| 0),
     }
+}
+
+/// Prints how a workflow ended whose rounds are all archived, or returns this error if none is.
+pub(super) fn told_archived(mailbox: &Mailbox, workflow: &WorkflowId, json: bool, unknown: impl FnOnce() -> Error) -> Result<u8> {
+    let Some(found) = archived_end::of(mailbox, workflow)? else { return Err(unknown()) };
+    program::say(&format!("note: {workflow} is archived in {}\n", found.archive.display()));
+    print(&found.ended, json)?;
+    Ok(exit_status(&found.ended))
 }
 
 /// The run of askbox that called this program, if any. Only the workflow of that run can be woken.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, wait_limit};
+use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, told_archived, wait_limit};
 use askbox_cli::program;
 use askbox_config::LogFormat;
 use askbox_mailbox::disk::{self, Lock};
@@ -33,7 +33,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
     let limit = wait_limit(timeout, MAX_WAIT)?;
     let deadline = Instant::now() + limit;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
-        return Err(status::unknown(mailbox, workflow));
+        return told_archived(mailbox, workflow, json, || status::unknown(mailbox, workflow));
     }
     log::warnings_to_stderr(LogFormat::default());
     if program::says_to_terminal() {

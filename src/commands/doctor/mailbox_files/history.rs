@@ -7,6 +7,9 @@ use askbox_config::History;
 use askbox_mailbox::time::{self, Span};
 use askbox_run::{archive, gc};
 
+/// The number of bytes of archives that are read to find damage, about a second's work.
+const MOST_READ: u64 = 64 << 20;
+
 /// The space that history takes, and the policy.
 #[derive(Debug, Serialize)]
 pub(in crate::commands::doctor) struct KnownHistory {
@@ -65,6 +68,17 @@ impl KnownHistory {
 /// Reports archives that are damaged or that a killed process left incomplete.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(Ok(state)) = checkup.mailbox.as_ref().map(archive::state) else { return };
+    for (path, error) in state.lost {
+        let said = format!("{error}; its rounds cannot be found or read until the index is made again");
+        checkup.report("archive", checkup.shown(&path), said, checkup.command("askbox gc"));
+    }
+    let is_named: Vec<_> = state.damaged.iter().map(|(path, _)| path.with_extension("").with_extension("jsonl.gz")).collect();
+    let damage = checkup.mailbox.as_ref().and_then(|mailbox| archive::damage_of(mailbox, MOST_READ).ok());
+    for (path, error, count) in damage.into_iter().flat_map(|(damage, _)| damage).filter(|(path, ..)| !is_named.contains(path)) {
+        let parts = if count == 1 { String::new() } else { format!(" ({count} parts of it are damaged)") };
+        let said = format!("{error}{parts}; {}; this names each part that cannot be read", error.hint());
+        checkup.report("archive", checkup.shown(&path), said, format!("{} >/dev/null", checkup.command("askbox history --limit 0")));
+    }
     for (path, error) in state.damaged {
         let subject = checkup.shown(&path);
         let said = format!("{error}; rounds of that month cannot be found or read; {}; this only lists what `zcat` can read", error.hint());

@@ -10,6 +10,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, disk, workflows};
 use askbox_run::chain::forest;
+use askbox_run::view::archived;
 
 /// Checks every document.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
@@ -81,7 +82,7 @@ pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailb
     let of_workflow = [Folder::Pending, Folder::Answered, Folder::Checkpoints, Folder::Workflows];
     let is_known = of_workflow.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
         || quarantined::names(mailbox).iter().any(|name| quarantined::is_of(name, id));
-    if !is_known {
+    if !is_known && archived::latest(mailbox, id)?.is_none() {
         forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
     }
     for folder in of_workflow {

@@ -18,6 +18,7 @@ use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
+use askbox_run::view::archived::{self, Archived};
 use askbox_run::view::status;
 use askbox_watch::report::summary::{self, QueueState};
 
@@ -87,7 +88,7 @@ impl Road {
         mailbox: &Mailbox,
         id: &WorkflowId,
     ) -> Option<Self> {
-        let found = round::latest(mailbox, id)?;
+        let Some(found) = round::latest(mailbox, id) else { return Self::of_archived(checkup, mailbox, id) };
         let run = if matches!(found.folder, Folder::Pending | Folder::Answered) {
             None
         } else {
@@ -353,6 +354,23 @@ impl Walk<'_> {
                 self.here("delivered", "its run has ended, and the round is not closed", self.command(&format!("relaunch {}", self.id)))
             }
         }
+    }
+}
+
+impl Road {
+    /// Walks the road of a workflow's newest round in the archive.
+    fn of_archived(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Option<Self> {
+        let Archived { round: found, attempts, archive } = archived::latest(mailbox, id).ok().flatten()?;
+        let run = attempts.last();
+        let mut walk = Walk { checkup, mailbox, found: &found, id, steps: Vec::new(), next: None, stands: false };
+        walk.posted();
+        walk.answered();
+        walk.claimed(run);
+        walk.attempts(run);
+        walk.delivered();
+        walk.steps.push(Step { name: "archived", state: StepState::Done, said: format!("in {}", archive.display()) });
+        let (steps, next) = (walk.steps, walk.next);
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next })
     }
 }
 

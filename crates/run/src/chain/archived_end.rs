@@ -1,0 +1,68 @@
+//! How a workflow ended whose rounds are all archived.
+
+use std::path::PathBuf;
+
+use crate::chain::outcome;
+use crate::delivery::Delivery;
+use crate::view::archived::{self, ArchivedRun};
+use askbox_agent::events::{Event, EventKind};
+use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::time::Time;
+use askbox_mailbox::{Mailbox, Question};
+
+/// The end of a workflow, and the archive that it was read from.
+#[derive(Debug)]
+pub struct ArchivedEnd {
+    /// The end, with the whole final text.
+    pub ended: Ended,
+    /// The archive.
+    pub archive: PathBuf,
+}
+
+/// A round that may be the last one.
+struct Candidate {
+    begun: Time,
+    closing: Closing,
+    delivery: Option<Delivery>,
+    run: ArchivedRun,
+}
+
+/// Reads the end of a workflow from the archive. `None` if no round of it is archived.
+///
+/// # Errors
+/// [`askbox_mailbox::error::Error::Failed`] if the archive is damaged there.
+pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedEnd>> {
+    let candidates = archived::newest_rounds(mailbox, workflow)?.into_iter().filter_map(|(question, run)| candidate(question, run));
+    // An agent that waits for an answer waits within its run, and the run is what ends.
+    let is_within = |candidate: &Candidate| matches!(candidate.delivery, Some(Delivery::Waiter | Delivery::Session));
+    let Some(last) = candidates.max_by_key(|candidate| (!is_within(candidate), candidate.begun)) else { return Ok(None) };
+    let (end, mut text) = outcome::end_of(last.closing.state, last.delivery, last.closing.why.unwrap_or_default());
+    if end == End::Finished {
+        text = final_text(mailbox, &last.run)?;
+    }
+    let ended = Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false };
+    Ok(Some(ArchivedEnd { ended, archive: last.run.archive }))
+}
+
+fn candidate(question: Question, run: ArchivedRun) -> Option<Candidate> {
+    let closing = question.closed.clone()?;
+    let newest = run.attempts.last().filter(|_| closing.state == Closed::Delivered);
+    let delivery = newest.map(|newest| Delivery::of_claimed(&question, newest));
+    Some(Candidate { begun: question.asked_at().unwrap_or(closing.at), closing, delivery, run })
+}
+
+/// The agent's final text, from the events, because the record of an attempt has only its beginning.
+fn final_text(mailbox: &Mailbox, run: &ArchivedRun) -> Result<String> {
+    let Some(newest) = run.attempts.last() else { return Ok(String::new()) };
+    let mut last = None;
+    run.each_line(mailbox, newest.attempt, "events.jsonl", |line| {
+        if let Ok(Event { kind: EventKind::Result { is_error: false, text, .. }, .. }) = serde_json::from_str(line) {
+            last = Some(text.raw().to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(last.or_else(|| newest.progress.result.clone()).unwrap_or_default())
+}
