@@ -242,7 +242,7 @@ pub enum AtStake {
         /// The decision.
         act: Act,
         /// The question that it is about.
-        question: Named,
+        question: Box<Named>,
     },
     /// Questions that are declined together.
     DeclinedTogether {
@@ -408,7 +408,7 @@ mod tests {
             AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
         };
         let (one, two) = (named("one", "One?"), named("two", "Two?"));
-        let on = |act, question: &Named| AtStake::DecisionOn { act, question: question.clone() };
+        let on = |act, question: &Named| AtStake::DecisionOn { act, question: question.clone().into() };
         vec![
             (left_out(Act::Send, "a"), left_out(Act::Send, "b")),
             (left_out(Act::Send, "a"), left_out(Act::Decline, "a")),

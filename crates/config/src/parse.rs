@@ -80,7 +80,7 @@ impl Reader<'_> {
             return json(value).map_err(|(value, problem)| self.error(at, value, problem));
         }
         if let (DeValue::Table(inner), true) = (value.get_ref(), at.split('.').count() < 3)
-            && !(inner.is_empty() && !is_section(at))
+            && (!inner.is_empty() || is_section(at))
         {
             if let Some(("runner", name)) = at.split_once('.')
                 && inner.get("kind").is_some_and(|kind| matches!(kind.get_ref(), DeValue::String(kind) if kind == "program"))

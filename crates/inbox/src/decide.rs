@@ -185,7 +185,7 @@ impl App<'_> {
         let Place::Question(opened) = &self.place else { return None };
         let (address, question) = (opened.shown.address(), Some(opened.shown.round.id.question));
         let headline = question_text::marked_title(opened.shown.question());
-        Some(AtStake::DecisionOn { act, question: Named { address, question, headline, draft: String::new() } })
+        Some(AtStake::DecisionOn { act, question: Named { address, question, headline, draft: String::new() }.into() })
     }
 
     /// Lets the last key decide, if it may with this at stake. Otherwise tells the person why not.

@@ -48,7 +48,7 @@ pub use logs::Kind;
 pub use month::Month;
 pub use newest::{ArchivedRound, NewestArchived, newest_of};
 pub use reader::{Content, content, digests, file_parts};
-pub use state::{ArchiveState, damage_of, state};
+pub use state::{ArchiveState, Damaged, damage_of, state};
 pub use writer::{Source, Writer};
 
 /// The folder of the archives.

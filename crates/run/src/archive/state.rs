@@ -22,31 +22,40 @@ pub struct ArchiveState {
     pub damaged: Vec<(PathBuf, Error)>,
 }
 
-/// Reads whole archives until about `most` bytes are read, the newest month first. Returns the first damage of each one, the number of its
-/// members that cannot be read, and the number of months that were not read.
+/// An archive with members that cannot be read.
+#[derive(Debug)]
+pub struct Damaged {
+    /// The file.
+    pub path: PathBuf,
+    /// The error of the first such member.
+    pub first: Error,
+    /// How many such members it has.
+    pub members: u64,
+}
+
+/// Reads whole archives until about `most` bytes are read, the newest month first, and returns the damaged ones.
 ///
 /// # Errors
 /// [`Error::Io`] if their folder cannot be read.
-pub fn damage_of(mailbox: &Mailbox, most: u64) -> Result<(Vec<(PathBuf, Error, u64)>, u64)> {
-    let (mut found, mut unread, mut read) = (Vec::new(), 0, 0);
+pub fn damage_of(mailbox: &Mailbox, most: u64) -> Result<Vec<Damaged>> {
+    let (mut found, mut read) = (Vec::new(), 0);
     for month in index::months(mailbox)?.into_iter().rev() {
         if read >= most {
-            unread += 1;
-            continue;
+            break;
         }
-        let (mut first, mut count) = (None, 0);
+        let (mut first, mut members) = (None, 0);
         for member in index::members_from_end(mailbox, month, None)? {
             // The index itself is looked at by `state`.
             let Ok(member) = member else { continue };
             read += member.place.bytes;
             if let Err(e) = reader::each_line(mailbox, Located { month, place: member.place }, |_| Ok(())) {
-                count += 1;
+                members += 1;
                 first.get_or_insert(e);
             }
         }
-        found.extend(first.map(|e| (archive::file(mailbox, month), e, count)));
+        found.extend(first.map(|first| Damaged { path: archive::file(mailbox, month), first, members }));
     }
-    Ok((found, unread))
+    Ok(found)
 }
 
 /// Looks at the archives.

@@ -74,9 +74,9 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     }
     let is_named: Vec<_> = state.damaged.iter().map(|(path, _)| path.with_extension("").with_extension("jsonl.gz")).collect();
     let damage = checkup.mailbox.as_ref().and_then(|mailbox| archive::damage_of(mailbox, MOST_READ).ok());
-    for (path, error, count) in damage.into_iter().flat_map(|(damage, _)| damage).filter(|(path, ..)| !is_named.contains(path)) {
-        let parts = if count == 1 { String::new() } else { format!(" ({count} parts of it are damaged)") };
-        let said = format!("{error}{parts}; {}; this names each part that cannot be read", error.hint());
+    for Damaged { path, first, members } in damage.into_iter().flatten().filter(|damaged| !is_named.contains(&damaged.path)) {
+        let parts = if members == 1 { String::new() } else { format!(" ({members} parts of it are damaged)") };
+        let said = format!("{first}{parts}; {}; this names each part that cannot be read", first.hint());
         checkup.report("archive", checkup.shown(&path), said, format!("{} >/dev/null", checkup.command("askbox history --limit 0")));
     }
     for (path, error) in state.damaged {
