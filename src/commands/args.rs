@@ -179,7 +179,7 @@ pub enum Command {
     Count(Count),
     /// List the sessions of Claude Code on this machine, with what each does and asks
     ///
-    /// Sessions that wait for you come first. With `[live] enabled = true` their dialogs are questions of the mailbox, which you answer from
+    /// Sessions that wait for you come first. Their dialogs are questions of the mailbox as well if `[live] enabled` is true: answer them from
     /// anywhere. A session without askbox's plugin is shown too: answer it at its terminal.
     #[command(after_help = "Examples:
   $ askbox sessions

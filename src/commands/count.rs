@@ -57,7 +57,7 @@ fn status_line(args: &Count) -> Result<u8> {
     Ok(0)
 }
 
-/// The agents of this session that wait in the background, for which Claude Code shows no dialog.
+/// The agents of this session that wait in the background. Claude Code shows no dialog for them.
 fn held(mailbox: &Mailbox, session: &str) -> Result<Vec<String>> {
     let in_words = |pending: Pending| {
         let question = pending.document.ok()?.typed;

@@ -56,7 +56,7 @@ fn asked<'a>(session: &Session, waiting: &'a Waiting) -> &'a [WorkflowId] {
     waiting.get(&session.session_id).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What the session does, in words.
+/// The status of the session, in words.
 fn does(session: &Session) -> String {
     let what = text::excerpt(session.waiting_for.as_deref().unwrap_or("an answer"), 40);
     match session.status.as_deref() {

@@ -42,6 +42,7 @@ mod schema_is_current;
 mod service;
 mod session_news;
 mod setup;
+mod setup_live;
 mod silent_hook;
 mod small_programs;
 mod ssh_signatures;

@@ -31,7 +31,7 @@ fn told(world: &World) -> String {
 }
 
 /// Every file and folder of the home: names, modes, contents.
-fn tree(world: &World) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
+pub fn tree(world: &World) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
     let names = world.sh(&format!("cd '{}' && find . -printf '%p %m %y %l\\n' | sort", world.home().display()));
     let in_home = |(path, content): (PathBuf, Vec<u8>)| (path.strip_prefix(world.home()).map(PathBuf::from).unwrap_or(path), content);
     (names, files(world.home()).into_iter().map(in_home).collect())
@@ -40,7 +40,7 @@ fn tree(world: &World) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
 const SETTINGS: &str = "{\n\t\"z\": [1, 2.50],\n\t\"model\": \"opus\",\n\t\"permissions\": { \"deny\": [\"Read(./.env)\"], \"allow\": [ \"Read\" ] },\n\t\"unknown\": null\n}\n";
 
 /// A home of a person who has files of their own.
-fn lived_in() -> World {
+pub fn lived_in() -> World {
     let world = home();
     let put = |name: &str, text: &str| {
         let path = world.home().join(name);
@@ -234,47 +234,16 @@ fn a_person_at_a_terminal_is_asked_once_and_no_is_no() {
     terminal.press(&["clear; askbox setup", "Enter"]);
     terminal.see("Do you want that?");
     terminal.press(&["y", "Enter"]);
-    terminal.see("live.enabled set");
     terminal.see("Do this?");
     terminal.press(&["y", "Enter"]);
     terminal.see("Done. To take all of it back");
+    let config = fs::read_to_string(world.home().join(".config/askbox/config.toml")).expect("the file");
+    assert!(config.lines().any(|line| line == "enabled = true"), "{config}");
     terminal.press(&["clear; askbox setup --remove", "Enter"]);
     terminal.see("Take all of this back?");
     terminal.press(&["y", "Enter"]);
     terminal.see("Done.");
     assert_eq!(tree(&world), before);
-}
-
-#[test]
-fn setup_switches_on_the_dialogs_of_sessions_only_if_asked_to() {
-    let is_on = |world: &World| {
-        let text = fs::read_to_string(world.home().join(".config/askbox/config.toml")).expect("the file");
-        text.lines().any(|line| line == "enabled = true")
-    };
-    let world = home();
-    let before = tree(&world);
-    world.ok("askbox", &["setup", "--yes"]);
-    assert!(!is_on(&world), "nobody has agreed");
-    for _ in 0..2 {
-        world.ok("askbox", &["setup", "--yes", "--live"]);
-        assert!(is_on(&world));
-    }
-    assert_eq!(world.ok("askbox", &["setup", "--yes", "--live"]), "Nothing is to do.\n");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    assert_eq!(tree(&world), before);
-    for text in ["[relaunch]\nattempts = 2", "[live] # mine\ngrace = \"1m\"\n[limits]\n", "[live]\nenabled = false\n"] {
-        let world = lived_in();
-        let path = world.home().join(".config/askbox/config.toml");
-        fs::write(&path, text).expect("a file");
-        let before = tree(&world);
-        let said = world.run("askbox", &["setup", "--yes", "--only", "live"]);
-        match text.contains("false") {
-            true => assert!(said.code() == 4 && said.stdout.contains("write true yourself"), "{}", said.words()),
-            false => assert!(is_on(&world), "{}", said.words()),
-        }
-        world.ok("askbox", &["setup", "--remove", "--yes"]);
-        assert_eq!(tree(&world), before, "{text}");
-    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use askbox_mailbox::time::Time;
 
 /// The longest file of a session, in bytes.
 const LONGEST: u64 = 64 << 10;
-/// The most sessions that are looked at.
+/// The maximum number of files that are read.
 const MOST: usize = 1000;
 
 /// A session whose process lives.
@@ -25,7 +25,7 @@ const MOST: usize = 1000;
 pub struct Session {
     /// The id of its process.
     pub pid: i32,
-    /// Its id, with which it can be resumed.
+    /// Its id. `claude --resume` takes it.
     pub session_id: String,
     /// Its working folder.
     #[serde(default)]

@@ -51,7 +51,7 @@ impl Decision {
     }
 }
 
-/// The refusal that the flags of `ask-answer decline` ask for.
+/// The refusal, according to the flags of `ask-answer decline`.
 #[must_use]
 pub fn refusal(person: &Caller, note: Option<String>, always: bool, stop: bool) -> Answer {
     match (always, stop) {

@@ -18,7 +18,7 @@ pub struct Asking {
     pub is_unnoticed: bool,
     /// The tool call whose refusal this window decides, as a rule or by its tool. `None` for everything else.
     pub call: Option<String>,
-    /// True if the call is to be refused whenever the workflow makes it. In a live session: if the session's turn is to end as well.
+    /// True if the call is to be refused whenever the workflow makes it. For a live session, true if its turn is to end as well.
     pub is_always: bool,
     /// True if the dialog of a live session is refused.
     pub is_live: bool,

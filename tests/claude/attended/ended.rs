@@ -13,6 +13,12 @@ const SOON: Duration = Duration::from_secs(3);
 /// Opens the dialog of a call, ends it with these keys, and returns the world with the id of the withdrawn question.
 #[track_caller]
 fn ended_by(call: Value, keys: &[&str]) -> (ClaudeWorld, String) {
+    ended_by_and_then(call, keys, |_| {})
+}
+
+/// [`ended_by`]. The session goes on until `then` returns.
+#[track_caller]
+fn ended_by_and_then(call: Value, keys: &[&str], then: impl FnOnce(&ClaudeWorld)) -> (ClaudeWorld, String) {
     let world = world();
     let id = {
         let session = Attended::begin(&world);
@@ -23,6 +29,7 @@ fn ended_by(call: Value, keys: &[&str]) -> (ClaudeWorld, String) {
         println!("withdrawn after {:?}: {}", pressed.elapsed(), end["closed"]["why"]);
         assert!(pressed.elapsed() < SOON, "{:?}", pressed.elapsed());
         assert!(end["answer"].is_null() && session.receipts().is_empty());
+        then(&world);
         id
     };
     let late = world.run("ask-answer", &[&id, "once", "--round", end_round(&world, &id).as_str()]);
@@ -36,8 +43,7 @@ fn end_round(world: &ClaudeWorld, id: &str) -> String {
 
 #[test]
 fn yes_at_the_terminal_withdraws_the_question() {
-    let (world, _) = ended_by(touch("one"), &["1"]);
-    until("the file is made", || made(&world, "one"));
+    ended_by_and_then(touch("one"), &["1"], |world| until("the file is made", || made(world, "one")));
 }
 
 #[test]

@@ -33,10 +33,9 @@ fn is_idle(world: &ClaudeWorld) -> bool {
 
 fn ended_by(what: &str, call: impl Fn(usize) -> Value, keys: &[&str]) {
     let world = world();
-    let session = Attended::begin(&world);
     let mut took = Vec::new();
     for n in 0..TIMES {
-        until("the session is idle", || is_idle(&world));
+        let session = Attended::begin(&world);
         session.goes(&[call(n)]);
         let id = session.asks();
         let pressed = session.ends_dialog(keys);

@@ -246,7 +246,7 @@ pub struct NotifyTest {
 /// `askbox count`
 #[derive(Debug, Args)]
 pub struct Count {
-    /// For the status line of Claude Code: reads what it sends, and prints nothing if nothing waits
+    /// For the status line of Claude Code: reads what it sends, and prints a line if a question waits
     ///
     /// It also names the agents of this session that wait in the background, and how long they still wait. Claude Code shows no dialog for
     /// them meanwhile.
@@ -408,7 +408,7 @@ impl Setup {
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (self.live && *part == Part::Live);
-        // It shows the dialogs of all sessions, so nobody gets it without having agreed.
+        // It shows the dialogs of all sessions, so the person has to agree.
         let is_agreed = |part: &Part| *part != Part::Live || self.live || self.remove || self.only.contains(part);
         let is_chosen = |part: &Part| is_wanted(part) && is_agreed(part) && !self.without.contains(part);
         let mut chosen: Vec<_> = Part::ALL.into_iter().filter(is_chosen).collect();

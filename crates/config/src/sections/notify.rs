@@ -84,7 +84,7 @@ pub enum LiveNews {
 }
 
 impl LiveNews {
-    /// True if the target is told about a question. `is_live` is true for that of a session's dialog.
+    /// True if the target is told about a question. `is_live` is true if a session's dialog asks it.
     #[must_use]
     pub fn tells(self, is_live: bool) -> bool {
         match self {

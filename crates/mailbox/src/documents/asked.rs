@@ -121,7 +121,7 @@ pub struct Asked {
     #[schemars(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_session: bool,
     /// The attended session whose dialog shows the question at the same moment. A watcher launches no agent for its answer.
-    pub live: Option<Live>,
+    pub live: Option<Box<Live>>,
     /// The files that the person is shown beside the question. Their bytes lie in the mailbox.
     #[schemars(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,

@@ -84,7 +84,7 @@ struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     to_session: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    live: Cow<'a, Option<Live>>,
+    live: Cow<'a, Option<Box<Live>>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     attachments: Cow<'a, [Attachment]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

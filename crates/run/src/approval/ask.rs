@@ -65,7 +65,7 @@ pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, suba
         question.asked.context = Some(plan.to_owned());
     }
     question.asked.options = live.options(call.tool);
-    question.asked.live = Some(live);
+    question.asked.live = Some(Box::new(live));
     Ok(question)
 }
 

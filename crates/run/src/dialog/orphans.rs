@@ -10,7 +10,7 @@ use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question};
 
-/// The name under which a hook withdraws its question.
+/// The name of the hook in the question that it withdraws.
 pub const BY: &str = "askbox hook";
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use askbox_run::process::programs;
 const LONGEST: u64 = 16 << 20;
 /// A dialog that could not be asked longer ago than this is not reported.
 const LATELY: Duration = Duration::from_secs(86_400);
-/// The oldest version with which `[live]` was tried.
+/// The oldest version that `[live]` was tried with.
 const OLDEST: &str = "2.1.330";
 /// The settings of the machine's administrator.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";

@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, word};
 use askbox_config::History;
 use askbox_mailbox::time::{self, Span};
-use askbox_run::{archive, gc};
+use askbox_run::archive::{self, Damaged};
+use askbox_run::gc;
 
 /// The number of bytes of archives that are read to find damage, about a second's work.
 const MOST_READ: u64 = 64 << 20;

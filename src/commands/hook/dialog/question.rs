@@ -54,7 +54,7 @@ pub(super) fn document(
         // The agent wrote the input, which may have any field.
         check_draft::of_client(&document.typed)?;
         document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: call_id.to_owned(), subagent });
-        document.typed.asked.live = Some(live);
+        document.typed.asked.live = Some(Box::new(live));
         document
     } else {
         let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };

@@ -34,7 +34,7 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
     Err(Error::invalid("answer.note", "would not reach the session, which takes no words beside an allowance", fix))
 }
 
-/// Checks a refusal that ends the session's turn. The session tells its model nothing then, so it takes no words.
+/// Checks a refusal that ends the session's turn. Its model is not told then, so it takes no words.
 pub(super) fn stop(question: &Question, reply: &Answer) -> Result<()> {
     if question.asked.live.is_none() {
         return Err(Error::invalid("answer.stops", "ends the turn of a live session, and none asks here", "decline without it"));

@@ -300,7 +300,7 @@ mod tests {
         let mut question = asked_to_approve();
         let live: crate::documents::fields::live::Live = serde_json::from_str(live).unwrap();
         question.asked.options = live.options("Bash");
-        question.asked.live = Some(live);
+        question.asked.live = Some(Box::new(live));
         question.asked.tool_call = Some(ToolCall { name: "Bash".into(), id: "toolu_1".into(), subagent: None });
         question
     }
