@@ -6,7 +6,8 @@ const TRACED: &str = "trace=open,openat,openat2,creat,write,pwrite64,fsync,fdata
                       mkdir,mkdirat,clone,clone3,vfork,exit_group";
 
 /// What is a hint, a log or a lock: not a document, and rebuilt when it is lost.
-const NOT_DURABLE: [&str; 8] = ["/audit.jsonl", "/locks/", "/timers/", "/events.jsonl", "/stderr.log", "/lock", "/control", "/costs/"];
+const NOT_DURABLE: [&str; 9] =
+    ["/round.json", "/audit.jsonl", "/locks/", "/timers/", "/events.jsonl", "/stderr.log", "/lock", "/control", "/costs/"];
 
 /// One successful system call of the main thread.
 #[derive(Debug)]
@@ -282,6 +283,33 @@ fn the_claim_is_durable_before_the_agent_is_spawned() {
     // Only what has to be is waited for, both before the launch and after the result.
     let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
     assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
+}
+
+#[test]
+fn a_program_starts_after_its_record_is_durable() {
+    needs!("strace");
+    let world = World::stepping("work");
+    for workflow in ["first", "docs"] {
+        world.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
+        world.ok("ask-answer", &[workflow, "a"]);
+    }
+    // A second attempt, whose record was made before its supervisor.
+    assert!(!world.run("relaunch", &["exec", "first", "--", "false"]).status.success());
+    let parked = world.rounds("parked", "first")[0]["question_id"].as_str().expect("an id").to_owned();
+    for (workflow, round, attempt) in [("docs", world.round("docs"), 1), ("first", parked, 2)] {
+        let calls = calls(&world, "relaunch", &["exec", workflow, "--", "true"]);
+        assert_eq!(world.state(workflow), "delivered");
+        assert_ordered(&calls);
+        let of_round = format!("/runs/{workflow}/{round}");
+        let run = format!("{of_round}/{attempt}");
+        let spawned = position(&calls, |c| matches!(c, Call::Spawned));
+        let is_record = |c: &Call| matches!(c, Call::Moved(_, to, _) if to.ends_with(&format!("{run}/run.json")));
+        let record = calls[..spawned].iter().rposition(is_record).unwrap_or_else(|| panic!("it is started without a record: {calls:#?}"));
+        for (folder, since) in [(run.as_str(), record), (of_round.as_str(), 0)] {
+            let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
+            assert!(calls[since..spawned].iter().any(synced), "{workflow}: {folder} may vanish: {calls:#?}");
+        }
+    }
 }
 
 #[test]

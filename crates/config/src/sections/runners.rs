@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn the_runner_of_claude_may_not_be_the_default_one() {
+        let program = "[runner]\ndefault = 'b'\n[runner.b]\nkind = 'program'\nprogram = '/b'\n";
+        let of = |text: &str| read(text).unwrap().runner.of_claude().map(|(name, _)| name);
+        assert_eq!(of(""), Some("claude".into()));
+        assert_eq!(of(program), None);
+        assert_eq!(of(&format!("{program}[runner.c]\nworkflows = ['c-*']\n")), Some("c".into()));
+    }
+
+    #[test]
     fn patterns_that_share_a_workflow_are_refused() {
         let two = |one: &str, other: &str| read(&format!("[runner.a]\nworkflows = ['{one}']\n[runner.b]\nworkflows = ['{other}']\n"));
         for (one, other) in [("x", "x"), ("billing-*", "*-eu"), ("*", "a"), ("a*c", "ab*"), ("a-*-z", "a-*")] {
