@@ -11,8 +11,10 @@ use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_call;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::transitions::post;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, QuestionDocument, round};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
 use askbox_run::claim::inline::{self, Waited};
 
 /// How long one wait lasts before checking if the client has cancelled the call.
@@ -39,6 +41,9 @@ impl Reply {
 /// `ask_user` of a client that waits. `is_given_up` returns true once the client has cancelled the call.
 pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let (mailbox, document) = question(desk, arguments)?;
+    if let Some((asked, state)) = waiting_answer(desk, &mailbox, &document.typed)? {
+        return Reply::about(desk, &mailbox, &asked, state);
+    }
     post_and_wait(desk, &mailbox, document, is_given_up)
 }
 
@@ -54,9 +59,35 @@ fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, Que
     Ok((mailbox, document))
 }
 
+/// The answer that waits to be taken, if the newest round of the workflow asked the same words: an earlier process of the caller has asked
+/// them, and did not live to hear it. This process takes the answer. Without an answer, or once another process has it, the question is
+/// posted.
+fn waiting_answer(desk: &Desk, mailbox: &Mailbox, question: &Question) -> Result<Option<(RoundId, QuestionState)>> {
+    let Some(Round { id, document, folder: Folder::Answered | Folder::Running }) = round::latest(mailbox, &question.workflow_id) else {
+        return Ok(None);
+    };
+    if document.typed.answer.is_none() || !is_asked_again(&document.typed, question) {
+        return Ok(None);
+    }
+    let state = question_state::find(desk, mailbox, &id, true)?;
+    Ok(state.filter(|state| matches!(state, QuestionState::Taken(_) | QuestionState::Answered(_))).map(|state| (id, state)))
+}
+
+/// True if a call asks what was asked before. A question about a tool call is the run's, whatever its words are.
+fn is_asked_again(earlier: &Question, question: &Question) -> bool {
+    earlier.asked.approval.is_none() && earlier.asked.elicited_by.is_none() && post::has_same_words(earlier, question)
+}
+
 /// `ask_user` of a client that knows tasks. Posts the question, and returns its mailbox and round. No watcher launches an agent for it.
 pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
     let (mailbox, mut document) = question(desk, arguments)?;
+    // The task of the same words, whose answer waits for its session. `tasks/get` takes it.
+    if let Some(Round { id, document: earlier, folder: Folder::Answered }) = round::latest(&mailbox, &document.typed.workflow_id)
+        && earlier.typed.asked.to_session
+        && is_asked_again(&earlier.typed, &document.typed)
+    {
+        return Ok((mailbox, id));
+    }
     document.typed.asked.to_session = true;
     let asked = desk.post(&mailbox, document).map_err(in_words_of_a_tool)?;
     Ok((mailbox, asked.round))

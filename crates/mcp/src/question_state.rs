@@ -9,7 +9,7 @@ use askbox_mailbox::{Answer, Folder, Mailbox, Question, read_question, round, te
 use askbox_run::attempt::record::{self, Plan, Run};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_run::delivery::Delivery;
-use askbox_run::prompt::answer_text;
+use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
 use askbox_run::prompt::inserted::{as_json, at_the_end, on_one_line, within};
 
 /// How often a round is looked for. It may move from folder to folder during a look.
@@ -76,16 +76,7 @@ impl QuestionState {
     pub(super) fn words(&self, desk: &Desk, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
         match self {
             Self::Waits(question) => Ok(waits(question)),
-            Self::Answered(question) => {
-                let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
-                Ok(match Delivery::asked_for(question) {
-                    Delivery::Session => format!("It was {who}. The session that asked takes the answer itself."),
-                    Delivery::Dialog => format!("It was {who}. The session whose dialog it was takes the answer itself."),
-                    Delivery::Launch | Delivery::Waiter | Delivery::MainAgent => format!(
-                        "It was {who}. No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells."
-                    ),
-                })
-            }
+            Self::Answered(question) => answered(desk, mailbox, asked, question),
             Self::Taken(claim) => told(desk, mailbox, &claim.document.typed, &claim.run),
             Self::Over(question, run) => over(desk, mailbox, asked, question, run.as_deref()),
         }
@@ -95,6 +86,35 @@ impl QuestionState {
 fn waits(question: &Question) -> String {
     let age = question.asked_at().map(|at| format!(", asked {} ago", time::human(time::since(at)))).unwrap_or_default();
     format!("Nobody has answered yet: {}{age}. Do not guess an answer.", as_json(&text::excerpt(&question.title(), 200)))
+}
+
+/// The words for a process that has not taken the answer, or may not take it. If it goes on with this line of work, it asks again with the
+/// same words, and then takes the answer.
+fn answered(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question) -> Result<String> {
+    let who = question.answer.as_ref().map_or_else(|| "answered".into(), Answer::who);
+    let next = match Delivery::asked_for(question) {
+        Delivery::Session => "The session that asked takes the answer itself",
+        Delivery::Dialog => return Ok(format!("It was {who}. The session whose dialog it was takes the answer itself.")),
+        Delivery::Launch | Delivery::Waiter | Delivery::MainAgent => {
+            "No process has taken the answer yet; an agent is started with it as soon as a watcher runs: run_status tells"
+        }
+    };
+    // A decision about a call is for the run that waits with that call. An answer that is too long for a message is for its taker.
+    let is_long = question.answer.as_ref().and_then(|answer| answer.value.as_ref()).is_some_and(|v| v.to_text().len() > INLINE_ANSWER);
+    if is_long || question.asked.approval.is_some() || question.asked.elicited_by.is_some() {
+        return Ok(format!("It was {who}. {next}."));
+    }
+    let words = told(desk, mailbox, question, &untaken(asked))?;
+    Ok(format!(
+        "It was {who}. {next}. So do nothing with it in their place. If this line of work is yours, take the answer: call ask_user with \
+         workflow_id \"{}\" and the same words. For your information:\n{words}",
+        asked.workflow
+    ))
+}
+
+/// The record of an answer that no process has taken.
+fn untaken(asked: &RoundId) -> Run {
+    Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked))
 }
 
 fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
@@ -108,8 +128,7 @@ fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, ru
         };
         return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
     }
-    let unknown = || Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked));
-    let answer = told(desk, mailbox, question, run.unwrap_or(&unknown()))?;
+    let answer = told(desk, mailbox, question, run.unwrap_or(&untaken(asked)))?;
     // The agent of this run is the one that was started with the answer, so it gets the answer alone.
     let is_this_run = program::this_run().is_some_and(|asked_in| asked_in.run.round.workflow == asked.workflow);
     match run.map(|run| Delivery::of_claimed(question, run)).filter(|_| !is_this_run) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, ErrorData, GetTaskParams, GetTaskResult,
-    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -90,6 +90,18 @@ impl ServerHandler for Server {
         let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id)).await?.map_err(no_such_task)?;
         taken.into_iter().for_each(|taken| self.receipts.expect(context.id.clone(), taken));
         Ok(GetTaskResult::new(task))
+    }
+
+    /// Refuses a request that the SDK cannot read: its method is unknown, or its params do not fit the method.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CustomResult, ErrorData> {
+        if task::METHODS.contains(&request.method.as_str()) {
+            return Err(ErrorData::invalid_params("taskId: is missing, or is no text. Hint: give the taskId that ask_user returned", None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     async fn cancel_task(&self, request: CancelTaskParams, _context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {

@@ -13,6 +13,9 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Mailbox, Question, text, time};
 use askbox_run::delivery::Delivery;
 
+/// The requests about a task.
+pub(super) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
+
 /// The time between two looks of a client, in milliseconds.
 const POLL_MS: u64 = 2000;
 

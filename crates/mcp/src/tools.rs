@@ -40,7 +40,7 @@ pub(super) fn all(may_answer: bool) -> Vec<Tool> {
         ),
         tool(
             CHECK_ANSWER,
-            "Whether a question is answered, and the answer if you asked it. Waits for nothing.",
+            "Whether a question is answered, and the answer. Waits for nothing.",
             with(&workflow, json!({}), &["workflow_id"]),
         ),
         tool(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{BOTH, Client, Era};
-use crate::support::{World, until};
+use crate::support::{World, approval_question, until};
 
 fn which() -> Value {
     json!({"question": "Which database?", "workflow_id": "db", "options": [{"label": "pg", "description": "Postgres"}, {"label": "lite"}]})
@@ -64,7 +64,7 @@ fn without_an_answer_the_asker_saves_and_an_agent_goes_on() {
 }
 
 #[test]
-fn the_asker_takes_an_untaken_answer_and_a_stranger_does_not() {
+fn the_asker_takes_an_untaken_answer_and_a_stranger_only_reads() {
     let world = waiting("0s");
     let mut asker = Client::of(&world, Era::Of2026);
     let mut other = Client::of(&world, Era::Of2025);
@@ -73,12 +73,77 @@ fn the_asker_takes_an_untaken_answer_and_a_stranger_does_not() {
     assert!(waits.starts_with("Nobody has answered yet: \"Which database?\""), "{waits}");
     world.sh("ask-answer db lite");
     let told = other.call("check_answer", json!({"workflow_id": "db"}));
-    assert!(told.starts_with("It was answered by ann") && !told.contains("lite"), "{told}");
+    assert!(told.starts_with("It was answered by ann") && told.contains("So do nothing with it in their place"), "{told}");
+    assert!(told.contains("User chose: lite"), "{told}");
     assert!(world.in_mailbox("answered/db.json").exists(), "a look by another process takes nothing");
     assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"));
     until("the round is closed", || world.only("closed", "db"));
     assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"), "a second look says the same");
     assert!(world.refused(4, "relaunch db").contains("nothing to run"));
+}
+
+#[test]
+fn the_same_words_from_a_new_process_take_the_waiting_answer() {
+    for era in BOTH {
+        let world = waiting("0s");
+        let ask = || Client::of(&world, era).call("ask_user", which());
+        assert!(ask().starts_with("QUESTION_POSTED:db\n"));
+        // The checkpoint that the asker was told to save is no other question.
+        world.ok("checkpoint", &["save", "db", "--step", "choose"]);
+        world.sh("ask-answer db lite");
+        let other = json!({"question": "Which database, now?", "workflow_id": "db"});
+        let told = Client::of(&world, era).call("check_answer", json!({"workflow_id": "db"}));
+        assert!(told.contains("call ask_user with workflow_id \"db\" and the same words"), "{told}");
+        let mut later = Client::of(&world, era);
+        let told = later.call("ask_user", which());
+        assert!(told.starts_with("Your question \"Which database?\": User chose: lite"), "{told}");
+        assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
+        assert!(!is_waited_for(&world), "it was not asked again");
+        // Other words are another question, and so are the same words once the answer is told.
+        assert!(Client::of(&world, era).call("ask_user", other).starts_with("QUESTION_POSTED:db\n"));
+        world.sh("ask-answer cancel db");
+        assert!(ask().starts_with("QUESTION_POSTED:db\n"), "{era:?}");
+    }
+}
+
+#[test]
+fn the_same_words_of_two_processes_take_an_answer_once() {
+    let world = waiting("0s");
+    let mut clients: Vec<_> = (0..4).map(|_| Client::of(&world, Era::Of2026)).collect();
+    clients[0].call("ask_user", which());
+    world.sh("ask-answer db lite");
+    let asked: Vec<_> = clients.iter_mut().map(|client| client.begin("ask_user", which())).collect();
+    // The others are told that it is taken, or ask anew, or are refused because another one waits.
+    let said: Vec<_> =
+        clients.iter_mut().zip(asked).map(|(client, id)| client.reply_to(id)["result"]["content"][0]["text"].clone()).collect();
+    let took = said.iter().filter(|said| said.as_str().is_some_and(|said| said.starts_with("Your question"))).count();
+    assert_eq!((took, world.rounds("closed", "db").iter().filter(|round| !round["answer"].is_null()).count()), (1, 1), "{said:#?}");
+}
+
+#[test]
+fn an_answer_that_runs_already_is_not_taken_by_its_words() {
+    let world = waiting("0s");
+    Client::of(&world, Era::Of2026).call("ask_user", which());
+    world.sh("ask-answer db lite; relaunch db");
+    let again = Client::of(&world, Era::Of2026).call("ask_user", which());
+    assert!(again.starts_with("QUESTION_POSTED:db\n"), "an agent has that answer, so this is another round: {again}");
+}
+
+#[test]
+fn a_decision_about_a_tool_call_is_only_for_its_run() {
+    let world = waiting("0s");
+    let question = approval_question("docs", "May the agent call Bash?");
+    std::fs::write(world.in_mailbox("pending/docs.json"), question.to_string()).expect("a question");
+    let seen = world.json(world.in_mailbox("pending/docs.json"));
+    world.sh(&format!("ask-answer docs once --round {}", world.round("docs")));
+    let mut client = Client::of(&world, Era::Of2026);
+    let told = client.call("check_answer", json!({"workflow_id": "docs"}));
+    assert!(told.starts_with("It was answered") && !told.contains("For your information"), "{told}");
+    let options = seen["options"].as_object().expect("options").iter();
+    let options: Vec<_> = options.map(|(key, description)| json!({"label": key, "description": description})).collect();
+    let same = json!({"workflow_id": "docs", "question": seen["question"], "type": seen["type"], "free_text": false, "options": options});
+    assert!(client.call("ask_user", same).starts_with("QUESTION_POSTED:docs\n"), "it is another question");
+    assert!(world.rounds("closed", "docs").is_empty(), "its run still gets it");
 }
 
 #[test]

@@ -75,6 +75,17 @@ fn any_later_server_knows_the_task_and_no_agent_is_started() {
 }
 
 #[test]
+fn the_same_words_of_a_later_process_are_the_same_task() {
+    let world = world();
+    let task = ask(&mut knows_tasks(&world, Era::Of2026));
+    world.sh("ask-answer db pg");
+    let mut later = knows_tasks(&world, Era::Of2026);
+    assert_eq!(ask(&mut later), task);
+    assert!(told(&mut later, &task).contains("User chose: pg"));
+    assert_ne!(ask(&mut later), task, "once the answer is told, the same words are another question");
+}
+
+#[test]
 fn an_answer_of_a_lost_session_can_start_an_agent() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
@@ -133,15 +144,25 @@ fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
 fn what_is_no_task_is_refused_and_some_clients_get_none() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
-    for wrong in
-        ["", "x", "../../etc/passwd.01920000-0000-7000-8000-000000000000", "db.01920000-0000-7000-8000-000000000000", &"x".repeat(100_000)]
-    {
+    let foreign = ["786512e2-9e0d-44bd-8f29-789f320fe840", "task_01H8XGJWBWBAQ4", "12"];
+    let long = "x".repeat(100_000);
+    let ours = ["../../etc/passwd.01920000-0000-7000-8000-000000000000", "db.01920000-0000-7000-8000-000000000000"];
+    for wrong in ["", "x", &long].into_iter().chain(foreign).chain(ours) {
         for method in ["tasks/get", "tasks/cancel"] {
             let reply = client.request(method, json!({"taskId": wrong}));
             assert_eq!(reply["error"]["code"], -32602, "{method} {reply}");
             assert!(reply.to_string().len() < 1000);
         }
     }
+    // A client's library may lose the id, or write it in its own way.
+    for params in [json!({}), json!({"taskId": 7}), json!({"taskId": null}), json!({"task": {"id": "x"}})] {
+        for method in ["tasks/get", "tasks/cancel"] {
+            let reply = client.request(method, params.clone());
+            assert_eq!(reply["error"]["code"], -32602, "{method} {params}: {reply}");
+            assert!(reply["error"]["message"].as_str().is_some_and(|words| words.contains("taskId")), "{reply}");
+        }
+    }
+    assert_eq!(client.request("tasks/result", json!({"taskId": "x"}))["error"]["code"], -32601);
     let task = ask(&mut client);
     let mut other = Client::of(&world, Era::Of2026);
     assert_eq!(other.request("tasks/get", json!({"taskId": task}))["error"]["code"], -32021);

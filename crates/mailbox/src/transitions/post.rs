@@ -226,9 +226,14 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
 
 /// True if two questions are the same for the person who reads them and for the agent that resumes.
 fn same(a: &Question, b: &Question) -> bool {
-    let content = |q: &Question| {
-        let asked = (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone());
-        (asked, q.checkpoint.clone(), q.asked.context.clone(), q.asked.until.clone(), q.asked.attachments.clone())
-    };
-    content(a) == content(b)
+    let content = |q: &Question| (q.checkpoint.clone(), q.asked.until.clone(), q.asked.attachments.clone());
+    has_same_words(a, b) && content(a) == content(b)
+}
+
+/// True if two questions are the same for the person who reads them: their words, what can be chosen, and their context.
+#[must_use]
+pub fn has_same_words(a: &Question, b: &Question) -> bool {
+    let words =
+        |q: &Question| (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone(), q.asked.context.clone());
+    words(a) == words(b)
 }
