@@ -1,0 +1,1 @@
+export { answerHash, derivedId, ofItsMachine, questionHash, seen, shown } from "./hashes.js";

@@ -1,0 +1,63 @@
+//! The packages as they are published: built here, installed in empty environments without a network, and their types.
+
+use std::fs;
+use std::process::Command;
+
+use crate::client::{Client, project};
+use crate::support::{World, names, needs, output};
+
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let outcome = output(command);
+    assert!(outcome.status.success(), "{command:?}\n{}", outcome.words());
+    outcome.stdout
+}
+
+#[test]
+fn the_wheel_installs_offline_in_an_empty_environment() {
+    needs!("python3", "pip3");
+    let world = World::new();
+    let [one, two, environment] = ["one", "two", "environment"].map(|name| world.path(name));
+    let backend = Client::Python.sources().join("build_backend.py");
+    for folder in [&one, &two] {
+        fs::create_dir(folder).unwrap();
+        run(world.any_command("python3").arg("-B").arg(&backend).arg(folder));
+    }
+    let wheel = "askbox-0.1.0-py3-none-any.whl";
+    assert_eq!(fs::read(one.join(wheel)).unwrap(), fs::read(two.join(wheel)).unwrap(), "the same sources give the same bytes");
+    run(world.any_command("python3").args(["-m", "venv", "--without-pip"]).arg(&environment));
+    let python = environment.join("bin/python3");
+    let pip = ["-m", "pip", "--disable-pip-version-check", "--python"];
+    run(world.any_command("python3").args(pip).arg(&python).args(["install", "--quiet", "--no-index"]).arg(one.join(wheel)));
+    let script = project().join("tests/clients/python/hashes.py");
+    let said = run(world.any_command(&python).arg(script).arg(project().join("docs/vectors")));
+    assert_ne!(said.trim(), "0");
+    let typed = "import askbox, os, sys; sys.exit(not os.path.exists(os.path.join(os.path.dirname(askbox.__file__), 'py.typed')))";
+    run(world.any_command(&python).args(["-c", typed]));
+}
+
+#[test]
+fn the_npm_package_installs_offline_in_an_empty_folder() {
+    needs!("node", "npm");
+    let world = World::new();
+    let folder = world.path("app");
+    fs::create_dir(&folder).unwrap();
+    run(world.any_command("npm").args(["pack", "--pack-destination"]).arg(&folder).arg(Client::Node.sources()));
+    let package = folder.join("askbox-client-0.1.0.tgz");
+    let options = ["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
+    run(world.any_command("npm").args(options).arg(&package).current_dir(&folder));
+    let installed = names(&folder.join("node_modules/@askbox/client"));
+    assert!(installed.contains(&"index.d.ts".into()) && installed.contains(&"LICENSE-MIT".into()), "{installed:?}");
+    fs::copy(project().join("tests/clients/node/hashes.mjs"), folder.join("hashes.mjs")).unwrap();
+    run(world.any_command("node").arg("hashes.mjs").arg(project().join("docs/vectors")).current_dir(&folder));
+}
+
+#[test]
+fn the_types_of_the_node_client_are_what_a_user_needs() {
+    needs!("node", "typescript");
+    let world = World::new();
+    Client::Node.bring(&world, "uses.ts", &fs::read_to_string(project().join("tests/clients/node/uses.ts")).unwrap());
+    let compiler = std::env::var("ASKBOX_TEST_TYPESCRIPT").unwrap();
+    let options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "uses.ts"];
+    run(world.any_command("node").arg(compiler).args(options).current_dir(world.path("scripts")));
+}
