@@ -71,3 +71,18 @@ fn the_examples_of_the_clients_run_as_they_stand() {
         assert_eq!(exec().code(), 4, "{client:?}: nothing is left to run");
     }
 }
+
+#[test]
+fn a_client_that_waits_keeps_the_watcher_away() {
+    needs!("python3", "node");
+    for client in [Client::Python, Client::Node] {
+        let world = World::new().with_scripted_agent();
+        world.configure("");
+        world.make_mailbox();
+        let _watcher = world.watch();
+        client.ok(&world, "beside", &[]);
+        for number in 0..5 {
+            assert!(world.launches_of(&format!("wait-{number}")).is_empty(), "{client:?}: nothing is launched with what a waiter has");
+        }
+    }
+}

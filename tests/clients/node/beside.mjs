@@ -1,0 +1,40 @@
+// Waits for an answer beside a watcher, which must not launch an agent with it. Posts without the programs against `ask-post`.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { Conflict, Mailbox, resumed } from "@askbox/client";
+
+const box = new Mailbox();
+for (let number = 0; number < 5; number++) {
+  const workflowId = `wait-${number}`;
+  await box.post("Which?", { workflowId, options: { a: null } });
+  setTimeout(() => execFile("ask-answer", [workflowId, "a"], () => {}), 300);
+  const taken = await box.wait(workflowId, { timeout: 20_000 });
+  assert.deepEqual([taken.value, taken.document.closed.by], ["a", "ask-post --wait"]);
+}
+
+const without = new Mailbox(undefined, { programs: "/nowhere" });
+const ends = { true: 0, false: 0 };
+for (let number = 0; number < 30; number++) {
+  const workflowId = `contest-${number}`;
+  const other = once(spawn("ask-post", ["-w", workflowId, "By the program?"], { stdio: "ignore" }), "exit");
+  if (number % 2) await other;
+  const isOurs = await without.post("By the client?", { workflowId }).then(
+    () => true,
+    (error) => {
+      if (error instanceof Conflict) return false;
+      throw error;
+    },
+  );
+  assert.equal((await other)[0], isOurs ? 4 : 0, workflowId);
+  assert.equal((await box.round(workflowId)).document.question, isOurs ? "By the client?" : "By the program?");
+  ends[isOurs]++;
+}
+assert.ok(ends.true && ends.false, JSON.stringify(ends));
+
+const given = { v: 1, workflow_id: "w", question_id: "q", attempt: 2, why: "task", document: { prompt: "é" }, once: ["a"] };
+const run = await resumed(Readable.from([Buffer.from(JSON.stringify(given))]));
+assert.deepEqual([run.why, run.attempt, run.answer, run.value, run.checkpoint, run.once], ["task", 2, null, null, null, ["a"]]);
+assert.equal(await resumed(Readable.from([])), null);
+assert.equal(await resumed(process.stdin), null);

@@ -1,0 +1,33 @@
+"""Waits for an answer beside a watcher, which must not launch an agent with it. Posts without the programs against `ask-post`."""
+import io, json, subprocess, sys, threading
+
+import askbox
+
+box = askbox.Mailbox()
+for number in range(5):
+    name = f"wait-{number}"
+    box.post("Which?", name, options={"a": None})
+    threading.Timer(0.3, lambda name=name: subprocess.run(["ask-answer", name, "a"], check=False, capture_output=True)).start()
+    taken = box.wait(name, 20)
+    assert (taken.value, taken.document["closed"]["by"]) == ("a", "ask-post --wait"), taken
+
+without, ends = askbox.Mailbox(programs="/nowhere"), {True: 0, False: 0}
+for number in range(30):
+    name = f"contest-{number}"
+    other = subprocess.Popen(["ask-post", "-w", name, "By the program?"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if number % 2:
+        other.wait()
+    try:
+        without.post("By the client?", name)
+        is_ours = True
+    except askbox.Conflict:
+        is_ours = False
+    assert other.wait() == (4 if is_ours else 0), name
+    assert box.round(name).document["question"] == ("By the client?" if is_ours else "By the program?")
+    ends[is_ours] += 1
+assert ends[True] and ends[False], ends
+
+given = {"v": 1, "workflow_id": "w", "question_id": "q", "attempt": 2, "why": "task", "document": {"prompt": "é"}, "once": ["a"]}
+run = askbox.resumed(io.BytesIO(json.dumps(given).encode()))
+assert (run.why, run.attempt, run.answer, run.value, run.checkpoint, run.once) == ("task", 2, None, None, None, ["a"])
+assert askbox.resumed(io.StringIO("")) is None and askbox.resumed(sys.stdin) is None
