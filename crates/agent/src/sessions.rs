@@ -93,16 +93,10 @@ fn read(path: &Path) -> Option<Session> {
 }
 
 fn lives(session: &Session) -> bool {
-    let start = begin_of(session.pid).filter(|_| session.proc_start.is_some());
-    Seen::at(session.pid).is_some_and(|process| process.is_of_this_user()) && (start.is_none() || start == session.proc_start)
-}
-
-/// When the process began, in the words of the system. `None` without `/proc`.
-fn begin_of(pid: i32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name is in brackets, and may hold any character.
-    let behind_the_name = stat.rsplit_once(')')?.1;
-    behind_the_name.split_whitespace().nth(19).map(str::to_owned)
+    let Some(process) = Seen::at(session.pid).filter(Seen::is_of_this_user) else { return false };
+    // Another process may have the id by now.
+    let began = process.began().map(|ticks| ticks.to_string());
+    began.is_none() || session.proc_start.is_none() || began == session.proc_start
 }
 
 #[cfg(test)]
@@ -130,9 +124,9 @@ mod tests {
         assert_eq!(found.iter().map(|session| session.session_id.as_str()).collect::<Vec<_>>(), ["here"]);
         assert!(found[0].is_waiting() && found[0].since() == Time::from_timestamp_millis(1000));
         assert!(is_alive(folder.path(), "here") && !is_alive(folder.path(), "ended"));
-        let Some(begin) = begin_of(std::process::id().cast_signed()) else { return };
+        let Some(begin) = Seen::at(std::process::id().cast_signed()).and_then(|process| process.began()) else { return };
         let begun = |at: &str| of(std::process::id(), "here").replace(r#""cwd""#, &format!(r#""procStart":"{at}","cwd""#));
-        write(std::process::id(), begun(&begin));
+        write(std::process::id(), begun(&begin.to_string()));
         assert!(is_alive(folder.path(), "here"));
         write(std::process::id(), begun("1"));
         assert!(!is_alive(folder.path(), "here"), "the process id is that of another one now");

@@ -137,7 +137,7 @@ fn a_decision_about_a_tool_call_is_only_for_its_run() {
     let question = approval_question("docs", "May the agent call Bash?");
     std::fs::write(world.in_mailbox("pending/docs.json"), question.to_string()).expect("a question");
     let seen = world.json(world.in_mailbox("pending/docs.json"));
-    world.sh(&format!("ask-answer docs once --round {}", world.round("docs")));
+    world.sh(&format!("ask-answer docs once --round {}", world.seen("docs")));
     let mut client = Client::of(&world, Era::Of2026);
     let told = client.call("check_answer", json!({"workflow_id": "docs"}));
     assert!(told.starts_with("It was answered") && !told.contains("For your information"), "{told}");

@@ -33,6 +33,11 @@ impl Seen {
         self.process.pid
     }
 
+    /// When the process began, in the kernel's ticks since the machine started. `None` if the system does not tell it.
+    pub fn began(&self) -> Option<u64> {
+        self.process.stat().ok().map(|stat| stat.starttime)
+    }
+
     /// The path of the program's file, as the kernel names it. If the file is gone, the kernel adds ` (deleted)`.
     pub fn file(&self) -> Option<PathBuf> {
         self.process.exe().ok()

@@ -46,6 +46,11 @@ impl Seen {
         self.pid
     }
 
+    /// `None`: this system counts no ticks.
+    pub fn began(&self) -> Option<u64> {
+        None
+    }
+
     /// True if the process's program has this name.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.name == name
