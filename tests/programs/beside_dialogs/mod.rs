@@ -178,7 +178,7 @@ fn each_sign_that_the_dialog_is_over_withdraws_the_question() {
 }
 
 #[test]
-fn a_hook_that_is_killed_while_it_withdraws_its_question_is_followed() {
+fn a_hook_killed_while_it_withdraws_is_followed() {
     let world = world();
     let (mut hook, id) = asking(&world);
     let mailbox = askbox_mailbox::Mailbox::open(world.mailbox()).unwrap();
@@ -218,7 +218,7 @@ fn the_hook_is_silent_where_no_decision_would_refuse() {
 }
 
 #[test]
-fn a_session_that_nobody_attends_asks_only_if_the_operator_wants_it() {
+fn an_unattended_session_asks_only_if_the_operator_wants_it() {
     let world = world();
     world.configure("[live]\nenabled = true\nunattended = true\nhold = \"300ms\"\n");
     calls(&world, "Bash", &bash());
@@ -283,7 +283,7 @@ fn a_plan_is_approved_into_a_mode_or_as_it_was_edited() {
 }
 
 #[test]
-fn words_beside_an_allowance_are_refused_because_they_would_be_lost() {
+fn words_beside_an_allowance_that_would_be_lost_are_refused() {
     let world = world();
     let (_hook, id) = asking(&world);
     let refused = world.run("ask-answer", &[&id, "once", "--round", &world.seen(&id), "--note", "carefully"]);
@@ -291,7 +291,7 @@ fn words_beside_an_allowance_are_refused_because_they_would_be_lost() {
 }
 
 #[test]
-fn an_agent_without_an_open_dialog_gets_it_when_its_time_is_over() {
+fn an_agent_without_a_dialog_gets_it_when_its_time_is_over() {
     // A teammate has no dialog either while its hook waits, although this user has switched off agents in the background.
     for env in [&[][..], &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")], &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")]] {
         let world = world();
