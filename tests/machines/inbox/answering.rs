@@ -114,7 +114,7 @@ fn a_question_answered_there_while_it_is_open_here_is_over() {
         terminal.screen().contains("Something else?")
     });
     terminal.see("│ my long thoughts");
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     terminal.see("; accepted by build");
 }
 
@@ -202,7 +202,8 @@ fn a_question_of_another_machine_is_opened_by_its_address() {
     assert!(screen.contains("build:docs-42 · by reviewer"), "{screen}");
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
-    terminal.press(&["Which ones?", "Enter"]);
+    terminal.press(&["Which ones?"]);
+    terminal.send_words();
     terminal.see("build:docs-42: asked back; accepted by build");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["note"], "Which ones?");
     terminal.press(&["q"]);

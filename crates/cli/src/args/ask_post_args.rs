@@ -23,8 +23,8 @@ const EXAMPLES: &str = "Examples:
   $ ask-post 'Deploy tonight?' -w ship -t yes_no --timeout 2h --default no
 
   Ask several questions at once:
-  $ echo '{\"questions\": [{\"id\": \"which\", \"question\": \"Which DB?\"},
-      {\"id\": \"why\", \"question\": \"Why?\"}]}' | ask-post -w db-7 --file -
+  $ echo '{\"questions\": [{\"id\": \"which\", \"question\": \"DB?\"}, {\"id\": \"why\", \"question\": \"Why?\"}]}' |
+      ask-post -w db-7 --file -
 
   Wait up to five minutes for the answer, and print it:
   $ ask-post 'Which port?' -w web -t number --wait 5m

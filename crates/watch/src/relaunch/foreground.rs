@@ -58,7 +58,7 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
         RunState::Delivered | RunState::Asking => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
         _ => false,
     };
-    if let (RunState::Failed, Some(at)) = (run.progress.state, run.progress.retry_at) {
+    if let (RunState::Failed, Some(at), false) = (run.progress.state, run.progress.retry_at, json) {
         let (workflow, next) = (&run.workflow_id, run.attempt.saturating_add(1));
         program::say(&format!(
             "{workflow}: attempt {} failed; attempt {next} starts at {}; Ctrl-C stops the run\n",
