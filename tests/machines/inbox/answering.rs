@@ -134,7 +134,7 @@ fn who_is_not_the_first_is_told_who_was_and_has_the_draft_again() {
     terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     build.world.ok("ask-answer", &["docs-42", "drop", "--by", "bob"]);
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     let screen = terminal.see("not accepted by build: not the first");
     assert!(screen.replace('\n', " ").contains("answered by bob"), "{screen}");
     assert!(!screen.contains("docs-42: answered"), "{screen}");

@@ -26,7 +26,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age() {
         screen.contains("build is not reached") && screen.contains("its questions as of ") && screen.contains("│ my long thoughts"),
         "{screen}"
     );
-    terminal.press(&["Enter"]);
+    terminal.send_words();
     let screen = terminal.see("(last seen ");
     assert!(screen.contains("│ my long thoughts") && screen.contains("build"), "nothing was sent, and nothing is lost: {screen}");
     terminal.press(&["Escape"]);
