@@ -34,7 +34,7 @@ fn an_unconfirmed_answer_stays_sent_until_it_counts() {
     assert!(screen.contains("1 question is waiting"), "{screen}");
     terminal.press(&["Enter"]);
     terminal.see("sent: my long thoughts; not yet accepted by build");
-    terminal.press(&["u", "u"]);
+    terminal.take_back();
     terminal.see("is taken back there, not here");
     terminal.press(&["Tab"]);
     let screen = terminal.see("not yet accepted by build");
