@@ -5,13 +5,14 @@
 //! # Limitations
 //! The session's own file is not documented. It is a hint that ends a wait, and never a permission.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use askbox_mailbox::disk;
 
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
 const DECISION: &str = "hook_permission_decision";
@@ -170,7 +171,7 @@ impl Call {
 
     /// The new lines, each of them whole.
     fn gained(&mut self) -> Option<Vec<u8>> {
-        let mut file = File::open(&self.transcript).ok()?;
+        let mut file = disk::open_of_another_program(&self.transcript).ok()?;
         if file.metadata().ok()?.len() <= self.offset {
             return None;
         }
@@ -245,7 +246,7 @@ pub fn status(config_dir: &Path, process: &str) -> Option<Status> {
     if process.is_empty() || !process.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let file = File::open(config_dir.join("sessions").join(format!("{process}.json"))).ok()?;
+    let file = disk::open_of_another_program(&config_dir.join("sessions").join(format!("{process}.json"))).ok()?;
     let about: Value = serde_json::from_reader(file.take(LONGEST_STATUS)).ok()?;
     match about["status"].as_str()? {
         "waiting" => Some(Status::Waiting),

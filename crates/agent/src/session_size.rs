@@ -1,7 +1,6 @@
 //! The size of a session in tokens, and whether its prompt cache is alive. Both are read from the two ends of its transcript, so the cost
 //! of a look does not grow with the session.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::stream::lines::BoundedLines;
+use askbox_mailbox::disk;
 use askbox_mailbox::time::Time;
 
 /// The bytes that are read at the beginning of a transcript: enough for a long first prompt.
@@ -74,7 +74,7 @@ impl Usage {
 
 /// Reads the size of a session from its transcript. `None` if the file cannot be read, or if its end has no reply of a model.
 pub fn of_transcript(transcript: &Path) -> Option<SessionSize> {
-    let mut file = File::open(transcript).ok()?;
+    let mut file = disk::open_of_another_program(transcript).ok()?;
     let length = file.metadata().ok()?.len();
     let first_request = replies(file.by_ref().take(HEAD)).next().map(|(usage, _)| usage.request());
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;

@@ -5,12 +5,12 @@
 //! The files are not documented. What they say is shown, and decides nothing. Without `/proc`, the process id of a session that was killed
 //! may have passed to another process of this user.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use askbox_mailbox::disk;
 use askbox_mailbox::platform::processes::Seen;
 use askbox_mailbox::time::Time;
 
@@ -87,7 +87,7 @@ pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
 
 fn read(path: &Path) -> Option<Session> {
     let pid: i32 = path.file_name()?.to_str()?.strip_suffix(".json")?.parse().ok()?;
-    let file = File::open(path).ok()?;
+    let file = disk::open_of_another_program(path).ok()?;
     let session: Session = serde_json::from_reader(file.take(LONGEST)).ok()?;
     (session.pid == pid && pid > 0).then_some(session)
 }
@@ -120,6 +120,8 @@ mod tests {
         // Another name, and no JSON.
         std::fs::write(sessions.join("1.json"), of(2, "other")).unwrap();
         std::fs::write(sessions.join("3.json"), "{").unwrap();
+        // Nobody waits for a pipe that no program writes to.
+        assert!(std::process::Command::new("mkfifo").arg(sessions.join("7.json")).status().unwrap().success());
         let found = all(folder.path());
         assert_eq!(found.iter().map(|session| session.session_id.as_str()).collect::<Vec<_>>(), ["here"]);
         assert!(found[0].is_waiting() && found[0].since() == Time::from_timestamp_millis(1000));

@@ -1,12 +1,12 @@
 //! The files about the subagents inside a session, which lie beside its transcript.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::transcript::is_plain;
+use askbox_mailbox::disk;
 
 /// The most bytes of a note that are read.
 const LONGEST_NOTE: u64 = 64 << 10;
@@ -29,7 +29,7 @@ pub fn transcript(session: &Path, id: &str) -> Option<PathBuf> {
 
 /// The note about a subagent. `None` if there is none that can be read.
 pub fn note(session: &Path, id: &str) -> Option<Note> {
-    let file = File::open(file(session, id, "meta.json")?).ok()?;
+    let file = disk::open_of_another_program(&file(session, id, "meta.json")?).ok()?;
     serde_json::from_reader(file.take(LONGEST_NOTE)).ok()
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
+use askbox_mailbox::disk;
 
 /// The kind of the attachment that says which call a hook deferred.
 const DEFERRED: &str = "hook_deferred_tool";
@@ -194,12 +195,12 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
 ///
 /// Also returns `None` if the id is not a plain name or the folder cannot be read.
 pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
-    newest(config_dir, session_id).filter(|transcript| std::fs::File::open(transcript).is_ok_and(holds_a_message))
+    newest(config_dir, session_id).filter(|transcript| disk::open_of_another_program(transcript).is_ok_and(holds_a_message))
 }
 
 /// True if the id of a session is taken by a transcript without a message. Nobody can use such a session.
 pub fn is_void(config_dir: &Path, session_id: &str) -> bool {
-    newest(config_dir, session_id).is_some_and(|transcript| !std::fs::File::open(transcript).is_ok_and(holds_a_message))
+    newest(config_dir, session_id).is_some_and(|transcript| !disk::open_of_another_program(&transcript).is_ok_and(holds_a_message))
 }
 
 fn holds_a_message(transcript: impl Read) -> bool {

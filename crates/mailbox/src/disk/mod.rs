@@ -50,7 +50,7 @@ pub use lines_from_end::LinesFromEnd;
 #[doc(hidden)]
 pub use lock::becomes_free;
 pub use lock::{Lock, LockHolder, Patience, lock_holder};
-pub use read::{is_regular, open_to_read, read, too_long};
+pub use read::{is_regular, open_of_another_program, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, Renamed, begin_rename, rename, rename_ahead, replace_by_rename, set_aside};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};

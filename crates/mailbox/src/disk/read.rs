@@ -1,11 +1,11 @@
 //! Reading files that any program may have put there.
 
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::disk::below::metadata;
@@ -48,6 +48,15 @@ pub fn too_long(path: &Path, length: u64, limit: u64) -> Error {
 /// [`Error::Invalid`] with the field `file` if the file is refused. [`Error::Io`] if the system refuses.
 pub fn open_to_read(path: &Path) -> Result<File> {
     open_known(path).map(|(file, _)| file)
+}
+
+/// Opens a regular file of another program, such as a session's transcript, wherever it lies. Links are followed, and no FIFO makes it wait.
+///
+/// # Errors
+/// [`std::io::Error`] if the system refuses, or if the path does not lead to a regular file.
+pub fn open_of_another_program(path: &Path) -> io::Result<File> {
+    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 fn open_known(path: &Path) -> Result<(File, Metadata)> {

@@ -26,6 +26,7 @@ use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::PermissionRequest;
 use askbox_agent::{claude, subagents, transcript};
+use askbox_mailbox::disk;
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
@@ -170,7 +171,7 @@ fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBu
         Some(id) => subagents::transcript(&session, id.raw())?,
         None => session,
     };
-    let file = std::fs::File::open(transcript).ok()?;
+    let file = disk::open_of_another_program(&transcript).ok()?;
     transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
 }
 
