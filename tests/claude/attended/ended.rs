@@ -82,7 +82,9 @@ fn a_person_within_the_grace_time_keeps_it_from_the_mailbox() {
 
 #[test]
 fn both_at_the_same_moment_make_one_decision() {
-    let world = world();
+    let mut world = world();
+    // The session may kill its hook before the hook takes the answer. Then a watcher ends the round.
+    world.keep_watching();
     let session = Attended::begin(&world);
     session.goes(&[touch("one")]);
     let id = session.asks();
