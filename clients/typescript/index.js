@@ -93,7 +93,7 @@ export class Mailbox {
     for (;;) {
       if (!found || ["running", "parked", "closed"].includes(found.state)) throw willNotCome(workflowId, questionId, found);
       if (found.state === "answered") {
-        // `done` closes the round under its lock. Of two processes that come here, one gets its status 0.
+        // `done` closes the round under its lock. If two processes come here, one of them gets the status 0.
         const said = JSON.parse(await this.#call("relaunch", ["done", "--json", "--", workflowId]));
         const taken = this.#folder.round(workflowId, questionId);
         if (said.question_id === questionId && taken) return taken;

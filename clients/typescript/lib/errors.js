@@ -38,7 +38,7 @@ const KINDS = { 2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting };
 
 /** The error for the exit status of a program and its words. */
 export function errorOf(status, message, hint) {
-  // The status of a held lock is 1, like that of every other failure of the system. Only the words tell it.
+  // A held lock has the status 1, and so has every other failure of the system. Only the words tell them apart.
   const Kind = KINDS[status] ?? (message.includes(" stayed locked for ") ? Held : Failed);
   return new Kind(message, hint.replace("--supersede", "post(…, { supersede: true })"));
 }

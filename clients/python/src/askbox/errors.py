@@ -68,6 +68,6 @@ class Waiting(AskboxError):
 def error_of(status: int, message: str, hint: str) -> AskboxError:
     """Returns the error for the exit status of a program and its words."""
     kinds = {2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting}
-    # The status of a held lock is 1, like that of every other failure of the system. Only the words tell it.
+    # A held lock has the status 1, and so has every other failure of the system. Only the words tell them apart.
     kind = kinds.get(status) or (Held if " stayed locked for " in message else Failed)
     return kind(message, hint)

@@ -90,7 +90,7 @@ class Operations:
             if open_round is None or open_round.state in ("running", "parked", "closed"):
                 raise self._will_not_come(workflow_id, question_id, open_round)
             if open_round.state == "answered":
-                # `done` closes the round under its lock. Of two processes that come here, one gets its status 0.
+                # `done` closes the round under its lock. If two processes come here, one of them gets the status 0.
                 said = yield from self.call("relaunch", "done", "--json", "--", workflow_id)
                 taken = self.folder.round(workflow_id, question_id)
                 if said["question_id"] == question_id and taken is not None:

@@ -140,7 +140,7 @@ class Folder:
         """Returns False if there is no mailbox yet. Raises if this user must not trust it or one of its folders."""
         if not refuse_unsafe_folder(self.path):
             return False
-        # A list, so that each folder is looked at.
+        # The list is complete before `any` looks: every folder is checked.
         return any([refuse_unsafe_folder(self.below(name)) for name in FOLDERS])
 
     def below(self, *names: str) -> str:

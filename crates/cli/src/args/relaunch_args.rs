@@ -342,7 +342,7 @@ answer waits for a run, and the next answer of the workflow is refused.")]
 The program gets the round as one JSON object on standard input, in the folder of the question, and its exit status closes \
 the round: 0 delivered, 6 delivered if it has asked, anything else parked. Nothing is tried again by itself: run the same \
 command once more. The round is claimed and locked for as long as the program runs, so a second start is refused with \
-status 4. If this command is killed, its program ends too, and the round is parked or goes on with the next `relaunch exec`.")]
+status 4. If this command is killed, its program gets SIGTERM, and the round is parked or goes on with the next `relaunch exec`.")]
     Exec {
         /// The workflow
         id: String,
