@@ -44,7 +44,10 @@ const REFUSED: u8 = 2;
 /// Runs `askbox hook`; returns the exit status.
 pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     if let Some(round) = &rules.receipt {
-        return dialog::wait_after_hook(round, rules.ended.as_deref()).map(|()| 0);
+        return dialog::await_receipt(round).map(|()| 0);
+    }
+    if let (Some(workflow), Some(how)) = (&rules.left, &rules.ended) {
+        return dialog::end_after_hook(workflow, how).map(|()| 0);
     }
     let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
     if program::env("ASKBOX_RUN").is_none() && !has_rules {

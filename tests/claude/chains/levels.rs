@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 #[track_caller]
 fn chain() -> ClaudeWorld {
     let mut world = ClaudeWorld::new();
+    // A command of eight levels takes longer than Claude Code's own two minutes on a busy machine, and would be put into the background.
     world.configure(
-        "[relaunch]\nbackoff = '10ms'\n[runner.claude]\nallowed_tools = [\"Bash(ask-post:*)\", \"Bash(relaunch spawn:*)\", \"Bash(relaunch resume:*)\"]\n",
+        "[relaunch]\nbackoff = '10ms'\n[runner.claude]\nenv = { BASH_DEFAULT_TIMEOUT_MS = '600000' }\nallowed_tools = [\"Bash(ask-post:*)\", \"Bash(relaunch spawn:*)\", \"Bash(relaunch resume:*)\"]\n",
     );
     world.keep_watching_from_the_start();
     world

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{Signal, World, program, signal, until};
+use crate::support::{Signal, World, needs, program, signal, strace, until};
 
 const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 /// The pretended process of the session.
@@ -192,6 +192,47 @@ fn a_hook_killed_while_it_withdraws_is_followed() {
     let end = closed(&world, &id, "withdrawn");
     assert!(end["closed"]["why"].as_str().unwrap().contains("refused or left"), "{end}");
     until("no process is left", || world.processes("askbox hook").is_empty());
+}
+
+#[test]
+fn a_hook_killed_while_it_posts_is_followed() {
+    needs!("strace");
+    let mut posted = 0;
+    // The disk does not answer one of the syncs in `pending/`, so the hook can take no signal, and is killed there.
+    for stuck in 1.. {
+        let mut world = world();
+        let (trace, inject) = (world.path("trace"), format!("inject=fsync:delay_enter=5s:when={stuck}"));
+        let out = trace.to_str().unwrap();
+        world.set_before(strace(&["-f", "-y", "-qq", "-e", "trace=fsync", "-e", &inject, "-e", "signal=none", "-o", out]));
+        calls(&world, "Bash", &bash());
+        let mut hook = hook_with(&world, "Bash", &bash(), &[]);
+        let in_sync = || {
+            let trace = std::fs::read_to_string(&trace).unwrap_or_default();
+            trace.lines().filter(|line| line.contains(" fsync(")).nth(stuck - 1).map(|line| line.contains("/pending"))
+        };
+        // The first one was posted when the mailbox was made.
+        let waits = || world.audited().iter().filter(|entry| entry["event"] == "posted").count() == 2;
+        let in_pending = until("it posts", || in_sync().or_else(|| waits().then_some(false)));
+        let was_posted = !world.names("pending").is_empty();
+        let pid = until("the hook runs", || world.processes("askbox hook").into_iter().find(|pid| !is_strace(*pid)));
+        if in_pending {
+            signal(pid, Signal::TERM);
+            until("another process goes on", || !world.processes("--ended").is_empty());
+        }
+        signal(pid, Signal::KILL);
+        hook.wait().unwrap();
+        until("no process is left", || world.processes("askbox hook").is_empty());
+        assert!(!in_pending || world.names("pending").is_empty(), "stuck in sync {stuck}");
+        posted += usize::from(in_pending && was_posted);
+        if was_posted && !in_pending {
+            break;
+        }
+    }
+    assert!(posted >= 1, "in a sync behind the question's name");
+}
+
+fn is_strace(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "strace")
 }
 
 #[test]

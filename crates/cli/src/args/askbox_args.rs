@@ -10,7 +10,7 @@ use crate::args::common::Common;
 use crate::args::value_parsers;
 use askbox_config::{ArchiveAfter, ToolRule, Way};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::trust::{Policy, PublicKey};
 
 /// `askbox keygen`
@@ -66,11 +66,18 @@ pub struct Hook {
     #[arg(long, hide = true, value_name = "KEY", value_parser = |key: &str| PublicKey::try_from(key.to_owned()))]
     pub trusted_key: Vec<PublicKey>,
     /// Close this round once the session has taken its answer (given by the hook beside a dialog)
-    #[arg(long, hide = true, value_name = "ROUND")]
-    pub receipt: Option<String>,
-    /// Withdraw that round once its hook has ended, because its dialog has ended in this way (given by the hook beside a dialog)
-    #[arg(long, hide = true, value_name = "HOW", requires = "receipt")]
+    #[arg(long, hide = true, value_name = "ROUND", value_parser = round)]
+    pub receipt: Option<RoundId>,
+    /// Withdraw what the hook of this workflow has left, once it has ended (given by the hook beside a dialog)
+    #[arg(long, hide = true, value_name = "ID", requires = "ended")]
+    pub left: Option<WorkflowId>,
+    /// How the dialog of that hook has ended
+    #[arg(long, hide = true, value_name = "HOW", requires = "left")]
     pub ended: Option<String>,
+}
+
+fn round(word: &str) -> Result<RoundId, String> {
+    RoundId::from_file_name(&format!("{word}.json")).ok_or_else(|| "it names no round".into())
 }
 
 impl Hook {

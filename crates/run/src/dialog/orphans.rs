@@ -8,7 +8,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question};
+use askbox_mailbox::{Mailbox, Question, read_question};
 
 /// The name of the hook in the question that it withdraws.
 pub const BY: &str = "askbox hook";
@@ -35,23 +35,30 @@ pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> R
     }
 }
 
-/// Withdraws a live question whose dialog has ended in this way, as soon as its hook has ended. The hook may have done it itself.
+/// Ends what a hook has left whose dialog has ended in this way, as soon as the hook has ended: a question, or an answer that it can no
+/// longer take. The hook may have done it itself.
 ///
 /// # Errors
 /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
-pub fn end_after_hook(mailbox: &Mailbox, round: &RoundId, how: &str) -> Result<()> {
+pub fn end_after_hook(mailbox: &Mailbox, workflow: &WorkflowId, how: &str) -> Result<()> {
     let until = Instant::now() + PATIENCE;
-    while disk::exists(mailbox.document(Folder::Pending, &round.workflow)) {
-        if Lock::is_held(&mailbox.waiter(&round.workflow))? && Instant::now() < until {
-            std::thread::sleep(LOOK_EVERY);
-            continue;
-        }
-        return match withdraw::withdraw_round(mailbox, round, BY, Some(how.to_owned())) {
-            Ok(_) | Err(Error::Conflict { .. }) => Ok(()),
-            Err(e) => Err(e),
-        };
+    while Lock::is_held(&mailbox.waiter(workflow))? && Instant::now() < until {
+        std::thread::sleep(LOOK_EVERY);
     }
-    Ok(())
+    if let Some((_, round)) = waiting(mailbox, workflow) {
+        match withdraw::withdraw_round(mailbox, &round, BY, Some(how.to_owned())) {
+            Err(Error::Conflict { .. }) => {}
+            other => return other.map(drop),
+        }
+    }
+    end_answered(mailbox, workflow)
+}
+
+/// The live question of a workflow that waits.
+fn waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Question, RoundId)> {
+    let question = read_question::pending(mailbox, workflow).ok()?.typed;
+    let round = question.round().filter(|_| question.asked.live.is_some())?;
+    Some((question, round))
 }
 
 /// Withdraws the waiting question of a workflow if it is a live one whose hook is gone. So an answer to it is late, and is kept with it.
@@ -59,11 +66,7 @@ pub fn end_after_hook(mailbox: &Mailbox, round: &RoundId, how: &str) -> Result<(
 /// # Errors
 /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
 pub fn end_waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
-    let Ok(document) = read_question::pending(mailbox, workflow) else { return Ok(()) };
-    match document.typed.round() {
-        Some(round) if document.typed.asked.live.is_some() => end_pending(mailbox, &document.typed, &round).map(drop),
-        _ => Ok(()),
-    }
+    waiting(mailbox, workflow).map_or(Ok(()), |(question, round)| end_pending(mailbox, &question, &round).map(drop))
 }
 
 /// Closes the answer to a live question in `answered/` whose hook is gone. Nothing is done while the hook waits: it takes the answer.

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `signs` | the signs that the dialog is over |
+//! | `guard` | the process that goes on after a hook that is killed |
 //! | `question` | the question that the dialog becomes |
 //! | `reply` | the answer as the decision that Claude Code reads |
 //!
@@ -16,11 +17,11 @@
 //!
 //! No failure here takes the dialog away: then this process ends without output, and the dialog stays as it is.
 
+mod guard;
 mod question;
 mod reply;
 mod signs;
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::commands::hook::event::{Decision, PermissionRequest};
@@ -40,6 +41,7 @@ use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::orphans::{self, BY};
 use askbox_run::dialog::settle;
+use guard::Guard;
 use reply::Reply;
 use signs::Signs;
 
@@ -73,7 +75,8 @@ fn is_attended() -> bool {
 fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Result<()> {
     let since = time::now();
     let begun = Instant::now();
-    let mut signs = Signs::begin(event)?;
+    let guard = Guard::begin()?;
+    let mut signs = Signs::new(event, guard.clone());
     // Claude Code opens no dialog for such an agent before its hook has ended.
     let in_background = !is_attended() || (event.agent_id.is_some() && !runs_in_foreground());
     let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
@@ -92,6 +95,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let workflow = question::workflow(event, &call_id)?;
     let document = question::document(event, &workflow, &call_id, since, in_background.then(|| since + config.live.hold.0))?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
+    guard.asks(mailbox, &workflow, signs::REFUSED)?;
     let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
     let until = (in_background || event.agent_id.is_some()).then(|| begun + config.live.hold.0);
     let round = receipt.round.clone();
@@ -170,10 +174,6 @@ impl Dialog<'_> {
 
     /// Withdraws the question. If it was answered just now, the answer came too late.
     fn withdraw(&self, how: &str) -> Result<()> {
-        // On a busy disk, Claude Code may kill this process before the question is withdrawn.
-        if self.signs.is_told_to_end() {
-            let _ = self.start_helper(&self.asked.round, Some(how));
-        }
         match withdraw::withdraw_round(self.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
             Ok(_) => Ok(()),
             Err(e) => match self.take()? {
@@ -199,8 +199,10 @@ impl Dialog<'_> {
             return claim.superseded(self.mailbox, BY, &settle::too_late_because(how));
         }
         // The round stays claimed until the receipt is there, whoever looks for it.
-        if let Err(e) = self.start_helper(&claim.round(), None) {
-            audit::record(self.mailbox, Entry::about_round("receipt_not_awaited", &claim.round()).by(BY).why(program::message(&e)));
+        let round = claim.round();
+        let waiting = guard::after_this_process(self.mailbox, &["--receipt", &round.to_string()]);
+        if let Err(e) = waiting.and_then(|mut waiting| waiting.spawn().io("start", "the process that waits for the receipt")) {
+            audit::record(self.mailbox, Entry::about_round("receipt_not_awaited", &round).by(BY).why(program::message(&e)));
         }
         match program::write_json(&output.to_string()) {
             Ok(()) => Ok(()),
@@ -234,28 +236,14 @@ impl Dialog<'_> {
             Permit::Ask(_) => Err(not_asked()),
         }
     }
-
-    /// Starts the process that goes on when this one has ended. It has a process group of its own and none of our files, so Claude Code
-    /// neither waits for it nor ends it.
-    fn start_helper(&self, round: &RoundId, ended: Option<&str>) -> Result<()> {
-        let own = std::env::current_exe().io("find", "this program")?;
-        let mut command = Command::new(own);
-        command.args(["hook", "--receipt", &round.to_string()]).env("ASKBOX_DIR", self.mailbox.root());
-        command.args(ended.iter().flat_map(|how| ["--ended", how]));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map(drop).io("start", "the process that goes on after the hook")
-    }
 }
 
-/// Waits for what the hook of this round cannot wait for itself: the session has taken its answer. Or its dialog has ended in the way that
-/// is named, and Claude Code may have killed the hook before it could withdraw the question.
-pub(super) fn wait_after_hook(round: &str, ended: Option<&str>) -> Result<()> {
-    let wrong = || Error::usage("--receipt names no round", "leave this option to askbox");
-    let round = RoundId::from_file_name(&format!("{round}.json")).ok_or_else(wrong)?;
-    let mailbox = Mailbox::open(Mailbox::locate(None)?)?;
-    match ended {
-        None => settle::wait(&mailbox, &round),
-        Some(how) => orphans::end_after_hook(&mailbox, &round, how),
-    }
+/// Waits until the session has taken the answer that the hook of this round has printed. The hook cannot: Claude Code waits for its end.
+pub(super) fn await_receipt(round: &RoundId) -> Result<()> {
+    settle::wait(&Mailbox::open(Mailbox::locate(None)?)?, round)
+}
+
+/// Withdraws what a hook has left that was told to end, because its dialog has ended in this way.
+pub(super) fn end_after_hook(workflow: &WorkflowId, how: &str) -> Result<()> {
+    orphans::end_after_hook(&Mailbox::open(Mailbox::locate(None)?)?, workflow, how)
 }

@@ -2,27 +2,25 @@
 //! (measured with 2.1.330 and 2.1.331). The transcript, the session's own file and the closed output tell the rest.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::commands::hook::dialog::guard::Guard;
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::dialog::{self, Call, Status};
 use askbox_agent::subagents;
 use askbox_cli::{hangup, program};
-use askbox_mailbox::error::{IoContext, Result};
 
 /// How long the session's file must say that no dialog waits. Between two dialogs it may say so for a moment.
 const STEADY: Duration = Duration::from_millis(300);
 
-const REFUSED: &str = "it was refused or left at its terminal";
+pub(super) const REFUSED: &str = "it was refused or left at its terminal";
 const ANSWERED: &str = "it was answered at its terminal";
 const ENDED: &str = "its session has ended";
 
 /// Looks for the signs of one dialog.
 pub(super) struct Signs {
     call: Call,
-    told_to_end: Arc<AtomicBool>,
+    guard: Guard,
     config_dir: Option<PathBuf>,
     /// The process of the session.
     process: String,
@@ -32,25 +30,20 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// Begins to listen to the signals of this process.
-    pub(super) fn begin(event: &PermissionRequest) -> Result<Self> {
-        let told_to_end = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
-            signal_hook::flag::register(signal, Arc::clone(&told_to_end)).io("listen to", "signals")?;
-        }
+    pub(super) fn new(event: &PermissionRequest, guard: Guard) -> Self {
         let transcript = match &event.agent_id {
             Some(agent) => subagents::transcript(&event.transcript_path, agent).unwrap_or_default(),
             None => event.transcript_path.clone(),
         };
-        Ok(Self {
+        Self {
             call: Call::just_made(transcript, &event.tool_name, &event.tool_input),
-            told_to_end,
+            guard,
             config_dir: config_dir(&event.transcript_path).map(Path::to_path_buf),
             process: program::env("CLAUDE_PID").unwrap_or_default(),
             is_of_subagent: event.agent_id.is_some(),
             has_waited: false,
             no_longer_since: None,
-        })
+        }
     }
 
     /// The id of the call, once the transcript tells it.
@@ -68,11 +61,6 @@ impl Signs {
         sessions.into_iter().chain(transcript.and_then(|path| path.parent().map(Path::to_path_buf))).collect()
     }
 
-    /// True if Claude Code has told this process to end.
-    pub(super) fn is_told_to_end(&self) -> bool {
-        self.told_to_end.load(Ordering::Relaxed)
-    }
-
     fn status(&self) -> Option<Status> {
         self.config_dir.as_deref().and_then(|dir| dialog::status(dir, &self.process))
     }
@@ -87,7 +75,7 @@ impl Signs {
         if hangup::is_gone() {
             return Some(ENDED);
         }
-        if self.is_told_to_end() {
+        if self.guard.is_told_to_end() {
             return Some(REFUSED);
         }
         self.call.look();
