@@ -139,6 +139,8 @@ pub mod trust;
 #[doc(hidden)]
 pub mod untrusted;
 #[doc(hidden)]
+pub mod wake;
+#[doc(hidden)]
 pub mod who;
 #[doc(hidden)]
 pub mod workflows;

@@ -1,7 +1,7 @@
 //! The events that Claude Code sends to a hook, and the replies that it reads.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,6 +22,8 @@ pub(super) enum Event {
     PermissionRequest(PermissionRequest),
     /// The session begins or goes on.
     Session(Session),
+    /// A file that the session watches has changed. Only its own file in the mailbox is watched.
+    FileChanged(FileChanged),
     /// An event that this program does not answer.
     Other,
 }
@@ -56,6 +58,13 @@ pub(super) enum Moment {
     SessionStart,
     UserPromptSubmit,
     PostToolUse,
+    FileChanged,
+}
+
+/// A watched file has changed.
+#[derive(Debug, Deserialize)]
+pub(super) struct FileChanged {
+    pub(super) session_id: SessionId,
 }
 
 /// A tool is about to be called.
@@ -112,13 +121,21 @@ pub(super) fn read() -> Result<Event> {
         Some("PreToolUse") | None => serde_json::from_value(event).map(Event::PreToolUse).map_err(invalid),
         Some("PermissionRequest") => serde_json::from_value(event).map(Event::PermissionRequest).map_err(invalid),
         Some("SessionStart" | "UserPromptSubmit" | "PostToolUse") => serde_json::from_value(event).map(Event::Session).map_err(invalid),
+        Some("FileChanged") => serde_json::from_value(event).map(Event::FileChanged).map_err(invalid),
         Some(_) => Ok(Event::Other),
     }
 }
 
-/// Gives the session these words as additional context.
-pub(super) fn tell(moment: Moment, words: &str) -> Result<()> {
-    program::print_json(&json!({ "hookSpecificOutput": { "hookEventName": moment, "additionalContext": words } }))
+/// Gives the session these words as additional context, and a file to watch.
+pub(super) fn tell(moment: Moment, words: Option<&str>, watched: Option<&Path>) -> Result<()> {
+    let mut output = json!({ "hookEventName": moment });
+    if let Some(words) = words {
+        output["additionalContext"] = words.into();
+    }
+    if let Some(path) = watched {
+        output["watchPaths"] = json!([path]);
+    }
+    program::print_json(&json!({ "hookSpecificOutput": output }))
 }
 
 /// The decision about a call.

@@ -38,6 +38,9 @@ use event::{Decision, Event, PreToolUse};
 /// Claude Code before 2.1.295 lets a call through if its hook takes too long, so this program refuses the call before that.
 const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
 
+/// The exit status with which a hook of `asyncRewake` wakes its session: the model reads what stands on standard error.
+const WAKES: u8 = 2;
+
 /// The exit status that makes every version of Claude Code refuse the call.
 const REFUSED: u8 = 2;
 
@@ -55,10 +58,16 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
         match event::read() {
             Ok(Event::Session(session)) if session.is_answer() => {
                 if let Some(words) = handed_on::hand_on(&session, context) {
-                    event::tell(session.hook_event_name, &words)?;
+                    event::tell(session.hook_event_name, Some(&words), None)?;
                 }
             }
-            Ok(Event::Session(session)) => drop(news::tell(&session)),
+            Ok(Event::Session(session)) => drop(news::tell(&session, dialog::is_wanted(context))),
+            Ok(Event::FileChanged(changed)) if dialog::is_wanted(context) => {
+                if let Ok(Some(words)) = news::woken(&changed.session_id) {
+                    program::say(&words);
+                    return Ok(WAKES);
+                }
+            }
             Ok(Event::PermissionRequest(request)) => dialog::hold(&request, context),
             Ok(Event::PreToolUse(event)) => {
                 if let Some(decision) = own_commands::decide(&event) {

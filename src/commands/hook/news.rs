@@ -5,6 +5,9 @@
 //! session is told only news that the workflow's documents confirm. The mark is written before the news is told. If it cannot be written,
 //! the news is not told with a prompt, because it would then come again with every prompt.
 //!
+//! A live session that a person attends is also *woken*: if a question of this session was answered or has ended, the session gets the same
+//! news although its user types nothing. Claude Code watches the session's file (`wake` in the mailbox), and calls the hook when it changes.
+//!
 //! The mark of a session says how far it has been told the news in the audit trail. It is stored in `looked/SESSION.json`. It is a hint and
 //! is not synced to disk. If the mark of a session is lost, the session is told again which questions wait, but no history.
 
@@ -21,7 +24,7 @@ use askbox_mailbox::audit::Entry;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text};
+use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text, wake};
 use askbox_run::attempt::record;
 use askbox_run::delivery::Delivery;
 use askbox_run::view::status::{self, Standing};
@@ -33,8 +36,8 @@ const READ: usize = 50;
 /// The maximum number of bytes of a question's words.
 const WORDS: usize = 100;
 
-/// Prints the news for this session, if there is any.
-pub(super) fn tell(session: &Session) -> Result<()> {
+/// Prints the news for this session, if there is any. If the session wants to be `woken`, it is told which file to watch from its start on.
+pub(super) fn tell(session: &Session, woken: bool) -> Result<()> {
     // A subagent's events carry the session's id, but words told to a subagent do not reach the session.
     if session.agent_id.is_some() {
         return Ok(());
@@ -44,13 +47,24 @@ pub(super) fn tell(session: &Session) -> Result<()> {
         return Ok(());
     }
     let mailbox = Mailbox::open(path)?;
-    let before = read_mark(&mailbox, &session.session_id);
-    let news = news_since(&mailbox, before)?;
-    let is_start = before.is_none() || session.hook_event_name == Moment::SessionStart;
-    let noted = if is_start || before != Some(news.mark) { write_mark(&mailbox, &session.session_id, news.mark) } else { Ok(()) };
-    if noted.is_err() && session.hook_event_name != Moment::SessionStart {
-        return Ok(());
+    let moment = session.hook_event_name;
+    let watched = (woken && moment == Moment::SessionStart).then(|| wake::begin(&mailbox, &session.session_id).ok()).flatten();
+    match look(&mailbox, &session.session_id, moment)? {
+        None if watched.is_none() => Ok(()),
+        words => event::tell(moment, words.as_deref(), watched.as_deref()),
     }
+}
+
+/// Returns the news for a session whose file has changed, if a question of the session is among it. Else the news waits for the next prompt.
+pub(super) fn woken(session: &SessionId) -> Result<Option<String>> {
+    look(&Mailbox::open(Mailbox::locate(None)?)?, session, Moment::FileChanged)
+}
+
+/// Returns the news for a session, and notes how far it has been told.
+fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option<String>> {
+    let before = read_mark(mailbox, session);
+    let news = news_since(mailbox, before)?;
+    let is_start = before.is_none() || moment == Moment::SessionStart;
     let mut ends = BTreeMap::new();
     let mut posted = Vec::new();
     for entry in news.entries {
@@ -61,21 +75,30 @@ pub(super) fn tell(session: &Session) -> Result<()> {
         }
     }
     if is_start {
-        posted = list::workflows(&mailbox, Folder::Pending)?;
-        remove_old_marks(&mailbox);
+        posted = list::workflows(mailbox, Folder::Pending)?;
+        remove_old_marks(mailbox);
     }
     posted.sort_unstable();
     posted.dedup();
-    let waiting: Vec<_> = posted.iter().filter_map(|id| Some((id, waits(&mailbox, id)?))).collect();
+    let waiting: Vec<_> = posted.iter().filter_map(|id| Some((id, waits(mailbox, id)?))).collect();
     // If a run ended because it asks, its question is news, but its end is not.
     ends.retain(|id, _| waiting.iter().all(|(asks, _)| *asks != id));
     let waiting = lines(waiting.into_iter().map(|(_, line)| line));
-    let true_ends = ends.iter().take(READ).filter(|(id, end)| end.is_true(&mailbox, id));
-    let ended = lines(true_ends.map(|(id, end)| format!("- {id}: {} (relaunch status {id})", end.in_words(&mailbox, id))));
-    if !waiting.is_empty() || !ended.is_empty() {
-        event::tell(session.hook_event_name, &in_words(&waiting, &ended))?;
+    let true_ends: Vec<_> = ends.iter().take(READ).filter(|(id, end)| end.is_true(mailbox, id)).collect();
+    if moment == Moment::FileChanged && !true_ends.iter().any(|(id, _)| was_asked_by(mailbox, id, session)) {
+        return Ok(None);
     }
-    Ok(())
+    let noted = if is_start || before != Some(news.mark) { write_mark(mailbox, session, news.mark) } else { Ok(()) };
+    if noted.is_err() && moment != Moment::SessionStart {
+        return Ok(None);
+    }
+    let ended = lines(true_ends.into_iter().map(|(id, end)| format!("- {id}: {} (relaunch status {id})", end.in_words(mailbox, id))));
+    Ok((!waiting.is_empty() || !ended.is_empty()).then(|| in_words(&waiting, &ended)))
+}
+
+/// True if this session asked the workflow's latest question.
+fn was_asked_by(mailbox: &Mailbox, id: &WorkflowId, session: &SessionId) -> bool {
+    round::latest(mailbox, id).is_some_and(|latest| latest.document.typed.session_id.as_ref() == Some(session))
 }
 
 /// The end of a round, as a line of the audit trail claims it.
@@ -221,12 +244,8 @@ pub(super) struct News {
     pub(super) mark: Mark,
 }
 
-fn folder(mailbox: &Mailbox) -> PathBuf {
-    mailbox.root().join("looked")
-}
-
 fn path(mailbox: &Mailbox, session: &SessionId) -> PathBuf {
-    folder(mailbox).join(format!("{session}.json"))
+    wake::folder(mailbox).join(format!("{session}.json"))
 }
 
 /// The mark of the session, if it has one.
@@ -267,19 +286,21 @@ fn write_mark(mailbox: &Mailbox, session: &SessionId, mark: Mark) -> Result<()> 
     let (path, bytes) = (path(mailbox, session), serde_json::json!(mark).to_string());
     match disk::replace_unsynced(&path, bytes.as_bytes(), SystemTime::now()) {
         Err(e) if e.is_missing_file() => {
-            disk::create_folder_in(&folder(mailbox))?;
+            disk::create_folder_in(&wake::folder(mailbox))?;
             disk::replace_unsynced(&path, bytes.as_bytes(), SystemTime::now())
         }
         other => other,
     }
 }
 
-/// Removes the marks of sessions that have not looked for a long time.
+/// Removes the files of sessions that have not looked for a long time.
 fn remove_old_marks(mailbox: &Mailbox) {
-    let folder = folder(mailbox);
+    let folder = wake::folder(mailbox);
     let Ok(entries) = disk::entries(&folder) else { return };
     for entry in entries.flatten() {
-        let is_mark = entry.name.to_str().and_then(|name| name.strip_suffix(".json")).is_some_and(|id| id.parse::<SessionId>().is_ok());
+        let name = entry.name.to_str().unwrap_or_default();
+        let session = name.strip_suffix(".json").or_else(|| name.strip_suffix(wake::SUFFIX));
+        let is_mark = session.is_some_and(|id| id.parse::<SessionId>().is_ok());
         let path = folder.join(&entry.name);
         let age = disk::metadata(&path).and_then(|m| m.modified()).ok().and_then(|changed| changed.elapsed().ok());
         if is_mark && age.is_some_and(|age| age > KEPT) {

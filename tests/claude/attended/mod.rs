@@ -7,12 +7,14 @@
 //! | `figures` | how fast the other place is told |
 //! | `killed` | a hook or a session that is killed |
 //! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
+//! | `woken` | an idle session that is woken by an answer |
 
 mod answered;
 mod ended;
 mod figures;
 mod killed;
 mod left_alone;
+mod woken;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,10 +48,14 @@ impl<'a> Attended<'a> {
     }
 
     fn begin_in(world: &'a ClaudeWorld, mode: &str) -> Self {
+        Self::begin_with(world, mode, &[])
+    }
+
+    fn begin_with(world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
         let (program, session) = (world.claude_program().display().to_string(), uuid());
         let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string();
-        let command = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
-        let terminal = Terminal::running(world, (120, 50), &["TERM=screen"], &command);
+        let command: [&str; 7] = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
+        let terminal = Terminal::running(world, (120, 50), &["TERM=screen"], &[&command, args].concat());
         terminal.see("❯");
         Self { world, terminal, session }
     }
@@ -59,6 +65,11 @@ impl<'a> Attended<'a> {
         let all: Vec<Value> = steps.iter().cloned().chain([json!({"text": "at the end"})]).collect();
         self.world.api.on("Begin now.", json!(all));
         self.terminal.press(&["Begin now.", "Enter"]);
+    }
+
+    /// Waits until the session says that it waits for its user's next prompt.
+    fn idles(&self) {
+        until("the session is idle", || self.world.ok("askbox", &["sessions", "--json"]).contains("\"status\":\"idle\""));
     }
 
     /// Waits until the dialog is open and its question lies in the mailbox. Returns the id of the question.

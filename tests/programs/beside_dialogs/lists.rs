@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{SESSION, allow, asking, bash, closed, decision, event, hook_of, waiting, world};
-use crate::support::{Signal, program, signal, until};
+use crate::support::{Signal, feed, program, signal, until};
 
 #[test]
 fn a_target_is_told_of_dialogs_alone_or_never() {
@@ -113,4 +113,43 @@ fn an_answer_to_a_dead_session_is_offered_as_its_next_prompt() {
     closed(&world, &id, "withdrawn");
     std::fs::remove_file(file).unwrap();
     assert!(late());
+}
+
+#[test]
+fn a_session_is_woken_by_the_ends_of_its_own_questions() {
+    let world = world();
+    let hook = |moment: &str, attended: &str| {
+        let event = json!({"hook_event_name": moment, "session_id": SESSION, "transcript_path": "/t.jsonl", "cwd": world.work()});
+        let mut command = world.any_command(program("askbox"));
+        command.arg("hook").env("CLAUDE_CODE_SESSION_ATTENDED", attended);
+        feed(&mut command, event.to_string().as_bytes())
+    };
+    let changed = || std::fs::metadata(world.in_mailbox(format!("looked/{SESSION}.wake"))).unwrap().modified().unwrap();
+    let asks = |id: &str, session: &str| {
+        let mut command = world.command("ask-post");
+        let asked = command.args(["-w", id, "Which?", "-o", "a=A"]).env("CLAUDE_CODE_SESSION_ID", session).output().unwrap();
+        assert!(asked.status.success());
+    };
+    assert!(!hook("SessionStart", "0").ok().stdout.contains("watchPaths"), "nobody attends it");
+    let start: Value = serde_json::from_str(&hook("SessionStart", "1").ok().stdout).unwrap();
+    let watched = world.in_mailbox(format!("looked/{SESSION}.wake"));
+    assert_eq!(start["hookSpecificOutput"]["watchPaths"], json!([watched]));
+    let before = changed();
+    asks("others", "0b4d1a52-0000-4000-8000-000000000001");
+    world.ok("ask-answer", &["others", "a"]);
+    assert_eq!(changed(), before, "the question of another session");
+    let silent = hook("FileChanged", "1");
+    assert!(silent.code() == 0 && silent.stderr.is_empty(), "{}", silent.words());
+    asks("mine", SESSION);
+    assert_eq!(changed(), before, "a question is no answer");
+    world.ok("ask-answer", &["mine", "a"]);
+    assert_ne!(changed(), before);
+    let unattended = hook("FileChanged", "0");
+    assert!(unattended.code() == 0 && unattended.stderr.is_empty(), "in `claude -p` this would block a prompt");
+    let woken = hook("FileChanged", "1");
+    assert!(woken.code() == 2 && woken.stderr.contains("- mine: was answered") && woken.stdout.is_empty(), "{}", woken.words());
+    assert!(woken.stderr.contains("- others: was answered"), "it is told with it");
+    let again = hook("FileChanged", "1");
+    assert!(again.code() == 0 && again.stderr.is_empty(), "told once: {}", again.words());
+    assert!(hook("UserPromptSubmit", "1").ok().stdout.is_empty(), "nor with the next prompt");
 }

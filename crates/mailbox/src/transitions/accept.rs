@@ -34,7 +34,7 @@ use crate::listing::near_id;
 use crate::transitions::{answered_by_hand, late_answer, retire, settle};
 use crate::trust::withdrawn;
 use crate::who::caller::Caller;
-use crate::{read_question, round, workflows};
+use crate::{read_question, round, wake, workflows};
 
 /// The question that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -383,6 +383,7 @@ impl Decided<'_> {
         }
         timers::disarm(mailbox, &document.typed, &round);
         audit::record(mailbox, entry);
+        wake::asker(mailbox, &document.typed);
         // Reading the files may take long, and the answer needs the lock no longer.
         drop(lock);
         if answer.value.is_some()

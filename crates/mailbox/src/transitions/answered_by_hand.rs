@@ -29,7 +29,7 @@ use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::quarantine::{grace_left, quarantine};
 use crate::time;
 use crate::transitions::replayed;
-use crate::{read_question, round};
+use crate::{read_question, round, wake};
 
 /// The result of [`adopt`].
 #[derive(Debug)]
@@ -111,6 +111,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
+    wake::asker(mailbox, &document.typed);
     Ok(Adopted::Ready(Box::new(document), round))
 }
 

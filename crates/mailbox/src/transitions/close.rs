@@ -16,14 +16,14 @@
 use crate::audit::{self, Entry};
 use crate::disk;
 use crate::documents::fields::closing::Closing;
-use crate::documents::question::{MAX_PENDING, QuestionDocument};
+use crate::documents::question::{MAX_PENDING, Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::listing::{closings, recent_rounds};
 use crate::quarantine::quarantine;
-use crate::{read_question, round};
+use crate::{read_question, round, wake};
 
 /// Closes a pending question. The caller holds the workflow's lock and has settled the workflow. Returns the round.
 ///
@@ -99,7 +99,7 @@ impl PreparedClose {
         match closings::changing(mailbox, &round, || disk::begin_rename(&path, &mailbox.round(Folder::Closed, &round)))? {
             Some(renamed) => {
                 renamed.finish_ahead()?;
-                record(mailbox, &round, closing);
+                record(mailbox, &round, &document.typed, closing);
             }
             None if is_closed(mailbox, &round, &document) => disk::untouch(&path)?,
             None => {
@@ -142,8 +142,8 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
         return Ok(());
     };
     renamed.finish()?;
-    if let Some(closing) = document.closed {
-        record(mailbox, round, closing);
+    if let Some(closing) = document.closed.clone() {
+        record(mailbox, round, &document, closing);
     }
     Ok(())
 }
@@ -153,6 +153,7 @@ fn create_runs_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     recent_rounds::make_folder(mailbox, round)
 }
 
-fn record(mailbox: &Mailbox, round: &RoundId, closing: Closing) {
+fn record(mailbox: &Mailbox, round: &RoundId, question: &Question, closing: Closing) {
     audit::record(mailbox, Entry::about_round(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
+    wake::asker(mailbox, question);
 }

@@ -20,7 +20,7 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, WorkflowLock, text, time, workflows};
+use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, text, time, wake, workflows};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;
@@ -367,6 +367,9 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let round = run.round();
     if disk::rename(&mailbox.round(Folder::Running, &round), &mailbox.round(Folder::Parked, &round))? == Placed::Done {
         audit::record(mailbox, Entry::about_round("parked", &round).by("supervisor").why(in_audit(run)));
+        if let Ok(document) = read_question::document(&mailbox.round(Folder::Parked, &round)) {
+            wake::asker(mailbox, &document.typed);
+        }
     }
     Ok(())
 }

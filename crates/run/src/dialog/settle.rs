@@ -8,7 +8,7 @@ use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, OnRecord, inline};
 use crate::dialog::orphans::BY;
 use askbox_agent::dialog::{Call, Taken};
-use askbox_agent::{subagents, transcript};
+use askbox_agent::{sessions, subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
@@ -27,8 +27,10 @@ pub fn too_late_because(how: &str) -> String {
 /// The reason if the session has left no sign of the answer.
 const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
 
-/// How long the receipt may take. A busy machine needs a second (measured with Claude Code 2.1.331).
+/// How long the receipt may take if the session is gone. An idle machine needs a second (measured with Claude Code 2.1.331).
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long the receipt may take while the session lives. A machine with five tests on each processor has taken half a minute.
+const LONGEST: Duration = Duration::from_secs(180);
 /// How long the receipt may come after the call's result.
 const BEHIND_RESULT: Duration = Duration::from_secs(1);
 /// How long the sender of an answer waits for the receipt.
@@ -52,7 +54,7 @@ pub fn transcript_of(question: &Question) -> Option<PathBuf> {
 /// # Errors
 /// [`askbox_mailbox::error::Error::Held`] if another process keeps the lock. [`askbox_mailbox::error::Error::Io`] if the system refuses.
 pub fn wait(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    let until = Instant::now() + PATIENCE * 2;
+    let until = Instant::now() + LONGEST + PATIENCE;
     // The hook holds the round's lock until it has ended.
     while disk::exists(mailbox.round(Folder::Running, round)) && Instant::now() < until {
         if let Some(claim) = inline::left_behind(mailbox, round)? {
@@ -126,6 +128,8 @@ enum End {
 /// Looks for the receipt of an answer.
 struct Receipt {
     call: Option<Call>,
+    /// The folder of the session's configuration, and the session.
+    session: Option<(PathBuf, String)>,
     wanted: Taken,
     /// True if the answer ends the session's turn.
     stops: bool,
@@ -138,12 +142,20 @@ impl Receipt {
         let call = transcript_of(question).zip(id).map(|(path, id)| Call::with_id(path, &id));
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
         let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
-        Self { call, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
+        let session = question.config_dir.clone().zip(question.asked.live.as_ref().map(|live| live.session.to_string()));
+        Self { call, session, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
+    }
+
+    /// True if the receipt would be there by now.
+    fn is_old(&self, run: &Run) -> bool {
+        let is_near = |limit| time::is_near(run.progress.claimed_at, limit);
+        let lives = || self.session.as_ref().is_some_and(|(folder, session)| sessions::is_alive(folder, session));
+        !is_near(PATIENCE) && !(is_near(LONGEST) && lives())
     }
 
     /// The end, if it can be told now.
     fn look(&mut self, run: &Run) -> Option<End> {
-        let is_old = !time::is_near(run.progress.claimed_at, PATIENCE);
+        let is_old = self.is_old(run);
         let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(NO_RECEIPT)) };
         call.look();
         match call.taken() {

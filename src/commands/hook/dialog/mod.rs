@@ -67,6 +67,11 @@ pub(super) fn hold(event: &PermissionRequest, context: &Context) {
     }
 }
 
+/// True if a person attends the session, and the operator wants its dialogs and answers in both places.
+pub(super) fn is_wanted(context: &Context) -> bool {
+    is_attended() && context.config().is_ok_and(|config| config.live.enabled)
+}
+
 /// True if a person attends the session. In another one, no decision mostly means that the call is refused.
 fn is_attended() -> bool {
     program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("1")
