@@ -103,8 +103,8 @@ fn the_inbox_refuses_a_call_for_good_after_tab() {
     terminal.press(&["Tab"]);
     terminal.see("whenever the workflow makes it");
     terminal.press(&["Enter"]);
-    terminal.see("enter again declines ship");
-    terminal.enter_again();
+    terminal.see("y, then enter, declines ship");
+    terminal.confirm();
     terminal.see("declined for good");
     assert_eq!(world.document("answered/ship.json")["answer"]["always"], true);
 }

@@ -132,7 +132,7 @@ pub struct App<'a> {
     pub can_undo: bool,
     /// The sentence that names this key.
     pub(super) undo_hint: Option<UndoHint>,
-    /// The letters that were typed in one go in the list.
+    /// The letters that were typed in the list, or in the panel that asks what words mean.
     pub(super) letters: TypedLetters,
     /// The texts of which the person was told that a changed call is sent without them.
     pub(super) told_of_edit: Option<AtStake>,
@@ -292,6 +292,7 @@ impl<'a> App<'a> {
         }
         self.said.clear();
         self.gate.forget();
+        self.letters.forget();
         let draft = self.draft_of(&at, &shown);
         self.place = Place::Question(Box::new(Opened::new(shown, draft)));
     }

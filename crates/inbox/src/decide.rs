@@ -1,32 +1,22 @@
-//! The person's decisions: the windows for texts, sending, declining several questions, and taking back.
+//! The person's decisions: the windows for texts, and sending.
 
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
-use crate::app::{App, Place, ToldUndo, UndoHint, Until, Wish};
+use crate::app::{App, Place, UndoHint, Until, Wish};
 use crate::gate::Passed;
-use crate::question::draft::PartDraft;
-use crate::row::Row;
+use crate::question::draft::{Choosable, PartDraft};
 use crate::sender;
-use crate::sender::RoundAt;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
 use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{self, Act, AtStake, Decision, Named, Texts};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
+use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::text::excerpt;
-
-/// The maximum number of questions of other machines that are declined together.
-const DECLINED_ELSEWHERE: usize = 8;
-
-/// The second `u` must come after this time. Within a word, a person types faster.
-const UNDO_AGAIN: Duration = Duration::from_millis(350);
 
 impl App<'_> {
     /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a
@@ -150,7 +140,7 @@ impl App<'_> {
         match (purpose, &mut self.place) {
             (Purpose::DeclineMarked(_), _) => {
                 self.waiting.why_declined = text;
-                self.gate.show(Uuid::nil(), self.declined_together());
+                self.ask_about_marked();
             }
             (Purpose::Note, Place::Question(opened)) => opened.draft.note = text,
             _ => {}
@@ -188,14 +178,49 @@ impl App<'_> {
         Some(AtStake::DecisionOn { act, question: Named { address, question, headline, draft: String::new() }.into() })
     }
 
-    /// Lets the last key decide, if it may with this at stake. Otherwise tells the person why not.
-    fn may_decide(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
-        self.gate.may_decide(self.about(), at_stake).map_err(|why| self.said = why).ok()
+    /// The permission that this answer gives. It is confirmed by the name of the call, and by how far it goes.
+    fn allows(&self, value: &AnswerValue) -> Option<AtStake> {
+        let Place::Question(opened) = &self.place else { return None };
+        let question = opened.shown.question();
+        let approval = question.asked.approval.as_ref()?;
+        let key = value.to_text();
+        let named = question.asked.options.0.iter().find(|choice| choice.key == key);
+        // Whatever the answer of such a question is, it may allow the call.
+        let option = named.cloned().unwrap_or_else(|| Choice { key, description: String::new(), preview: None });
+        let call = question_text::call_with_input(question, approval);
+        Some(AtStake::Allows { address: opened.shown.address(), call, option: option.into() })
     }
 
-    /// True if the last key may take a step that decides nothing. Otherwise tells the person why not.
-    fn may_go_on(&mut self, at_stake: &[AtStake]) -> bool {
-        self.gate.may_go_on(self.about(), at_stake).map_err(|why| self.said = why).is_ok()
+    /// Lets the last key decide, if all that is at stake is confirmed. Otherwise asks the person, or says why it does not count.
+    pub(super) fn may_decide(&mut self, at_stake: &[AtStake]) -> Option<Passed> {
+        let result = self.gate.may_decide(self.about(), at_stake);
+        self.or_say(result)
+    }
+
+    /// True if the last key may take a step that decides nothing. Otherwise asks the person, or says why it does not count.
+    pub(super) fn may_go_on(&mut self, at_stake: &[AtStake]) -> bool {
+        let result = self.gate.may_go_on(self.about(), at_stake);
+        self.or_say(result).is_some()
+    }
+
+    fn or_say<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.said = if self.gate.pending().is_some() { self.with_chosen_no(why) } else { why };
+                None
+            }
+        }
+    }
+
+    /// The question whether a decision is meant, with the answer if that is no. There, `y` confirms the answer and does not change it.
+    pub(super) fn with_chosen_no(&self, asked: String) -> String {
+        match &self.place {
+            Place::Question(opened) if self.asked.is_none() && opened.draft.part().and_then(PartDraft::chosen) == Some(Choosable::No) => {
+                format!("{asked} (your answer is no)")
+            }
+            _ => asked,
+        }
     }
 
     /// An id of the open question as it is shown.
@@ -211,9 +236,15 @@ impl App<'_> {
         if is_whole {
             let in_own_words = opened.draft.is_in_own_words();
             at_stake.extend(self.left_out(Act::Send));
-            // One warning is enough to make the person look.
-            if at_stake.is_empty() && in_own_words {
-                at_stake.extend(self.by_name(Act::Send));
+            // One warning is enough to make the person look. The one that names the permission is there in any case, and the ones beside it
+            // name texts.
+            match self.allows(&value) {
+                Some(allows) => {
+                    at_stake.retain(|thing| matches!(thing, AtStake::LeftOut { .. } | AtStake::WordsBeside { .. }));
+                    at_stake.push(allows);
+                }
+                None if at_stake.is_empty() && in_own_words => at_stake.extend(self.by_name(Act::Send)),
+                None => {}
             }
             let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
             self.take_value(value.clone());
@@ -237,7 +268,7 @@ impl App<'_> {
     pub(super) fn ask_meaning(&mut self, near: AtStake) {
         let Place::Question(opened) = &self.place else { return };
         if self.may_go_on(opened.unnoticed().as_slice()) {
-            self.gate.show(self.about(), near);
+            self.gate.ask_meaning(self.about(), near);
         }
     }
 
@@ -292,126 +323,8 @@ impl App<'_> {
         self.read_now(address);
     }
 
-    /// Asks for the reason to decline the marked questions. Each offer to another machine takes a connection, so the number of those is
-    /// limited.
-    pub(super) fn ask_to_decline_marked(&mut self) {
-        let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
-        if there > DECLINED_ELSEWHERE {
-            self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
-            return;
-        }
-        self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
-    }
-
-    /// The marked questions as the list shows them now, with the drafts that are not sent.
-    fn declined_together(&self) -> AtStake {
-        let named = |row: Rc<Row>| {
-            let (address, draft) = (row.address.clone(), self.draft_of_row(&row).unwrap_or_default());
-            Named { address, question: row.question, headline: row.headline.clone(), draft }
-        };
-        AtStake::DeclinedTogether {
-            questions: self.waiting.marked().into_iter().map(named).collect(),
-            why: self.waiting.why_declined.clone(),
-        }
-    }
-
-    /// The beginning of the draft for the question of a row.
-    fn draft_of_row(&self, row: &Row) -> Option<String> {
-        let Address { host, workflow } = row.address.clone();
-        let at = RoundAt { host, round: RoundId { workflow, question: row.question? } };
-        let draft = self.keeping.words(&at, || self.sender.pending(&row.address).ok().map(|shown| shown.question().clone()))?;
-        Some(excerpt(&draft, 80))
-    }
-
-    /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
-    pub(super) fn decline_marked(&mut self) {
-        if self.waiting.marks() == 0 {
-            self.gate.forget();
-            "none of these questions waits any more".clone_into(&mut self.said);
-            return;
-        }
-        let now = self.declined_together();
-        let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
-            self.gate.show(Uuid::nil(), now);
-            return;
-        };
-        self.gate.forget();
-        if let AtStake::DeclinedTogether { questions, why } = now {
-            self.decline(&questions, &why, passed);
-        }
-    }
-
-    fn decline(&mut self, questions: &[Named], why: &str, _: Passed) {
-        let (mut declined, mut offered, mut failed) = (0, 0, None);
-        for row in questions {
-            // If another question has taken a marked one's place, it is not declined.
-            let result = self.sender.pending(&row.address).and_then(|shown| {
-                if row.question.is_some_and(|id| id != shown.round.id.question) {
-                    return Err(Error::conflict(format!("{} asks another question by now", row.address), "look at it first"));
-                }
-                if self.sent.is_on_its_way(&shown.at()) {
-                    return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
-                }
-                self.sender.send(&shown, Decision::Decline(why.to_owned()))
-            });
-            match result {
-                Ok(sent) => {
-                    *if sent.offer.is_some() { &mut offered } else { &mut declined } += 1;
-                    self.waiting.unmark(&row.address);
-                    self.sent.push(SentAnswer::new(sent, None));
-                }
-                Err(e) => failed = Some(sender::in_one_line(e)),
-            }
-            self.waiting.changed(row.address.clone());
-        }
-        let questions = if declined == 1 { "question" } else { "questions" };
-        let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
-        self.said = match failed {
-            None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
-            None => {
-                self.waiting.why_declined.clear();
-                format!("{declined} {questions} declined{sent}")
-            }
-            Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
-        };
-        self.undo_hint = (declined > 0).then(|| UndoHint { behind: self.said.clone(), says: "u takes the last one back" });
-    }
-
-    /// Takes the answer to this round back, if the last key has named it. Otherwise names it.
-    pub(super) fn ask_to_undo(&mut self, at: Option<RoundAt>, told: Option<ToldUndo>) {
-        let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
-            "nothing was answered from here that could be taken back".clone_into(&mut self.said);
-            return;
-        };
-        // In a word such as `uuidgen`, the second `u` comes at once.
-        if told.is_some_and(|told| told.at == at && told.told.elapsed() >= UNDO_AGAIN) {
-            match self.gate.in_no_haste() {
-                Ok(()) => return self.undo(at),
-                Err(why) => why.clone_into(&mut self.said),
-            }
-            return;
-        }
-        self.said = format!("u again takes the answer to {} back", at.address());
-        self.told_undo = Some(ToldUndo { at, told: Instant::now() });
-    }
-
-    /// Takes an answer back. The draft behind the answer becomes the draft again.
-    fn undo(&mut self, at: RoundAt) {
-        match self.sender.undo(&at) {
-            Ok(answer) => {
-                for draft in self.sent.take_back(&at).into_iter().rev() {
-                    self.keeping.put_again(at.clone(), draft);
-                }
-                self.waiting.prefer(&at.address());
-                self.said = format!("{}: taken back ({answer}); the question waits again", at.address());
-            }
-            Err(e) => self.said = sender::in_one_line(e),
-        }
-        self.read_now(at.address());
-    }
-
     /// Reads the question again at once, so that the person's own decision shows on the screen.
-    fn read_now(&mut self, address: Address) {
+    pub(super) fn read_now(&mut self, address: Address) {
         self.preview = None;
         self.waiting.changed(address);
         self.waiting.read(self.sender, Instant::now());

@@ -3,13 +3,13 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::app::{App, Place, ToldUndo, Until, Wish};
-use crate::gate::RowId;
+use crate::gate::{Heard, Pending, RowId};
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
 use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::person::{self, AtStake, LeftOut};
+use askbox_cli::person::{self, AtStake, LeftOut, Named};
 use askbox_mailbox::text::excerpt;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
@@ -73,7 +73,34 @@ impl App<'_> {
 
     fn key_at_its_place(&mut self, key: KeyEvent) -> Wish {
         self.heard.want_nothing();
-        let told = self.gate.key(key);
+        let (told, continues_y) = match self.gate.key(key) {
+            Heard::Armed => {
+                self.say_armed();
+                return Wish::Nothing;
+            }
+            Heard::Other { told, continues_y } => (told, continues_y),
+        };
+        // After words beside an option, `n` has an effect of its own.
+        let is_for_told = matches!(told, Some(AtStake::WordsBeside { .. })) && key.code == KeyCode::Char('n');
+        if continues_y && !is_for_told && self.gate.panel().is_none() {
+            // The `y` belonged to a word that the person is typing, such as `yes`.
+            self.usual_key(KeyEvent::from(KeyCode::Char('y')), None);
+        }
+        self.usual_key(key, told)
+    }
+
+    /// Says that enter confirms now.
+    fn say_armed(&mut self) {
+        let Some(Pending::Armed(at_stake)) = self.gate.pending() else { return };
+        let said = match at_stake {
+            AtStake::DeclinedTogether { .. } => "enter declines them".to_owned(),
+            other => other.told("enter"),
+        };
+        self.said = self.with_chosen_no(said);
+    }
+
+    /// Handles a key that is not a step of a confirmation, or is enter. `told` is the question that the key has made the gate forget.
+    fn usual_key(&mut self, key: KeyEvent, told: Option<AtStake>) -> Wish {
         let told_undo = self.told_undo.take();
         if key.code != KeyCode::Char('e') {
             self.told_of_edit = None;
@@ -135,13 +162,7 @@ impl App<'_> {
             return self.key_of_meaning(key, near);
         }
         match key.code {
-            KeyCode::Char('y') => {
-                panel.at = Some(0);
-                "enter declines them".clone_into(&mut self.said);
-            }
-            KeyCode::Enter if panel.at.is_some() => self.decline_marked(),
-            // Enter ended the reason, and the person may press it once too often.
-            KeyCode::Enter => {}
+            KeyCode::Enter => self.decline_marked(),
             _ => {
                 self.gate.forget();
                 "nothing was declined".clone_into(&mut self.said);
@@ -156,7 +177,7 @@ impl App<'_> {
         match key.code {
             KeyCode::Enter => {}
             KeyCode::Char(c) => self.letters.note(c, c.is_ascii_digit()),
-            _ => self.letters.forget(),
+            other => self.letters.other_key(other),
         }
         let (panel, last) = (self.gate.panel_mut()?, near + 1);
         match key.code {
@@ -175,10 +196,9 @@ impl App<'_> {
             KeyCode::Enter => match panel.at {
                 None => "choose first: a number, or the arrow keys".clone_into(&mut self.said),
                 // The digit may belong to a line for a shell, such as `echo 1`.
-                Some(_) if let Some(AtStake::Strayed { word }) = self.letters.at_stake("") => {
+                Some(_) if let Some(AtStake::Strayed { word, .. }) = self.letters.at_stake("", None) => {
                     panel.at = None;
-                    self.said = format!("\"{}\" means nothing here; choose again: a number, or the arrow keys", excerpt(&word, 40));
-                    self.letters.forget();
+                    self.said = format!("\"{}\" means nothing here; choose with the arrow keys", excerpt(&word, 40));
                 }
                 Some(at) if at == last => self.gate.forget(),
                 Some(at) => {
@@ -202,7 +222,7 @@ impl App<'_> {
         match key.code {
             KeyCode::Enter => {}
             KeyCode::Char(c) => self.letters.note(c, KEYS_OF_LIST.contains(c)),
-            _ => self.letters.forget(),
+            other => self.letters.other_key(other),
         }
         match key.code {
             KeyCode::Char('q') => return Wish::Leave(0),
@@ -243,13 +263,12 @@ impl App<'_> {
 
     /// Opens the chosen question. Letters that do nothing here, such as `ls`, may have been meant for a shell, so they are named first.
     fn open_unless_strayed(&mut self) {
-        let strayed = self.letters.at_stake("");
-        self.letters.forget();
-        match (strayed, self.waiting.chosen()) {
-            (Some(AtStake::Strayed { word }), Some(row)) => {
-                self.said = format!("\"{}\" does nothing here; enter again opens {}", excerpt(&word, 40), row.address);
-            }
-            _ => drop(self.open_chosen()),
+        let strayed = self.waiting.chosen().and_then(|row| {
+            let (address, question, headline) = (row.address.clone(), row.question, row.headline.clone());
+            self.letters.at_stake("", Some(Named { address, question, headline, draft: String::new() }))
+        });
+        if self.may_go_on(strayed.as_slice()) {
+            self.open_chosen();
         }
     }
 
@@ -354,7 +373,7 @@ impl App<'_> {
                 let is_whole = matches!(&self.place, Place::Question(opened) if !opened.shown.question().is_batch());
                 return self.give(value, at_stake, is_whole);
             }
-            Act::Send(value) => return self.give(value, Vec::new(), true),
+            Act::Send(value, strayed) => return self.give(value, strayed.into_iter().collect(), true),
             Act::AskMeaning(near) => self.ask_meaning(near),
             Act::Ask(purpose, letter) => self.ask(purpose, letter),
             Act::Say(words) => self.said = words.into_owned(),

@@ -2,7 +2,7 @@
 //!
 //! The screen shows a copy of the mailbox. A question may be answered, withdrawn or replaced while a person reads it. So an answer names
 //! the round that was shown. If that round is over, the inbox says who answered first, and keeps the typed text. A key alone never decides:
-//! keys choose, and enter sends.
+//! keys choose, and enter sends. What enter asks about is confirmed by `y` and then enter.
 //!
 //! - `run`: opens the screen, follows keys and the mailbox. At the end, stores drafts and names the answers that are not decided yet
 //! - `waking`: waits for keys, file events, signals, or a point in time
@@ -15,7 +15,9 @@
 //! - `search`: the questions that match a filter
 //! - `log_pane`: the log of a run
 //! - `question`: the open question, and its answer before it is sent
-//! - `decide`: carries out the person's decisions, such as sending, declining several, taking back
+//! - `decide`: carries out the person's decisions about one question
+//! - `together`: declines several questions
+//! - `undo`: takes an answer back
 //! - `gate`: the check that every key passes before it decides anything
 //! - `sender`: reads questions and sends answers, in this machine's mailbox or on another machine
 //! - `sent`: the answers that were sent, and their state
@@ -42,6 +44,8 @@ mod sender;
 mod sent;
 mod targets;
 mod text_window;
+mod together;
+mod undo;
 mod waking;
 
 use askbox_cli::args::askbox_args::Inbox;

@@ -28,6 +28,10 @@ impl App<'_> {
         self.before_a_key();
         // For every check, this is a key of no meaning: what the person was told before it no longer counts.
         self.gate.key(KeyEvent::from(KeyCode::Null));
+        self.letters.forget();
+        if let Place::Question(opened) = &mut self.place {
+            opened.letters.forget();
+        }
         match event.kind {
             MouseEventKind::ScrollUp => self.wheel(-WHEEL),
             MouseEventKind::ScrollDown => self.wheel(WHEEL),

@@ -113,12 +113,20 @@ impl<'a> Terminal<'a> {
         self.press(&["Enter"]);
     }
 
-    /// Sends what was written. The first enter names the question, and the second one sends.
+    /// Confirms what the inbox asks about: `y`, then enter. The last line of the screen names these keys.
     #[track_caller]
-    pub fn send_words(&self) {
+    pub fn confirm(&self) {
+        self.see("y, enter ");
+        self.press(&["y"]);
+        self.see_no_more("y, enter ");
         self.press(&["Enter"]);
-        self.see("enter again");
-        self.enter_again();
+    }
+
+    /// Sends what was written or chosen. Enter asks about it first.
+    #[track_caller]
+    pub fn send_asked(&self) {
+        self.press(&["Enter"]);
+        self.confirm();
     }
 
     /// Takes the last answer back. The second `u` comes after the first one was read, and not as in one word.

@@ -78,8 +78,8 @@ fn questions_with_one_id_on_three_machines_stay_three() {
     enter(&terminal);
     terminal.see("│ for tower");
     terminal.enter_again();
-    terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.enter_again();
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.confirm();
     terminal.see("; accepted by tower");
     assert_eq!(tower.world.document("answered/docs-42.json")["answer"]["value"], "for tower");
     terminal.press(&["Escape", "q"]);
@@ -114,7 +114,7 @@ fn a_question_answered_there_while_it_is_open_here_is_over() {
         terminal.screen().contains("Something else?")
     });
     terminal.see("│ my long thoughts");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("; accepted by build");
 }
 
@@ -134,7 +134,7 @@ fn who_is_not_the_first_is_told_who_was_and_has_the_draft_again() {
     terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     build.world.ok("ask-answer", &["docs-42", "drop", "--by", "bob"]);
-    terminal.send_words();
+    terminal.send_asked();
     let screen = terminal.see("not accepted by build: not the first");
     assert!(screen.replace('\n', " ").contains("answered by bob"), "{screen}");
     assert!(!screen.contains("docs-42: answered"), "{screen}");
@@ -203,7 +203,7 @@ fn a_question_of_another_machine_is_opened_by_its_address() {
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
     terminal.press(&["Which ones?"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("build:docs-42: asked back; accepted by build");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["note"], "Which ones?");
     terminal.press(&["q"]);

@@ -26,7 +26,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age() {
         screen.contains("build is not reached") && screen.contains("its questions as of ") && screen.contains("│ my long thoughts"),
         "{screen}"
     );
-    terminal.send_words();
+    terminal.send_asked();
     let screen = terminal.see("(last seen ");
     assert!(screen.contains("│ my long thoughts") && screen.contains("build"), "nothing was sent, and nothing is lost: {screen}");
     terminal.press(&["Escape"]);
@@ -54,8 +54,8 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age() {
     enter(&terminal);
     terminal.see("│ my long thoughts");
     terminal.enter_again();
-    terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.enter_again();
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.confirm();
     terminal.see("; accepted by build");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "my long thoughts");
 }

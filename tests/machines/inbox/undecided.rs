@@ -18,7 +18,7 @@ fn answer(terminal: &Terminal<'_>) {
     enter(terminal);
     terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("build:docs-42: sent: my long thoughts; not yet accepted by build");
 }
 

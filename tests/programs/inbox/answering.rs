@@ -55,14 +55,14 @@ fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
         terminal.see("left=0");
     };
     types("key", "later");
-    terminal.see("enter again sends your words to key");
-    terminal.enter_again();
+    terminal.see("y, then enter, sends your words to key");
+    terminal.confirm();
     terminal.see("key: answered: later");
     assert_eq!(answer(&world, "key")["value"], "later");
     leave();
     types("words", "show me first");
-    terminal.see("enter again sends your words to words: \"Ship?\"");
-    terminal.enter_again();
+    terminal.see("y, then enter, sends your words to words: \"Ship?\"");
+    terminal.confirm();
     terminal.see("words: answered in your own words");
     assert_eq!(answer(&world, "words")["value"], "show me first");
     leave();
@@ -92,14 +92,14 @@ fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
     terminal.press(&["i", "latr", "Enter"]);
     terminal.see("Is this one of the options?");
     terminal.press(&["1", "Enter"]);
-    terminal.see("why you decline (\"Not mine\") would not be sent; enter again sends your answer without it");
+    terminal.see("why you decline (\"Not mine\") would not be sent; y, then enter, sends your answer without it");
     // Another line is another key: the text is told once more, and what the words mean is still asked.
     terminal.press(&["2"]);
     terminal.see_no_more("would not be sent");
     terminal.enter_again();
     terminal.see("would not be sent");
     assert!(world.path("m/pending/w.json").exists());
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("w: answered in your own words: latr");
 }
 
@@ -116,7 +116,10 @@ fn where_only_the_options_count_other_words_choose_none_of_them() {
     terminal.press(&["Enter"]);
     terminal.see("choose first");
     assert!(world.path("m/pending/w.json").exists());
+    // The "o" was hardly meant for this question.
     terminal.press(&["1", "Enter"]);
+    terminal.see("was \"o1\" meant for this question?");
+    terminal.press(&["Up", "Enter"]);
     terminal.see("w: answered: now");
 }
 
@@ -162,7 +165,7 @@ fn several_options_and_own_words_are_sent_together() {
     terminal.see("[x] perf");
     terminal.press(&["i", "and fuzz"]);
     terminal.see("│ and fuzz");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "w")["value"], json!(["unit", "perf", "and fuzz"]));
 }
@@ -226,7 +229,7 @@ fn a_question_is_left_declined_or_asked_back_with_a_note() {
     terminal.see("Decline. Why?");
     terminal.press(&["not mine to say", "Enter"]);
     terminal.see("your answer (\"half a thought\") would not be sent");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("declined: declined");
     let sent = answer(&world, "declined");
     assert_eq!((&sent["outcome"], &sent["note"]), (&json!("declined"), &json!("not mine to say")));
@@ -237,7 +240,7 @@ fn a_question_is_left_declined_or_asked_back_with_a_note() {
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
     terminal.press(&["Which two?"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("back: asked back");
     assert_eq!(answer(&world, "back")["asks_back"], true);
     terminal.press(&["Escape"]);
@@ -263,7 +266,7 @@ fn long_words_come_from_the_editor_or_a_paste_with_their_lines() {
     open_question(&terminal, "edited");
     terminal.press(&["C-e"]);
     terminal.see("two");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("edited: answered");
     assert_eq!(answer(&world, "edited")["value"], "one\n\ntwo");
     terminal.press(&["Enter"]);
@@ -271,7 +274,7 @@ fn long_words_come_from_the_editor_or_a_paste_with_their_lines() {
     // No character of a pasted text is a key.
     terminal.paste("d first\nb second");
     terminal.see("b second");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("pasted: answered");
     assert_eq!(answer(&world, "pasted")["value"], "d first\nb second");
 }
@@ -291,7 +294,7 @@ fn a_question_whose_text_changes_while_it_is_open_is_over() {
     terminal.press(&["C-o"]);
     let screen = terminal.see("Delete it?");
     assert!(screen.contains("│ my long thoughts"), "{screen}");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("w: answered");
 }
 
@@ -306,10 +309,10 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     open_question(&terminal, "which");
     terminal.press(&["both", "Enter"]);
     let screen = terminal.see("did you mean \"both\" as your answer?").replace('\n', " ");
-    assert!(screen.contains("tab takes it as your own words") && screen.contains("enter again asks the agent back"), "{screen}");
+    assert!(screen.contains("tab takes it as your own words") && screen.contains("y, then enter, asks the agent back"), "{screen}");
     terminal.press(&["Tab"]);
     terminal.see("│ both");
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("which: answered in your own words: both");
     assert_eq!(answer(&world, "which")["value"], "both");
     terminal.press(&["q"]);
@@ -334,7 +337,7 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     terminal.see("> 2 no");
     terminal.press(&["Enter"]);
     terminal.see("why you decline (\"on't know yet\") would not be sent");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("ship: answered: no");
     terminal.press(&["q"]);
     terminal.see("left=0");
@@ -343,9 +346,9 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
     terminal.press(&["which of them", "Enter"]);
-    let screen = terminal.see("enter again asks back back: \"Go on?\"");
+    let screen = terminal.see("y, then enter, asks back back: \"Go on?\"");
     assert!(!screen.contains("did you mean"), "{screen}");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("back: asked back");
 }
 
@@ -359,9 +362,9 @@ fn a_reason_in_lower_case_is_not_taken_for_a_word() {
     terminal.press(&["d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["not mine to say", "Enter"]);
-    let screen = terminal.see("enter again declines one: \"Which?\"");
+    let screen = terminal.see("y, then enter, declines one: \"Which?\"");
     assert!(!screen.contains("did you mean"), "{screen}");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("one: declined");
     assert_eq!(answer(&world, "one")["note"], "not mine to say");
     terminal.press(&["q"]);
@@ -407,7 +410,10 @@ fn the_keys_of_a_hint_work_behind_a_wrong_word() {
     open_question(&terminal, "two");
     wrong();
     std::thread::sleep(std::time::Duration::from_millis(600));
+    // The other letter is not forgotten after a pause. Backspace takes it back.
     terminal.press(&["y", "Enter"]);
+    terminal.see("was \"xy\" meant for this question?");
+    terminal.press(&["BSpace", "BSpace", "y", "Enter"]);
     terminal.see("two: answered: yes");
 }
 
@@ -449,13 +455,13 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     terminal.press(&["i", "quite another one"]);
     terminal.see("│ quite another one");
     terminal.press(&["Up", "Enter"]);
-    let screen = terminal.see("enter again sends `two`");
+    let screen = terminal.see("y, then enter, sends `two`");
     assert!(screen.contains("your own words (\"quite another one\") would not be sent"), "{screen}");
     assert!(world.in_mailbox("pending/which.json").exists());
     // Another key, and it is asked again.
     terminal.press(&["Up", "Enter"]);
-    terminal.see("enter again sends `one`");
-    terminal.enter_again();
+    terminal.see("y, then enter, sends `one`");
+    terminal.confirm();
     terminal.see("which: answered: one");
 }
 

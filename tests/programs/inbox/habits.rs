@@ -1,7 +1,26 @@
 //! Keys that mean something else to a shell, to vim or to lazygit, typed into the inbox: nothing is decided without the name of its question.
 
+use std::time::Duration;
+
+use serde_json::json;
+
 use super::{answer, line_of, open, open_question};
-use crate::support::{Terminal, World, needs, until};
+use crate::support::{Terminal, World, approval_question, needs, until};
+
+/// A call that a person may allow once, or to the whole workflow.
+fn asks_for_a_permission(world: &World) {
+    let mut question = approval_question("ship", "May the agent call Bash?\n    command: git push\nIn the folder /work");
+    question["approval"]["editable"] = json!({"field": "command", "text": "git push"});
+    question["timestamp"] = "2026-11-22T10:00:00Z".into();
+    std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
+}
+
+/// Leaves the inbox, and removes the drafts.
+fn leave(world: &World, terminal: &Terminal<'_>) {
+    terminal.press(&["C-c"]);
+    terminal.see("left=130");
+    let _none = std::fs::remove_dir_all(world.home().join(".local/state/askbox/drafts"));
+}
 
 #[test]
 fn a_shell_line_in_the_list_decides_nothing() {
@@ -13,23 +32,151 @@ fn a_shell_line_in_the_list_decides_nothing() {
         open(&terminal);
         let typed: &[&str] = if line == "b" { &["b", "which one?", "Enter"] } else { &[line, "Enter"] };
         terminal.press(typed);
-        terminal.see(&format!("enter again {does} docs-42: \"Drop the table?\""));
+        terminal.see(&format!("y, then enter, {does} docs-42: \"Drop the table?\""));
         // What is typed next does not confirm it.
         terminal.press(&["ls"]);
-        terminal.see_no_more("enter again");
+        terminal.see_no_more("y, then enter,");
         terminal.press(&["Enter"]);
-        terminal.see("enter again");
+        terminal.see("y, then enter,");
         assert_eq!((world.state("docs-42"), world.state("other")), ("pending".into(), "pending".into()), "{line}");
-        terminal.press(&["C-c"]);
-        terminal.see("left=130");
-        std::fs::remove_dir_all(world.home().join(".local/state/askbox/drafts")).unwrap();
+        leave(&world, &terminal);
     }
     open(&terminal);
     terminal.press(&["d", "not mine", "Enter"]);
-    terminal.see("enter again declines docs-42");
-    terminal.enter_again();
+    terminal.see("y, then enter, declines docs-42");
+    terminal.confirm();
     terminal.see("docs-42: declined");
     assert_eq!(answer(&world, "docs-42")["note"], "not mine");
+}
+
+#[test]
+fn two_enters_behind_a_shell_line_decline_nothing() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Drop the table?' -w docs-42 -o yes=Y -o no=N");
+    let terminal = Terminal::new(&world);
+    open(&terminal);
+    terminal.type_slowly("docker ps");
+    terminal.press(&["Enter"]);
+    terminal.see("y, then enter, declines docs-42: \"Drop the table?\"");
+    terminal.see("y, enter confirm");
+    for _ in 0..3 {
+        terminal.enter_again();
+        terminal.settle();
+    }
+    terminal.see("y, then enter, declines docs-42");
+    // A word that begins with y is a word, and no letter of it is lost.
+    terminal.type_slowly("yes");
+    terminal.see("ocker psyes");
+    terminal.press(&["Enter"]);
+    terminal.see("y, then enter, declines docs-42");
+    assert_eq!(world.state("docs-42"), "pending");
+    terminal.press(&["y"]);
+    terminal.see("enter declines docs-42: \"Drop the table?\"");
+    terminal.see("enter confirm");
+    terminal.press(&["Enter"]);
+    terminal.see("docs-42: declined");
+    assert_eq!(answer(&world, "docs-42")["note"], "ocker psyes");
+}
+
+#[test]
+fn keys_of_a_shell_or_vim_allow_no_call() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    asks_for_a_permission(&world);
+    let terminal = Terminal::new(&world);
+    // Movements choose an option, here the one whose permission stays.
+    for (line, key) in [("jj", "workflow"), ("ls -1", "once"), ("1", "once")] {
+        open_question(&terminal, "ship");
+        terminal.type_slowly(line);
+        for _ in 0..3 {
+            terminal.enter_again();
+            terminal.see(&format!("y, then enter, allows Bash(git push) to ship with `{key}`: allow exactly this call"));
+        }
+        assert_eq!(world.state("ship"), "pending", "{line}");
+        leave(&world, &terminal);
+    }
+    // One y and one enter give it, also if the person has looked at it before.
+    open_question(&terminal, "ship");
+    terminal.press(&["2", "Escape"]);
+    terminal.see("? help");
+    terminal.open_chosen();
+    terminal.enter_again();
+    terminal.confirm();
+    terminal.see("ship: answered: workflow, which allows Bash");
+}
+
+#[test]
+fn a_pause_within_a_line_does_not_make_it_an_answer() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B; ask-post 'Ship?' -w ship --type yes_no");
+    let terminal = Terminal::new(&world);
+    for (id, begun, rest, word) in [("w", "sleep ", "2", "sleep 2"), ("ship", "sleep ", "2", "sleep 2"), ("w", "x", "jj", "xjj")] {
+        open_question(&terminal, id);
+        terminal.type_slowly(begun);
+        std::thread::sleep(Duration::from_millis(1200));
+        terminal.type_slowly(rest);
+        for _ in 0..2 {
+            terminal.enter_again();
+            terminal.see(&format!("was \"{word}\" meant for this question?"));
+        }
+        assert_eq!(world.state(id), "pending", "{id}");
+        leave(&world, &terminal);
+    }
+    // Nor does an enter between, which asks for a choice.
+    open_question(&terminal, "w");
+    terminal.type_slowly("sleep");
+    terminal.press(&["Enter"]);
+    terminal.see("choose first");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("was \"sleep2\" meant for this question?");
+    // An arrow key shows that the person means this question.
+    terminal.press(&["Up"]);
+    terminal.see("> 1 one");
+    terminal.press(&["Enter"]);
+    terminal.see("w: answered: one");
+    // In the list, strange letters are remembered as well.
+    terminal.type_slowly("ls");
+    std::thread::sleep(Duration::from_millis(1200));
+    for _ in 0..2 {
+        terminal.enter_again();
+        terminal.see("\"ls\" does nothing here; y, then enter, opens ship");
+    }
+    terminal.confirm();
+    terminal.see("esc later");
+}
+
+#[test]
+fn y_confirms_a_no_that_the_sentence_names() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in one two; do ask-post Ship? -w $w --type yes_no; done");
+    let terminal = Terminal::new(&world);
+    let asked = |id: &str| {
+        open_question(&terminal, id);
+        terminal.press(&["d"]);
+        terminal.see("Decline. Why?");
+        terminal.press(&["Too early", "Escape"]);
+        terminal.see_no_more("Decline. Why?");
+        terminal.press(&["n", "Enter"]);
+        until("the answer is named", || terminal.screen().replace('\n', " ").contains("(your answer is no)"));
+    };
+    asked("one");
+    // Letters that go on behind it are a word: the person changes the answer.
+    terminal.type_slowly("yes");
+    terminal.see("> 1 yes");
+    terminal.press(&["Enter"]);
+    let screen = terminal.see("y, then enter, sends your answer without it");
+    assert!(!screen.contains("your answer is no") && world.state("one") == "pending", "{screen}");
+    terminal.confirm();
+    terminal.see("one: answered: yes");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    asked("two");
+    terminal.confirm();
+    terminal.see("two: answered: no");
 }
 
 #[test]
@@ -41,14 +188,14 @@ fn shell_lines_typed_by_hand_open_and_answer_nothing() {
     open(&terminal);
     terminal.type_slowly("ls");
     terminal.press(&["Enter"]);
-    let screen = terminal.see("\"ls\" does nothing here; enter again opens text");
+    let screen = terminal.see("\"ls\" does nothing here; y, then enter, opens text");
     assert!(screen.contains("2 questions are waiting"), "{screen}");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("esc later");
     for line in ["make test", "ls -la"] {
         terminal.type_slowly(line);
         terminal.press(&["Enter"]);
-        terminal.see("enter again sends your words to text: \"How many?\"");
+        terminal.see("y, then enter, sends your words to text: \"How many?\"");
         assert_eq!(world.state("text"), "pending");
     }
     terminal.press(&["C-c"]);
@@ -58,7 +205,7 @@ fn shell_lines_typed_by_hand_open_and_answer_nothing() {
         open_question(&terminal, "which");
         terminal.type_slowly(line);
         terminal.press(&["Enter"]);
-        terminal.see(&format!("enter again {told}"));
+        terminal.see(&format!("y, then enter, {told}"));
         assert_eq!(world.state("which"), "pending", "{line}");
         terminal.press(&["C-c"]);
         terminal.see("left=130");
@@ -143,7 +290,7 @@ fn a_row_that_came_under_the_cursor_is_not_chosen_at_once() {
         terminal.press(&["d"]);
         terminal.press(&["Enter"]);
         // On a busy machine a key may come late enough. Then the question is opened, or named.
-        let seen = ["has just come under the cursor", "enter again declines", "esc later"];
+        let seen = ["has just come under the cursor", "y, then enter, declines", "esc later"];
         until("the keys are taken", || seen.iter().any(|words| terminal.screen().contains(words)).then_some(()));
         assert_eq!(world.state(next), "pending");
         terminal.press(&["Escape"]);
@@ -167,9 +314,9 @@ fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
     terminal.press(&["b"]);
     terminal.see("│Which two?");
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; enter again goes on with it");
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
     assert_eq!(world.state("w"), "pending");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("w: asked back");
 }
 
@@ -187,8 +334,8 @@ fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
         // What it chose or wrote is on the screen now, and one enter sends it. Words are confirmed by name first.
         terminal.enter_again();
         if id == "text" {
-            terminal.see("enter again sends your words to text");
-            terminal.enter_again();
+            terminal.see("y, then enter, sends your words to text");
+            terminal.confirm();
         }
         terminal.see(&format!("{id}: answered"));
         terminal.press(&["q"]);
@@ -222,7 +369,7 @@ fn ctrl_z_stops_the_inbox_and_fg_goes_on_where_it_was() {
     terminal.press(&["echo in the shell; fg", "Enter"]);
     terminal.see("│ half a thought");
     terminal.press(&[" and the rest"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("answered in your own words: half a thought and the rest");
 }
 

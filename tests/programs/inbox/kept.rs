@@ -82,14 +82,14 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
     terminal.press(&["Enter"]);
     terminal.see("esc later");
     terminal.press(&["all of my thouhgts"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("essay: answered");
     terminal.take_back();
     terminal.see("taken back");
     terminal.press(&["Enter"]);
     terminal.see("│ all of my thouhgts");
     terminal.press(&["BSpace", "BSpace", "BSpace", "BSpace", "ghts"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("essay: answered");
     assert_eq!(answer(&world, "essay")["value"], "all of my thoughts");
     terminal.press(&["q"]);
@@ -118,8 +118,8 @@ fn a_draft_returns_with_its_question_until_it_is_sent() {
     }
     // A second press of the key that opened it sends only what was looked at.
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.enter_again();
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.confirm();
     terminal.see("w: answered");
     let sent = answer(&world, "w");
     assert_eq!((&sent["value"], &sent["note"]), (&serde_json::json!(["e2e", "and fuzz"]), &serde_json::json!("but slowly")));
@@ -180,8 +180,8 @@ fn typed_words_return_after_the_inbox_was_killed() {
     open_question(&terminal, "other");
     terminal.see("│ something else");
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.enter_again();
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.confirm();
     terminal.see("other: answered");
     until("the draft that was sent is removed", || drafts(&world).is_empty());
 }
@@ -215,7 +215,7 @@ fn a_text_beside_the_answer_outlives_its_window_and_an_undo() {
     terminal.see("│my long question");
     terminal.press(&["Enter"]);
     terminal.see("a note that you typed (\"my long note\"), why you decline (\"my long reason\") would not be sent");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("essay: asked back");
     assert_eq!(world.document("answered/essay.json")["answer"]["note"], "my long question");
     terminal.take_back();
@@ -263,7 +263,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
         terminal.press(&["Escape"]);
         terminal.see("esc later");
         terminal.press(&["1", "Enter"]);
-        let screen = terminal.see("would not be sent; enter again sends");
+        let screen = terminal.see("would not be sent; y, then enter, sends");
         assert!(screen.contains(named), "{screen}");
         assert_eq!(world.state(id), "pending");
         // Any other key asks once more.
@@ -271,7 +271,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
         terminal.see_no_more("would not be sent");
         terminal.press(&["Enter"]);
         terminal.see("would not be sent");
-        terminal.enter_again();
+        terminal.confirm();
         terminal.see(&format!("{id}: answered: keep"));
         terminal.press(&["q"]);
         terminal.see("left=0");
@@ -282,9 +282,9 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
     terminal.press(&["i", "my own words", "C-d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["Because", "Enter"]);
-    let screen = terminal.see("would not be sent; enter again declines");
+    let screen = terminal.see("would not be sent; y, then enter, declines");
     assert!(screen.contains("your own words (\"my own words\")") && screen.contains("Because"), "{screen}");
-    terminal.enter_again();
+    terminal.confirm();
     terminal.see("words: declined");
     assert_eq!(answer(&world, "words")["note"], "Because");
 }
@@ -325,7 +325,7 @@ fn words_beside_an_option_become_the_note() {
     let terminal = Terminal::new(&world);
     open_question(&terminal, "one");
     terminal.press(&["i", "xyz quite own", "Up", "Enter"]);
-    terminal.see("your own words (\"xyz quite own\") would not be sent; enter again sends `later`");
+    terminal.see("your own words (\"xyz quite own\") would not be sent; y, then enter, sends `later`");
     terminal.press(&["n"]);
     let screen = terminal.see("A note beside your answer");
     assert!(screen.contains("xyz quite own"), "{screen}");
@@ -340,7 +340,7 @@ fn words_beside_an_option_become_the_note() {
     terminal.press(&["none of these", "Enter"]);
     terminal.see("did you mean \"none of these\" as your answer?");
     terminal.press(&["Tab"]);
-    terminal.send_words();
+    terminal.send_asked();
     terminal.see("two: answered in your own words: none of these");
 }
 
@@ -361,17 +361,18 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.press(&["mine"]);
     terminal.see("│ mine");
     terminal.press(&["Enter"]);
-    terminal.see("enter again sends your words to first");
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    terminal.see("y, then enter, sends your words to first");
+    terminal.press(&["y"]);
+    terminal.see("enter sends your words to first: ");
     // As the keyboard sends it: one press, and then again and again.
     terminal.settle();
     terminal.burst(&["Enter"; 6]);
     terminal.see("enter is held down");
     assert_eq!((answer(&world, "first")["value"].as_str(), world.state("second").as_str()), (Some("mine"), "pending"));
-    // A sentence that stood there while the key was held down was told to nobody.
+    // What was asked while the key was held down was asked of nobody.
     terminal.enter_again();
-    terminal.see("this is your draft from before; enter again goes on with it");
-    terminal.enter_again();
+    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.confirm();
     terminal.see("second: answered in your own words: something else");
 }
 

@@ -1,17 +1,18 @@
 //! Lines for a shell, for vim and for lazygit, typed into the inbox at random moments while questions come and go.
 //!
-//! A line that comes at once decides nothing, whatever is on the screen. An enter that comes alone decides only what the screen named before.
-//! A line that is typed by hand, key by key and with its enter, decides nothing either, unless it consists of keys of the question.
+//! A line that comes at once decides nothing, whatever is on the screen, also if two enters end it. An enter that comes alone decides only
+//! what the screen asked about, once `y` has confirmed it, or an option that was chosen there. A line that is typed by hand, key by key and
+//! with its enters, decides nothing either, unless it consists of keys of the question or confirms what is asked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::dice::{Dice, number};
-use crate::support::{Terminal, World, needs};
+use crate::support::{Terminal, World, approval_question, needs};
 
-const LINES: [&str; 46] = [
+const LINES: [&str; 50] = [
     "cd src",
     "docker ps",
     "drop table users",
@@ -58,18 +59,71 @@ const LINES: [&str; 46] = [
     " d",
     "  d y",
     "askbox tree -f",
+    "apt install -y foo",
+    "ls -1",
+    "sleep 2",
+    "echo y",
 ];
 
-/// Lines that choose an option: they are what a question asks for. On a busy machine, the second letter of `uuidgen` may come late enough to
-/// take an answer back.
-const KEYS_OF_A_QUESTION: [&str; 11] = ["y", "yes", "n", "1", "2", "3", "jj", "jjk", "gg", "G", "uuidgen"];
+/// What may follow a line that is typed by hand. `y` and `yes` are what a shell's programs ask for.
+const ENDS: [&str; 5] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r"];
 
-/// The decisions that were made in the inbox: the event and the round of each.
+/// Lines that choose an option: they are what a question asks for.
+const KEYS_OF_A_QUESTION: [&str; 10] = ["y", "yes", "n", "1", "2", "3", "jj", "jjk", "gg", "G"];
+
+/// The decisions that were made in the inbox: the event and the workflow of each. An answer that is taken back is no decision.
 fn decided(world: &World) -> Vec<(String, String)> {
     let audited = world.audited();
     let ours = audited.iter().filter(|line| line["why"].as_str().is_some_and(|why| why.starts_with("inbox")));
     let word = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
-    ours.map(|line| (word(line, "event"), word(line, "workflow_id"))).collect()
+    ours.map(|line| (word(line, "event"), word(line, "workflow_id"))).filter(|(event, _)| event != "taken_back").collect()
+}
+
+/// How a decision was allowed by the screen that stood there before its enter.
+#[derive(Debug, PartialEq)]
+enum Shown {
+    /// The screen asked about it, and the person had pressed `y`.
+    Confirmed,
+    /// The screen showed the chosen option.
+    Option,
+}
+
+/// Checks that a screen showed what its enter then decided.
+#[track_caller]
+fn shown(screen: &str, event: &str, workflow: &str) -> Shown {
+    let lines: Vec<_> = screen.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let keys = *lines.last().unwrap_or(&"");
+    let is_option = |line: &&str| line.strip_prefix("> ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    assert!(screen.contains(workflow), "{event} {workflow} without its name on\n{screen}");
+    if keys.starts_with("enter confirm") || keys.starts_with("enter decline them") {
+        return Shown::Confirmed;
+    }
+    let is_sent = event == "answered" && !workflow.starts_with("call") && lines.iter().any(is_option);
+    assert!(is_sent && (keys.contains("enter send") || keys.contains("enter that")), "{event} {workflow} was not confirmed on\n{screen}");
+    Shown::Option
+}
+
+/// The questions that are asked again once they were decided.
+struct Asked<'a>(&'a World, usize);
+
+impl Asked<'_> {
+    /// Asks a question like the one that was decided, or like each of them.
+    fn again(&mut self, decided: &str) {
+        self.1 += 1;
+        let id = format!("{}-{}", decided.split('-').next().unwrap(), self.1);
+        match decided {
+            _ if decided.starts_with("row") => {}
+            _ if decided.starts_with("call") => {
+                let mut call = approval_question(&id, "May the agent call Bash?\n    command: git push\nIn the folder /work");
+                call["approval"]["editable"] = json!({"field": "command", "text": "git push"});
+                std::fs::write(self.0.path("call"), call.to_string()).unwrap();
+                std::fs::rename(self.0.path("call"), self.0.in_mailbox(format!("pending/{id}.json"))).unwrap();
+            }
+            _ if decided.starts_with("ship") => drop(self.0.ok("ask-post", &["-w", &id, "Ship?", "--type", "yes_no"])),
+            _ if decided.starts_with("text") => drop(self.0.ok("ask-post", &["-w", &id, "How many?"])),
+            _ => drop(self.0.ok("ask-post", &["-w", &id, "Drop it?", "-o", "yes=Y", "-o", "no=N"])),
+        }
+    }
 }
 
 /// Says at its end that it is over.
@@ -92,9 +146,11 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
     // On a busy machine, a line takes a fifth of a second.
     world.set_longest_life(Duration::from_secs(300 + u64::try_from(bursts / 5).unwrap()));
     let world = world;
-    world.sh(
-        "ask-post -w keep-1 'Drop it?' -o yes=Y -o no=N; ask-post -w keep-2 'Ship?' --type yes_no; ask-post -w keep-3 'How?' -o a=A -o b=B",
-    );
+    world.make_mailbox();
+    let mut asked = Asked(&world, 0);
+    for id in ["drop-", "ship-", "text-", "call-", "call-"] {
+        asked.again(id);
+    }
     let terminal = Terminal::running(&world, (100, 30), &[], &["sh", "-c", "while sleep 0.05; do askbox inbox; done"]);
     terminal.see("? help");
     let over = AtomicBool::new(false);
@@ -113,42 +169,53 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
                 std::thread::sleep(Duration::from_millis(u64::try_from(dice.roll(120)).unwrap()));
             }
         });
-        let (mut alone, mut known) = (0, 0);
+        let (mut alone, mut known, mut confirmed) = (0, 0, 0);
+        // Presses enter. Whatever it decides was on the screen before.
+        let mut enter = |n: usize, typed: &str, by_hand: bool| {
+            let screen = terminal.screen();
+            assert_eq!(decided(&world).len(), known, "a line decided, before {n}: {:?}\n{screen}", decided(&world));
+            terminal.burst(&["-l", "\r"]);
+            terminal.settle();
+            for (event, workflow) in decided(&world).split_off(known) {
+                let shown = shown(&screen, &event, &workflow);
+                println!("{n}: {typed:?}: {event} {workflow}: {shown:?}");
+                let is_meant = !by_hand || shown == Shown::Confirmed || typed.is_empty() || KEYS_OF_A_QUESTION.contains(&typed);
+                assert!(is_meant, "{n}: by hand, {typed:?} decided {event} {workflow} on\n{screen}");
+                (known, confirmed) = (known + 1, confirmed + usize::from(shown == Shown::Confirmed));
+                asked.again(&workflow);
+            }
+        };
         for n in 0..bursts {
-            let line = match dice.roll(12) {
+            let line = *dice.one(&LINES);
+            let burst = match dice.roll(12) {
                 0 | 1 => "\r".to_owned(),
                 2 => "\x1b".to_owned(),
-                3 | 4 => (*dice.one(&LINES)).to_owned(),
-                5 => format!("{0}\r{0}\r", dice.one(&LINES)),
-                _ => format!("{}\r", dice.one(&LINES)),
+                3 | 4 => line.to_owned(),
+                5 => format!("{line}\r{}\r", dice.one(&LINES)),
+                6 => format!("{line}\r\r"),
+                _ => format!("{line}\r"),
             };
-            if line != "\r" {
-                terminal.burst(&["-l", &line]);
+            if burst != "\r" {
+                terminal.burst(&["-l", &burst]);
                 std::thread::sleep(Duration::from_millis(u64::try_from(dice.roll(70)).unwrap()));
                 continue;
             }
             terminal.settle();
-            if dice.roll(4) == 0 {
-                let line = *dice.one(&LINES);
-                terminal.type_slowly(&format!("{line}\r"));
-                let ours = decided(&world).split_off(known);
-                assert!(ours.is_empty() || KEYS_OF_A_QUESTION.contains(&line), "{n}: by hand, {line:?} decided {ours:?}");
-                known += ours.len();
+            if dice.roll(3) > 0 {
+                enter(n, "", false);
+                alone += 1;
                 continue;
             }
-            let screen = terminal.screen();
-            assert_eq!(decided(&world).len(), known, "a line decided, before {n}: {:?}\n{screen}", decided(&world));
-            terminal.burst(&["-l", &line]);
-            terminal.settle();
-            for (event, workflow) in decided(&world).split_off(known) {
-                assert!(screen.contains(&workflow), "{n}: {event} {workflow} without its name on\n{screen}");
-                println!("{n}: enter alone: {event} {workflow}");
-                known += 1;
+            for typed in format!("{line}{}", dice.one(&ENDS)).split_inclusive('\r') {
+                let typed = typed.trim_end_matches('\r');
+                terminal.type_slowly(typed);
+                enter(n, typed, true);
             }
-            alone += 1;
         }
         terminal.settle();
         assert_eq!(decided(&world).len(), known, "a line decided");
-        println!("{bursts} bursts, {alone} of them enter alone; {known} decisions, each named before");
+        println!("{bursts} bursts, {alone} of them enter alone; {known} decisions, {confirmed} of them asked about and confirmed");
+        // Few bursts may miss the one way to decide.
+        assert!(bursts < 400 || confirmed > 0, "nothing was confirmed, so the monkey proves little");
     });
 }

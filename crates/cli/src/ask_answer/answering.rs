@@ -203,9 +203,7 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
     if question.asked.approval.is_some() && answer.value.is_some() {
-        // The first line only asks. The call stands on the lines after it.
-        let call = question.question.split_once('\n').map_or("", |(_, call)| call);
-        let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
+        let call = question_text::call_in_one_line(question);
         let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
         if let Some(edited) = &answer.edited {
             return format!("answered: {words}, which allows {tool} with what you made of it: {}", text::excerpt(edited, 200));

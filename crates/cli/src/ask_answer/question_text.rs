@@ -244,7 +244,7 @@ pub fn as_rule(approval: &Approval) -> Option<String> {
 #[must_use]
 pub fn call_in_words(approval: &Approval) -> String {
     let tool = || format!("this call of {}", excerpt(&text::visible(&approval.tool), 60));
-    ToolRule::like_call(approval).map_or_else(tool, |rule| excerpt(&rule.to_string(), 120))
+    like_call(approval).unwrap_or_else(tool)
 }
 
 /// The maximum number of earlier questions of a thread that are shown.
@@ -257,6 +257,24 @@ pub struct Earlier {
     pub asked: String,
     /// The name of the person who asked back, and the person's question.
     pub asked_back: Option<(String, String)>,
+}
+
+/// A tool call in a few words, with what it does: as a rule if one is written like it, else the tool and the beginning of the call.
+#[must_use]
+pub fn call_with_input(question: &Question, approval: &Approval) -> String {
+    let tool = || format!("{}: {}", excerpt(&text::visible(&approval.tool), 30), call_in_one_line(question));
+    excerpt(&like_call(approval).unwrap_or_else(tool), 60)
+}
+
+fn like_call(approval: &Approval) -> Option<String> {
+    ToolRule::like_call(approval).map(|rule| excerpt(&rule.to_string(), 120))
+}
+
+/// The call as the question shows it, in one line. The first line of the question only asks.
+#[must_use]
+pub fn call_in_one_line(question: &Question) -> String {
+    let call = question.question.split_once('\n').map_or("", |(_, call)| call);
+    call.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The earlier questions of a thread, the oldest first.

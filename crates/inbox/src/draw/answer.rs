@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped};
-use crate::gate::Panel;
+use crate::gate::{CONFIRMS, Panel};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
 use crate::targets::{Target, Targets};
@@ -142,7 +142,7 @@ fn of_meaning(panel: &Panel, columns: usize) -> Vec<Line<'static>> {
     let mut rows: Vec<String> = near.iter().map(|choice| format!("{}  {}", choice.key, choice.description)).collect();
     rows.push(format!("my own words: {words}"));
     rows.push("write it again".into());
-    let mut lines = vec![Line::from(panel.at_stake.told("enter again")).style(bold())];
+    let mut lines = vec![Line::from(panel.at_stake.told(CONFIRMS)).style(bold())];
     for (n, row) in rows.into_iter().enumerate() {
         let is_chosen = panel.at == Some(n);
         let line = Line::from(cut(&format!("{}{} {row}", if is_chosen { "> " } else { "  " }, n + 1), columns));

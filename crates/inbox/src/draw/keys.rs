@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::app::{App, Place};
 use crate::draw::pieces::{accent, dimmed};
+use crate::gate::Pending;
 use crate::question::draft::Choosable;
 use crate::question::opened::Opened;
 use crate::text_window::Purpose;
@@ -18,7 +19,7 @@ type Key = (&'static str, &'static str);
 pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
     let mut spans = Vec::new();
     let mut used = 0;
-    for (key, word) in keys(app) {
+    for (key, word) in confirming(app, keys(app)) {
         let gap = if spans.is_empty() { "" } else { " · " };
         let own = width(gap) + width(key) + 1 + width(word);
         if used + own > columns {
@@ -30,10 +31,21 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
     Line::from(spans)
 }
 
+/// The keys while it is asked whether a decision is meant: the ones that confirm it stand in place of enter. Every other key leads back.
+fn confirming(app: &App<'_>, keys: Vec<Key>) -> Vec<Key> {
+    let confirms = match app.gate.pending() {
+        Some(Pending::Asked(_)) => "y, enter",
+        Some(Pending::Armed(_)) => "enter",
+        None => return keys,
+    };
+    let confirm = if app.gate.panel().is_some_and(|panel| panel.at.is_none()) { "decline them" } else { "confirm" };
+    std::iter::once((confirms, confirm)).chain(keys.into_iter().filter(|(key, _)| *key != "enter")).collect()
+}
+
 fn keys(app: &App<'_>) -> Vec<Key> {
     match app.gate.panel().map(|panel| &panel.at_stake) {
         Some(AtStake::NearMiss { .. }) => return vec![("1-9", "choose"), ("enter", "that"), ("esc", "write it again")],
-        Some(_) => return vec![("y, enter", "decline them"), ("esc", "keep them")],
+        Some(_) => return vec![("esc", "keep them")],
         None => {}
     }
     if let Some(asking) = &app.asked {

@@ -34,6 +34,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use crate::app::{App, Gone, Place};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bold, cut, dimmed, wrapped};
+use crate::gate::CONFIRMS;
 use askbox_cli::person::{AtStake, Named};
 
 /// The minimum width of a screen for showing the list and the question side by side.
@@ -61,7 +62,9 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         (None, None) => 0,
     };
     let said = wrapped(&app.message(), area.width.into());
-    let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, 3);
+    // What is asked must be read to its end.
+    let most = if app.gate.pending().is_some() { (area.height / 3).max(3) } else { 3 };
+    let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, most);
     let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
     let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);
     match &app.place {
@@ -96,7 +99,7 @@ struct Together<'a> {
 
 fn declined_together<'a>(app: &'a App<'_>) -> Option<Together<'a>> {
     match &app.gate.panel()?.at_stake {
-        thing @ AtStake::DeclinedTogether { questions, why } => Some(Together { title: thing.told("y"), questions, why }),
+        thing @ AtStake::DeclinedTogether { questions, why } => Some(Together { title: thing.told(CONFIRMS), questions, why }),
         _ => None,
     }
 }
@@ -171,7 +174,8 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
 }
 
 const HELP: &str = "\
-enter    open; send (words: twice)
+enter    open; send, or ask first
+y enter  confirm what enter asked
 j k ↑ ↓  move; g G: first and last
 1-9 y n  choose; space marks several
 i        begin words of your own

@@ -27,8 +27,8 @@ pub struct Opened {
     pub was_seen: Cell<bool>,
     /// The text about the question, broken into lines for this number of columns. It is kept, because a long text takes a while.
     text: RefCell<(usize, Vec<Line<'static>>)>,
-    /// The letters that were typed in one go.
-    letters: TypedLetters,
+    /// The letters that were typed while no text was written.
+    pub letters: TypedLetters,
     /// True if the draft is an earlier one, and only enter was pressed since it was opened.
     is_unnoticed: bool,
 }
@@ -47,8 +47,8 @@ pub enum Act {
     Give(AnswerValue, Vec<AtStake>),
     /// Ask what the words mean, because they may mean an option.
     AskMeaning(AtStake),
-    /// Send the whole batch.
-    Send(AnswerValue),
+    /// Send the whole batch, with this at stake.
+    Send(AnswerValue, Option<AtStake>),
     /// Ask for a text. The letter is the key that was pressed, if it may have been meant as the beginning of a word.
     Ask(Purpose, Option<char>),
     /// Open the editor on the person's own words.
@@ -95,8 +95,9 @@ impl Opened {
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let writes = self.draft.part().is_some_and(PartDraft::writes);
-        if !matches!(key.code, KeyCode::Enter | KeyCode::Char(_)) {
-            self.letters.forget();
+        // While text is written, backspace takes a letter of that text back.
+        if !(writes && key.code == KeyCode::Backspace) {
+            self.letters.other_key(key.code);
         }
         match key.code {
             KeyCode::PageDown => self.scroll_down(),
@@ -157,17 +158,23 @@ impl Opened {
     fn key_of_review(&mut self, key: KeyEvent) -> Act {
         match key.code {
             KeyCode::Enter => match self.draft.value(self.shown.question()) {
-                Some(value) => return Act::Send(value),
+                Some(value) => return Act::Send(value, self.letters.at_stake("", None)),
                 None => {
                     self.draft.at = self.draft.parts.iter().position(|p| p.given.is_none()).unwrap_or(0);
                     return Act::Say(Cow::Borrowed("this one is not answered yet"));
                 }
             },
             KeyCode::Left | KeyCode::Up | KeyCode::Backspace => self.draft.at = self.draft.at.saturating_sub(1),
-            KeyCode::Char('?') => return Act::Help,
-            KeyCode::Char('m') => return Act::Mouse,
-            KeyCode::Char('q') => return Act::Back,
-            KeyCode::Char(c) => return command(c).unwrap_or(Act::Nothing),
+            KeyCode::Char(c) => {
+                let act = match c {
+                    '?' => Some(Act::Help),
+                    'm' => Some(Act::Mouse),
+                    'q' => Some(Act::Back),
+                    _ => command(c),
+                };
+                self.letters.note(c, act.is_some());
+                return act.unwrap_or(Act::Nothing);
+            }
             _ => {}
         }
         Act::Nothing
@@ -194,14 +201,7 @@ impl Opened {
             KeyCode::Char('e') if control => return if choose_words(part) { Act::Edit } else { ONLY_OPTIONS },
             KeyCode::Enter if writes && newline => part.words.insert_newline(),
             KeyCode::Char('j') if writes && control => part.words.insert_newline(),
-            KeyCode::Enter => {
-                let act = self.enter();
-                // What is chosen next was not typed in one go with it.
-                if !matches!(act, Act::Give(..)) {
-                    self.letters.forget();
-                }
-                return act;
-            }
+            KeyCode::Enter => return self.enter(),
             KeyCode::Up if !writes || part.words.cursor().0 == 0 => part.step(false),
             KeyCode::Down if !writes || part.words.cursor().0 + 1 >= part.words.lines().len() => part.step(true),
             KeyCode::Left if is_batch && !writes => self.draft.at = self.draft.at.saturating_sub(1),
@@ -238,12 +238,13 @@ impl Opened {
     /// Returns the warnings for the part's answer: words that it would leave out, and letters that may be meant for another program.
     fn at_stake(&self, part: &PartDraft) -> Vec<AtStake> {
         let words = if part.chosen() == Some(Choosable::Words) { part.typed() } else { String::new() };
-        part.words_beside().into_iter().chain(self.letters.at_stake(&words)).collect()
+        part.words_beside().into_iter().chain(self.letters.at_stake(&words, None)).collect()
     }
 
     /// Takes the part's answer, and goes on to the next part of a batch.
     pub fn take(&mut self, value: AnswerValue) {
         // After the last part, the person reviews the batch.
+        self.letters.forget();
         let Some(part) = self.draft.part_mut() else { return };
         part.given = Some(value);
         if self.shown.question().is_batch() {
@@ -283,7 +284,6 @@ impl Opened {
         if replaces {
             part.words = text_window::area("");
         }
-        self.letters.forget();
         part.words.insert_str(text);
         Act::Nothing
     }
@@ -314,6 +314,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
         }
         return match c {
             '1' | '2' => {
+                letters.go_on(c);
                 part.choose(if c == '1' { Choosable::Yes } else { Choosable::No });
                 Act::Nothing
             }
@@ -335,8 +336,8 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
         };
     }
     if c.is_ascii_digit() {
-        letters.end_after_a_pause();
         if let Some(line) = part.by_digit(c) {
+            letters.go_on(c);
             choose_or_mark(part, line);
             return Act::Nothing;
         }

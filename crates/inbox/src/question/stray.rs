@@ -1,37 +1,59 @@
-//! Letters that a person types in one go while an option can be chosen, as in `git status` in the wrong window. Some of them are keys: `g`
-//! chooses the first option, and `i` begins own words. If one of them does nothing here, the next enter asks first.
+//! Letters that a person types while no text is written, as in `git status` in the wrong window. Some of them are keys: `g` chooses the
+//! first option, and `i` begins own words. If one of them does nothing here, the next enter asks first.
+//!
+//! Such a letter is not forgotten after a pause, because a person may pause within a line: `sleep 2`. An arrow key, esc or the mouse shows
+//! that the person means this window.
 
 use std::time::{Duration, Instant};
 
-use askbox_cli::person::AtStake;
+use crossterm::event::KeyCode;
 
-/// A longer pause ends the word. A person who moves with letters, and then begins own words, waits this long.
+use askbox_cli::person::{AtStake, Named};
+
+/// After a longer pause, letters that are keys begin a new word. A person who moves with letters, and then begins own words, waits this
+/// long.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Within a word, a person types faster than this.
 const WITHIN: Duration = Duration::from_millis(400);
 
-/// The letters since the last pause or other key.
+/// The letters that were typed.
 #[derive(Debug, Default)]
 pub struct TypedLetters {
-    word: String,
+    word: Vec<Letter>,
     last: Option<Instant>,
-    is_stray: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Letter {
+    letter: char,
+    /// True if it has an effect that could be meant after other letters.
+    is_key: bool,
 }
 
 impl TypedLetters {
     /// Notes a letter. `is_key` is true if it has an effect that could be meant after other letters.
     pub fn note(&mut self, letter: char, is_key: bool) {
-        self.end_after_a_pause();
-        self.is_stray |= !is_key;
-        self.word.push(letter);
+        if !self.is_within_a_word() && !self.is_stray() {
+            self.forget();
+        }
+        self.word.push(Letter { letter, is_key });
         self.last = Some(Instant::now());
     }
 
-    /// Ends the word if its last letter was typed a while ago: what is typed now was meant.
-    pub fn end_after_a_pause(&mut self) {
-        if !self.is_within_a_word() {
-            self.forget();
+    /// Notes a letter that is a key, if it goes on with a word.
+    pub fn go_on(&mut self, letter: char) {
+        if !self.word.is_empty() {
+            self.note(letter, true);
+        }
+    }
+
+    /// Notes a key that is not a letter.
+    pub fn other_key(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right | KeyCode::Esc => self.forget(),
+            KeyCode::Backspace => drop(self.word.pop()),
+            _ => {}
         }
     }
 
@@ -45,14 +67,20 @@ impl TypedLetters {
         self.last.is_some_and(|last| last.elapsed() <= PAUSE)
     }
 
-    /// Forgets the letters, because another key was pressed.
+    /// Forgets the letters.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// The word, if it was hardly meant for this question, with the text that was typed behind it.
-    pub fn at_stake(&self, behind: &str) -> Option<AtStake> {
-        self.is_stray.then(|| AtStake::Strayed { word: format!("{}{behind}", self.word) })
+    fn is_stray(&self) -> bool {
+        self.word.iter().any(|letter| !letter.is_key)
+    }
+
+    /// The word, if it was hardly meant for this question, with the text that was typed behind it. `opens` is the question that the next
+    /// enter would open, if it only opens one.
+    pub fn at_stake(&self, behind: &str, opens: Option<Named>) -> Option<AtStake> {
+        let word: String = self.word.iter().map(|letter| letter.letter).collect();
+        self.is_stray().then(|| AtStake::Strayed { word: format!("{word}{behind}"), opens: opens.map(Box::new) })
     }
 }
 
@@ -60,19 +88,37 @@ impl TypedLetters {
 mod tests {
     use super::*;
 
+    fn word(typed: &TypedLetters) -> Option<AtStake> {
+        typed.at_stake(" ls", None)
+    }
+
     #[test]
-    fn a_strange_letter_makes_a_word_of_movements_until_a_pause() {
+    fn a_strange_letter_makes_a_word_of_movements_that_no_pause_ends() {
         let mut typed = TypedLetters::default();
         for letter in ['j', 'j', 'k'] {
             typed.note(letter, true);
         }
-        assert!(typed.at_stake("").is_none() && typed.is_within_a_word());
+        assert!(word(&typed).is_none() && typed.is_within_a_word());
         typed.note('x', false);
-        typed.note('j', true);
-        assert_eq!(typed.at_stake(" ls"), Some(AtStake::Strayed { word: "jjkxj ls".into() }));
         typed.last = Instant::now().checked_sub(2 * PAUSE);
-        assert!(typed.at_stake("").is_some() && !typed.is_within_a_word(), "enter after a pause asks as well");
-        typed.end_after_a_pause();
-        assert!(typed.at_stake("").is_none(), "what was chosen since was meant");
+        typed.note('j', true);
+        assert_eq!(word(&typed), Some(AtStake::Strayed { word: "jjkxj ls".into(), opens: None }));
+        typed.other_key(KeyCode::Tab);
+        assert!(word(&typed).is_some(), "a shell line may hold it");
+        typed.other_key(KeyCode::Down);
+        assert!(word(&typed).is_none(), "what was chosen since was meant");
+    }
+
+    #[test]
+    fn keys_begin_a_new_word_after_a_pause_and_backspace_takes_letters_back() {
+        let mut typed = TypedLetters::default();
+        typed.go_on('1');
+        typed.note('j', true);
+        typed.last = Instant::now().checked_sub(2 * PAUSE);
+        typed.note('i', true);
+        typed.note('x', false);
+        assert_eq!(word(&typed), Some(AtStake::Strayed { word: "ix ls".into(), opens: None }));
+        typed.other_key(KeyCode::Backspace);
+        assert!(word(&typed).is_none());
     }
 }

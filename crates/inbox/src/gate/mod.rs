@@ -1,37 +1,49 @@
 //! The gate that every key passes before it decides anything: sending, declining, asking back, or declining several questions.
 //!
 //! A decision takes a [`Passed`], which only the gate creates. So no code for a key can skip a check: whether the key is held down or came
-//! together with others, and whether the person was told what is at stake. Any further reason to ignore a key belongs here.
+//! together with others, and whether the person has confirmed what is at stake. Any further reason to ignore a key belongs here.
 //!
 //! A key that is held down must not decide anything: it would answer one question, open the next one, and send whatever is chosen there.
-//! Nor must a key whose screen the person cannot have seen: a line that was meant for a shell ends with enter.
+//! Nor must a key whose screen the person cannot have seen: a line that was meant for a shell ends with enter. Nor must a second enter, which
+//! many people press out of habit. So `y` and then enter confirm a decision, and never enter alone.
+//!
+//! - `confirmation`: the way from enter, which asks, to `y` and enter, which confirm
+//! - `haste`: keys that come too soon after another one
+
+mod confirmation;
+mod haste;
 
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent};
 use uuid::Uuid;
 
-use askbox_cli::person::{AtStake, PressAgain};
+use crate::gate::confirmation::Confirmation;
+use crate::gate::haste::{Haste, LastKey};
+use askbox_cli::person::AtStake;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::id::QuestionId;
+
+pub use confirmation::{Heard, Pending};
+
+/// The keys that confirm a decision, as the inbox names them in a sentence.
+pub const CONFIRMS: &str = "y, then enter,";
 
 /// The gate before every decision.
 #[derive(Debug, Default)]
 pub struct Gate {
     keys: LastKey,
-    again: PressAgain,
-    /// The warning that the last key caused.
-    said: Option<AtStake>,
+    confirmation: Confirmation,
     panel: Option<Panel>,
     row: UnderCursor,
 }
 
-/// A warning in a panel, which stays until the person has chosen there.
+/// A warning in a panel, which stays until the person leaves it or decides.
 #[derive(Debug)]
 pub struct Panel {
     about: Uuid,
     pub at_stake: AtStake,
-    /// The chosen line, or 0 for yes. The person has to choose, so that enter alone decides nothing.
+    /// The chosen line of a panel that asks what words mean. The person has to choose, so that enter alone decides nothing.
     pub at: Option<usize>,
 }
 
@@ -40,31 +52,19 @@ pub struct Panel {
 pub struct Passed(());
 
 impl Gate {
-    /// Records a pressed key. If the key is not enter, forgets the warnings, and returns the warning that the last key caused.
-    pub fn key(&mut self, key: KeyEvent) -> Option<AtStake> {
+    /// Records a pressed key. Returns whether it is a step of a confirmation.
+    pub fn key(&mut self, key: KeyEvent) -> Heard {
         self.keys.note(key.code == KeyCode::Enter);
-        let said = self.said.take().filter(|_| key.code != KeyCode::Enter);
-        if key.code != KeyCode::Enter {
-            self.forget_sentences();
-        }
-        said
+        self.confirmation.key(key, self.keys.haste != Haste::None)
     }
 
-    /// Forgets what the person was told, except in the panel, which is still visible.
-    fn forget_sentences(&mut self) {
-        self.again.forget();
-        if let Some(Panel { about, at_stake, .. }) = &self.panel {
-            self.again.tell(*about, at_stake);
-        }
-    }
-
-    /// Forgets everything that was told, because text was pasted.
+    /// Forgets everything that was asked, because text was pasted.
     pub fn pasted(&mut self) {
         self.keys.note(false);
         self.forget();
     }
 
-    /// Forgets what the person was told, because another question is shown or the panel was left.
+    /// Forgets what was asked and confirmed, because another question is shown or the panel was left.
     pub fn forget(&mut self) {
         let (keys, row) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.row));
         *self = Self { keys, row, ..Self::default() };
@@ -104,20 +104,20 @@ impl Gate {
         }
     }
 
-    /// Lets the last key decide, if it may with this at stake for this question. `Err` is a sentence for the person.
+    /// Lets the last key decide, if the person has confirmed all that is at stake for this question. Otherwise asks about the first of the
+    /// other things. `Err` is a sentence for the person.
     pub fn may_decide(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<Passed, String> {
         if let Err(why) = self.in_no_haste() {
-            // The person had only a moment to read the sentence, so it does not count as told.
-            self.forget_sentences();
+            // The person had only a moment to read what was asked before, so it is asked again.
+            self.confirmation = Confirmation::default();
             return Err(why.into());
         }
-        match self.again.untold(about, at_stake).first() {
+        if let Some(Panel { about, at_stake, at: Some(_) }) = &self.panel {
+            self.confirmation.is_chosen(*about, at_stake);
+        }
+        match self.confirmation.asks(about, at_stake) {
             None => Ok(Passed(())),
-            Some(first) => {
-                self.again.tell(about, first);
-                self.said = Some((*first).clone());
-                Err(first.told("enter again"))
-            }
+            Some(first) => Err(first.told(CONFIRMS)),
         }
     }
 
@@ -127,9 +127,19 @@ impl Gate {
         if at_stake.is_empty() { Ok(()) } else { self.may_decide(about, at_stake).map(|Passed(())| ()) }
     }
 
-    /// Shows a warning in a panel.
-    pub fn show(&mut self, about: Uuid, at_stake: AtStake) {
-        self.again.tell(about, &at_stake);
+    /// The question whether a decision is meant, if it was asked and nothing else was pressed since.
+    pub fn pending(&self) -> Option<Pending<'_>> {
+        self.confirmation.pending()
+    }
+
+    /// Asks in a panel what words mean.
+    pub fn ask_meaning(&mut self, about: Uuid, near: AtStake) {
+        self.panel = Some(Panel { about, at_stake: near, at: None });
+    }
+
+    /// Asks in a panel whether a decision is meant.
+    pub fn ask_in_panel(&mut self, about: Uuid, at_stake: AtStake) {
+        self.confirmation.asks(about, std::slice::from_ref(&at_stake));
         self.panel = Some(Panel { about, at_stake, at: None });
     }
 
@@ -141,12 +151,6 @@ impl Gate {
         self.panel.as_mut()
     }
 }
-
-/// A key that is held down repeats every 25 to 50 ms. A person who presses it twice takes longer than this.
-const AGAIN: Duration = Duration::from_millis(120);
-
-/// A person takes longer than this from one key to the next.
-const TOGETHER: Duration = Duration::from_millis(25);
 
 /// A row that came under the cursor by itself may be chosen after this time. A person has seen it by then.
 const SETTLES: Duration = Duration::from_millis(700);
@@ -171,82 +175,61 @@ impl UnderCursor {
     }
 }
 
-/// The last key, and whether it came too soon after the key before.
-#[derive(Debug, Default)]
-struct LastKey {
-    /// The key before; `None` before the first one, and if that was long ago.
-    last: Option<Press>,
-    haste: Haste,
-}
-
-/// A pressed key.
-#[derive(Debug, Clone, Copy)]
-struct Press {
-    is_enter: bool,
-    /// The time of the press. Once its effect is on the screen, the time when that was drawn: on a busy machine, further keys wait while
-    /// one is being handled.
-    at: Instant,
-    is_drawn: bool,
-}
-
-/// The reason why the last key came too soon to decide anything.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Haste {
-    /// It did not.
-    #[default]
-    None,
-    /// It is enter, and is held down.
-    Held,
-    /// It came together with another key, as in a line that was pasted or typed for another program. The person has not seen the effect of
-    /// that key.
-    Together,
-}
-
-impl LastKey {
-    /// Records a pressed key.
-    fn note(&mut self, is_enter: bool) {
-        let before = self.last.replace(Press { is_enter, at: Instant::now(), is_drawn: false });
-        self.haste = match before {
-            Some(before) if is_enter && before.is_enter && before.at.elapsed() < AGAIN => Haste::Held,
-            Some(before) if !before.is_drawn || before.at.elapsed() < TOGETHER => Haste::Together,
-            _ => Haste::None,
-        };
-    }
-
-    /// Records that the screen now shows the effect of the last key.
-    fn drawn(&mut self) {
-        if let Some(last) = self.last.as_mut().filter(|last| !last.is_drawn) {
-            (last.at, last.is_drawn) = (Instant::now(), true);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const ABOUT: Uuid = Uuid::from_bytes([1; 16]);
 
-    fn press(gate: &mut Gate, code: KeyCode) {
+    fn press(gate: &mut Gate, code: KeyCode) -> Heard {
         // This has the same effect as waiting for a moment.
         gate.keys = LastKey::default();
-        gate.key(code.into());
+        gate.key(code.into())
+    }
+
+    fn confirm(gate: &mut Gate) {
+        assert_eq!(press(gate, KeyCode::Char('y')), Heard::Armed);
+        press(gate, KeyCode::Enter);
     }
 
     #[test]
-    fn the_gate_lets_the_second_enter_pass_but_not_behind_a_key() {
+    fn y_and_then_enter_confirm_and_enter_alone_never_does() {
         let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &[]).is_ok(), "nothing is at stake");
-        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
-        press(&mut gate, KeyCode::Down);
-        press(&mut gate, KeyCode::Enter);
-        assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "another key was between");
-        press(&mut gate, KeyCode::Enter);
+        for _ in 0..3 {
+            press(&mut gate, KeyCode::Enter);
+            let sentence = gate.may_decide(ABOUT, &at_stake).unwrap_err();
+            assert_eq!(sentence, "this is your draft from before; y, then enter, goes on with it");
+        }
+        for other in [KeyCode::Down, KeyCode::Char('e'), KeyCode::Char('y'), KeyCode::Null] {
+            assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+            assert!(matches!(press(&mut gate, other), Heard::Other { .. }));
+            press(&mut gate, KeyCode::Enter);
+            assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "another key was between: {other:?}");
+        }
+        confirm(&mut gate);
         assert!(gate.may_decide(Uuid::nil(), &at_stake).is_err(), "the question is another one");
+        confirm(&mut gate);
         assert!(gate.may_decide(Uuid::nil(), &at_stake).is_ok());
-        gate.forget();
-        assert!(gate.may_decide(Uuid::nil(), &at_stake).is_err());
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
+        assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+        gate.pasted();
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "a text was pasted");
+    }
+
+    #[test]
+    fn each_thing_at_stake_is_confirmed_once() {
+        let (mut gate, begun) = (Gate::default(), |word: &str| AtStake::Begun { word: word.into(), act: None, takes_words: true });
+        let at_stake = [AtStake::EarlierDraft, begun("none")];
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).unwrap_err().contains("draft from before"));
+        confirm(&mut gate);
+        assert!(gate.may_decide(ABOUT, &at_stake).unwrap_err().contains("did you mean"));
+        confirm(&mut gate);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_ok());
     }
 
     #[test]
@@ -259,22 +242,33 @@ mod tests {
             assert!(gate.may_decide(ABOUT, at_stake).is_err_and(|why| why.contains("held down")));
         }
         assert!(gate.may_go_on(ABOUT, &[AtStake::EarlierDraft]).is_err());
-        press(&mut gate, KeyCode::Enter);
-        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "a held key was told nothing");
-        gate.key(KeyCode::Enter.into());
-        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "it is held down again");
-        press(&mut gate, KeyCode::Enter);
-        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_err(), "the sentence stood there for a moment only");
-        press(&mut gate, KeyCode::Enter);
-        assert!(gate.may_decide(ABOUT, &[AtStake::EarlierDraft]).is_ok());
+        assert!(matches!(press(&mut gate, KeyCode::Char('y')), Heard::Other { .. }), "a held key asked nothing");
     }
 
     #[test]
-    fn a_panel_is_told_until_it_is_left_whatever_is_pressed_there() {
+    fn a_hasty_y_and_a_hasty_enter_confirm_nothing() {
+        let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
+        assert!(matches!(gate.key(KeyCode::Char('y').into()), Heard::Other { .. }), "the sentence was not on the screen");
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
+        assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+        gate.key(KeyCode::Enter.into());
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err_and(|why| why.contains("together with others")));
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err_and(|why| why.contains("goes on with it")), "it is asked again");
+    }
+
+    #[test]
+    fn a_meaning_that_was_chosen_in_its_panel_counts_until_it_is_left() {
         let mut gate = Gate::default();
         let near = AtStake::NearMiss { asked: "?".into(), words: "mrege".into(), near: Vec::new() };
-        gate.show(ABOUT, near.clone());
+        gate.ask_meaning(ABOUT, near.clone());
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, std::slice::from_ref(&near)).is_err(), "nothing is chosen");
         press(&mut gate, KeyCode::Down);
+        gate.panel_mut().unwrap().at = Some(0);
         assert!(gate.may_decide(ABOUT, std::slice::from_ref(&near)).is_ok());
         gate.forget();
         assert!(gate.panel().is_none() && gate.may_decide(ABOUT, &[near]).is_err());
@@ -300,49 +294,5 @@ mod tests {
         gate.row(None);
         gate.row(row("d"));
         assert!(gate.may_choose().is_ok(), "the list was not on the screen");
-    }
-
-    #[test]
-    fn enter_is_held_until_a_person_could_have_seen_the_last_one() {
-        let mut keys = LastKey::default();
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::None, "the first one");
-        // Handling the key took long, and its picture is new.
-        long_ago(&mut keys);
-        keys.drawn();
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::Held);
-        // A later picture, such as one with a new age of a question, does not make a key count as held.
-        keys.drawn();
-        long_ago(&mut keys);
-        keys.drawn();
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::None);
-    }
-
-    #[test]
-    fn a_key_whose_screen_nobody_has_seen_comes_together_with_it() {
-        let mut keys = LastKey::default();
-        keys.note(false);
-        // However long the machine takes, the effect of the first key is not on the screen.
-        long_ago(&mut keys);
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::Together);
-        keys.drawn();
-        keys.note(false);
-        keys.drawn();
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::Together, "nobody types so fast");
-        keys.note(false);
-        keys.drawn();
-        long_ago(&mut keys);
-        keys.note(true);
-        assert_eq!(keys.haste, Haste::None);
-    }
-
-    fn long_ago(keys: &mut LastKey) {
-        if let Some(last) = &mut keys.last {
-            last.at = Instant::now().checked_sub(AGAIN).unwrap();
-        }
     }
 }

@@ -1,0 +1,157 @@
+//! What is at stake with a decision, in one sentence.
+
+use std::fmt::Debug;
+
+use uuid::Uuid;
+
+use crate::person::texts::quoted;
+use crate::person::{Act, LeftOut};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::documents::fields::options::Choice;
+use askbox_mailbox::id::QuestionId;
+use askbox_mailbox::text::excerpt;
+
+/// Something that the next key or button would lose, or would decide although the person may not mean it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AtStake {
+    /// Texts that the decision does not send.
+    LeftOut {
+        /// The decision.
+        act: Act,
+        /// The texts.
+        texts: Vec<LeftOut>,
+    },
+    /// The person's own words, typed beside a chosen option. The option is sent without them.
+    WordsBeside {
+        /// The key of the option.
+        option: String,
+        /// The words.
+        words: String,
+    },
+    /// An earlier draft that nobody has looked at since its question was opened again.
+    EarlierDraft,
+    /// A text whose window was opened by a letter key. The person may have meant that letter as the start of a word.
+    Begun {
+        /// The letter and the text.
+        word: String,
+        /// The decision that the window makes, or `None` for a note.
+        act: Option<Act>,
+        /// True if the question accepts the person's own words.
+        takes_words: bool,
+    },
+    /// Letters that the person typed before the key that decides. At least one of them does nothing here, so the person may have been typing
+    /// into the wrong window.
+    Strayed {
+        /// The letters.
+        word: String,
+        /// The question that the key opens, if it only opens one.
+        opens: Option<Box<Named>>,
+    },
+    /// Words that may mean one of these options.
+    NearMiss {
+        /// The part of the question.
+        asked: String,
+        /// The words.
+        words: String,
+        /// The similar options, if there are any.
+        near: Vec<Choice>,
+    },
+    /// A decision in the person's own words: an answer, a refusal, or a question to the agent. The words may have been meant for another
+    /// program, or for another question.
+    DecisionOn {
+        /// The decision.
+        act: Act,
+        /// The question that it is about.
+        question: Box<Named>,
+    },
+    /// A permission for a tool call.
+    Allows {
+        /// The workflow whose call it is.
+        address: Address,
+        /// The call in a few words.
+        call: String,
+        /// The chosen option, whose description says how far the permission goes.
+        option: Box<Choice>,
+    },
+    /// Questions that are declined together.
+    DeclinedTogether {
+        /// The questions.
+        questions: Vec<Named>,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// A question of a list, as the person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its workflow.
+    pub address: Address,
+    /// Its round, or `None` for a question that was made by hand.
+    pub question: Option<QuestionId>,
+    /// Its first line.
+    pub headline: String,
+    /// The beginning of the person's draft, which the decision does not send. Empty if there is none.
+    pub draft: String,
+}
+
+impl AtStake {
+    /// Says in one sentence what is at stake. `again` says how the person goes on, as in `this button again`.
+    #[must_use]
+    pub fn told(&self, again: &str) -> String {
+        match self {
+            Self::LeftOut { texts, .. } => {
+                let all: Vec<_> = texts.iter().map(LeftOut::named).collect();
+                format!("{} {}", all.join(", "), self.told_of_a_list(again))
+            }
+            Self::WordsBeside { option, words } => {
+                format!("{} would not be sent; {again} sends `{option}`, n makes them a note", quoted("your own words", words))
+            }
+            Self::EarlierDraft => format!("this is your draft from before; {again} goes on with it"),
+            Self::Begun { word, act, takes_words } => {
+                let does = act.map_or("keeps the note", Act::does);
+                let word = excerpt(word, 60);
+                if *takes_words {
+                    format!("did you mean \"{word}\" as your answer? tab takes it as your own words; {again} {does}")
+                } else {
+                    format!("did you mean \"{word}\"? this question takes no words of yours; {again} {does}, esc leads back")
+                }
+            }
+            Self::Strayed { word, opens: Some(row) } => {
+                format!("\"{}\" does nothing here; {again} opens {}", excerpt(word, 40), row.address)
+            }
+            Self::Strayed { word, opens: None } => {
+                format!("was \"{}\" meant for this question? look at what is chosen; {again} sends it", excerpt(word, 40))
+            }
+            Self::NearMiss { .. } => "Is this one of the options?".into(),
+            Self::DecisionOn { act, question } => {
+                format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, 60))
+            }
+            Self::Allows { address, call, option } => {
+                format!("{again} allows {call} to {address} with `{}`: {}", option.key, excerpt(&option.description, 100))
+            }
+            Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
+            Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),
+        }
+    }
+
+    /// The end of [`Self::told`], to print behind a list of the texts that are left out.
+    #[must_use]
+    pub fn told_of_a_list(&self, again: &str) -> String {
+        match self {
+            Self::LeftOut { act, .. } => format!("would not be sent; {again} {} without it", act.does()),
+            other => other.told(again),
+        }
+    }
+
+    /// Returns an id for each thing at stake. Another text, question or decision gets another id.
+    pub(super) fn names(&self, about: Uuid) -> Vec<Uuid> {
+        // `Debug` quotes texts, so that two different things never produce the same string.
+        let name = |thing: &dyn Debug| Uuid::new_v5(&about, format!("{thing:?}").as_bytes());
+        match self {
+            Self::LeftOut { texts, .. } => texts.iter().map(|text| name(&text.hash)).collect(),
+            Self::DeclinedTogether { questions, why } => questions.iter().map(|question| name(&(question, why))).collect(),
+            one => vec![name(one)],
+        }
+    }
+}

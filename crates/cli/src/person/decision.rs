@@ -1,0 +1,102 @@
+//! A person's decision about one question.
+
+use askbox_mailbox::documents::fields::approval::EDITED;
+use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Answer, AnswerValue};
+
+/// A person's decision.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Answer with this value and this note. The note may be empty.
+    Answer(AnswerValue, String),
+    /// Allow a tool call once, with this text in place of its editable one, and with this note. The note may be empty.
+    Edit(String, String),
+    /// Decline for this reason. The reason may be empty.
+    Decline(String),
+    /// Refuse a tool call whenever the workflow makes it, for this reason. The reason may be empty.
+    DeclineAlways(String),
+    /// Refuse the dialog of a live session, and end its turn. It takes no reason: one is refused.
+    DeclineAndStop(String),
+    /// Ask the agent this question first.
+    AskBack(String),
+}
+
+impl Decision {
+    /// The answer document, given by this person.
+    #[must_use]
+    pub fn given_by(self, person: &Caller) -> Answer {
+        match self {
+            Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
+            Self::Edit(edited, note) => Answer { edited: Some(edited), note: not_blank(note), ..person.value(EDITED.into()) },
+            Self::Decline(why) => person.declined(not_blank(why)),
+            Self::DeclineAlways(why) => person.declined_always(not_blank(why)),
+            Self::DeclineAndStop(why) => person.declined_with_a_stop(not_blank(why)),
+            Self::AskBack(question) => person.asking_back(question),
+        }
+    }
+}
+
+/// The refusal, according to the flags of `ask-answer decline`.
+#[must_use]
+pub fn refusal(person: &Caller, note: Option<String>, always: bool, stop: bool) -> Answer {
+    match (always, stop) {
+        (true, _) => person.declined_always(note),
+        (false, true) => person.declined_with_a_stop(note),
+        (false, false) => person.declined(note),
+    }
+}
+
+fn not_blank(words: String) -> Option<String> {
+    Some(words).filter(|words| !words.trim().is_empty())
+}
+
+/// The name of the page's button that refuses a tool call for good.
+pub const DECLINE_ALWAYS: &str = "always";
+/// The name of the page's button that refuses a session's dialog and ends its turn.
+pub const DECLINE_AND_STOP: &str = "stop";
+
+/// The decision that a person is about to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// An answer.
+    Send,
+    /// A question to the agent.
+    AskBack,
+    /// A refusal.
+    Decline,
+}
+
+impl Act {
+    /// The decision with this name. The page uses the name for the button. A refusal for good or with a stop is a refusal
+    /// too.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = if [DECLINE_ALWAYS, DECLINE_AND_STOP].contains(&name) { Self::Decline.name() } else { name };
+        [Self::Send, Self::AskBack, Self::Decline].into_iter().find(|act| act.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::AskBack => "back",
+            Self::Decline => "decline",
+        }
+    }
+
+    /// The verb for the decision before the name of its question, as in: enter *declines* docs-42.
+    pub(super) fn does_to(self) -> &'static str {
+        match self {
+            Self::Send => "sends your words to",
+            Self::AskBack => "asks back",
+            Self::Decline => "declines",
+        }
+    }
+
+    /// The verb for the decision, as in: enter *declines*.
+    pub fn does(self) -> &'static str {
+        match self {
+            Self::Send => "sends your answer",
+            Self::AskBack => "asks the agent back",
+            Self::Decline => "declines",
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The parts that the terminal's inbox and the web page share: a person's decision about one question, and the warning before a decision
+//! that would lose something, or that the person may not mean.
+//!
+//! The person is told once what is at stake, such as texts that the decision would not send. Then they go on: with the same button on the
+//! page, with `y` and enter in the inbox. This holds as long as exactly the same is at stake for the same question. Any other key makes the
+//! warning count as not given. The person is also told again if the question, a text, or the set of questions to decline has changed.
+//!
+//! - `decision`: the decision, and its name on the page
+//! - `texts`: the texts that a decision does not send
+//! - `at_stake`: the warning, in words
+//! - `told`: the warnings that were given
+
+mod at_stake;
+mod decision;
+mod texts;
+mod told;
+
+pub use at_stake::{AtStake, Named};
+pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
+pub use texts::{LeftOut, Texts, texts_left_out};
+pub use told::{PressAgain, about};

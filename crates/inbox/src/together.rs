@@ -1,0 +1,118 @@
+//! Declining several questions together.
+
+use std::rc::Rc;
+
+use uuid::Uuid;
+
+use crate::app::{App, UndoHint};
+use crate::gate::{CONFIRMS, Passed};
+use crate::row::Row;
+use crate::sender::{self, RoundAt};
+use crate::sent::from_here::SentAnswer;
+use crate::text_window::Purpose;
+use askbox_cli::person::{AtStake, Decision, Named};
+use askbox_mailbox::address::Address;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::text::excerpt;
+
+/// The maximum number of questions of other machines that are declined together.
+const DECLINED_ELSEWHERE: usize = 8;
+
+impl App<'_> {
+    /// Asks for the reason to decline the marked questions. Each offer to another machine takes a connection, so the number of those is
+    /// limited.
+    pub(super) fn ask_to_decline_marked(&mut self) {
+        let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
+        if there > DECLINED_ELSEWHERE {
+            self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
+            return;
+        }
+        self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
+    }
+
+    /// The marked questions as the list shows them now, with the drafts that are not sent.
+    fn declined_together(&self) -> AtStake {
+        let named = |row: Rc<Row>| {
+            let (address, draft) = (row.address.clone(), self.draft_of_row(&row).unwrap_or_default());
+            Named { address, question: row.question, headline: row.headline.clone(), draft }
+        };
+        AtStake::DeclinedTogether {
+            questions: self.waiting.marked().into_iter().map(named).collect(),
+            why: self.waiting.why_declined.clone(),
+        }
+    }
+
+    /// The beginning of the draft for the question of a row.
+    fn draft_of_row(&self, row: &Row) -> Option<String> {
+        let Address { host, workflow } = row.address.clone();
+        let at = RoundAt { host, round: RoundId { workflow, question: row.question? } };
+        let draft = self.keeping.words(&at, || self.sender.pending(&row.address).ok().map(|shown| shown.question().clone()))?;
+        Some(excerpt(&draft, 80))
+    }
+
+    /// Shows the marked questions in the panel, and asks whether they are to be declined.
+    pub(super) fn ask_about_marked(&mut self) {
+        self.gate.ask_in_panel(Uuid::nil(), self.declined_together());
+        self.said = format!("{CONFIRMS} declines them");
+    }
+
+    /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
+    pub(super) fn decline_marked(&mut self) {
+        if self.waiting.marks() == 0 {
+            self.gate.forget();
+            "none of these questions waits any more".clone_into(&mut self.said);
+            return;
+        }
+        let now = self.declined_together();
+        let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
+            let is_hasty = self.gate.in_no_haste().is_err();
+            let said = std::mem::take(&mut self.said);
+            self.ask_about_marked();
+            if is_hasty {
+                self.said = said;
+            }
+            return;
+        };
+        self.gate.forget();
+        if let AtStake::DeclinedTogether { questions, why } = now {
+            self.decline(&questions, &why, passed);
+        }
+    }
+
+    fn decline(&mut self, questions: &[Named], why: &str, _: Passed) {
+        let (mut declined, mut offered, mut failed) = (0, 0, None);
+        for row in questions {
+            // If another question has taken a marked one's place, it is not declined.
+            let result = self.sender.pending(&row.address).and_then(|shown| {
+                if row.question.is_some_and(|id| id != shown.round.id.question) {
+                    return Err(Error::conflict(format!("{} asks another question by now", row.address), "look at it first"));
+                }
+                if self.sent.is_on_its_way(&shown.at()) {
+                    return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
+                }
+                self.sender.send(&shown, Decision::Decline(why.to_owned()))
+            });
+            match result {
+                Ok(sent) => {
+                    *if sent.offer.is_some() { &mut offered } else { &mut declined } += 1;
+                    self.waiting.unmark(&row.address);
+                    self.sent.push(SentAnswer::new(sent, None));
+                }
+                Err(e) => failed = Some(sender::in_one_line(e)),
+            }
+            self.waiting.changed(row.address.clone());
+        }
+        let questions = if declined == 1 { "question" } else { "questions" };
+        let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
+        self.said = match failed {
+            None if declined == 0 && offered > 0 => format!("{offered} sent to their machines to be declined; not yet accepted"),
+            None => {
+                self.waiting.why_declined.clear();
+                format!("{declined} {questions} declined{sent}")
+            }
+            Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
+        };
+        self.undo_hint = (declined > 0).then(|| UndoHint { behind: self.said.clone(), says: "u takes the last one back" });
+    }
+}
