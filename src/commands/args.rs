@@ -84,7 +84,8 @@ pub enum Command {
     Setup(Setup),
     /// Open the inbox: every question that waits, on one screen. `ask-answer` without arguments does the same
     ///
-    /// Keys choose, and enter sends; `?` lists the keys. With an ID, that question is open first.
+    /// Keys choose, and enter sends. If enter asks first, `y`, then enter, confirms. `?` lists the keys. With an ID, that question is open
+    /// first.
     #[command(after_help = "Examples:
   $ askbox inbox
   $ askbox inbox docs-42")]

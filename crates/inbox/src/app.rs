@@ -379,8 +379,12 @@ impl<'a> App<'a> {
         self.sent.see();
     }
 
-    /// The last message for the person. As long as the decision that it announces can be taken back, it says how.
+    /// The last message for the person. As long as the decision that it announces can be taken back, it says how. News does not take the
+    /// place of a question that the next keys confirm.
     pub fn message(&self) -> String {
+        if let Some(asked) = self.pending_question() {
+            return if self.said.is_empty() || self.said == asked { asked } else { format!("{asked} · {}", self.said) };
+        }
         match &self.undo_hint {
             Some(hint) if self.can_undo && hint.behind == self.said => format!("{} · {}", self.said, hint.says),
             _ => self.said.clone(),

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
 use crate::app::{App, Place, UndoHint, Until, Wish};
-use crate::gate::Passed;
+use crate::gate::{CONFIRMS, Passed, Pending};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::sender;
 use crate::sent::from_here::SentAnswer;
@@ -207,20 +207,29 @@ impl App<'_> {
         match result {
             Ok(value) => Some(value),
             Err(why) => {
-                self.said = if self.gate.pending().is_some() { self.with_chosen_no(why) } else { why };
+                self.said = self.pending_question().unwrap_or(why);
                 None
             }
         }
     }
 
-    /// The question whether a decision is meant, with the answer if that is no. There, `y` confirms the answer and does not change it.
-    pub(super) fn with_chosen_no(&self, asked: String) -> String {
-        match &self.place {
+    /// The sentence that asks whether a decision is meant, if that is asked now. It names the answer if that is no, because `y` confirms the
+    /// answer and does not change it.
+    pub(super) fn pending_question(&self) -> Option<String> {
+        let (at_stake, keys) = match self.gate.pending()? {
+            Pending::Asked(at_stake) => (at_stake, CONFIRMS),
+            Pending::Armed(at_stake) => (at_stake, "enter"),
+        };
+        let asked = match at_stake {
+            AtStake::DeclinedTogether { .. } => format!("{keys} declines them"),
+            other => other.told(keys),
+        };
+        Some(match &self.place {
             Place::Question(opened) if self.asked.is_none() && opened.draft.part().and_then(PartDraft::chosen) == Some(Choosable::No) => {
                 format!("{asked} (your answer is no)")
             }
             _ => asked,
-        }
+        })
     }
 
     /// An id of the open question as it is shown.

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::app::{App, Place, ToldUndo, Until, Wish};
-use crate::gate::{Heard, Pending, RowId};
+use crate::gate::{Heard, RowId};
 use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
 use crate::sender;
@@ -75,7 +75,7 @@ impl App<'_> {
         self.heard.want_nothing();
         let (told, continues_y) = match self.gate.key(key) {
             Heard::Armed => {
-                self.say_armed();
+                self.said = self.pending_question().unwrap_or_default();
                 return Wish::Nothing;
             }
             Heard::Other { told, continues_y } => (told, continues_y),
@@ -87,16 +87,6 @@ impl App<'_> {
             self.usual_key(KeyEvent::from(KeyCode::Char('y')), None);
         }
         self.usual_key(key, told)
-    }
-
-    /// Says that enter confirms now.
-    fn say_armed(&mut self) {
-        let Some(Pending::Armed(at_stake)) = self.gate.pending() else { return };
-        let said = match at_stake {
-            AtStake::DeclinedTogether { .. } => "enter declines them".to_owned(),
-            other => other.told("enter"),
-        };
-        self.said = self.with_chosen_no(said);
     }
 
     /// Handles a key that is not a step of a confirmation, or is enter. `told` is the question that the key has made the gate forget.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::app::{App, UndoHint};
-use crate::gate::{CONFIRMS, Passed};
+use crate::gate::Passed;
 use crate::row::Row;
 use crate::sender::{self, RoundAt};
 use crate::sent::from_here::SentAnswer;
@@ -54,7 +54,7 @@ impl App<'_> {
     /// Shows the marked questions in the panel, and asks whether they are to be declined.
     pub(super) fn ask_about_marked(&mut self) {
         self.gate.ask_in_panel(Uuid::nil(), self.declined_together());
-        self.said = format!("{CONFIRMS} declines them");
+        self.said = self.pending_question().unwrap_or_default();
     }
 
     /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
@@ -66,11 +66,10 @@ impl App<'_> {
         }
         let now = self.declined_together();
         let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
-            let is_hasty = self.gate.in_no_haste().is_err();
-            let said = std::mem::take(&mut self.said);
+            let why = self.gate.in_no_haste().map_err(str::to_owned);
             self.ask_about_marked();
-            if is_hasty {
-                self.said = said;
+            if let Err(why) = why {
+                self.said = why;
             }
             return;
         };

@@ -377,6 +377,22 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
 }
 
 #[test]
+fn news_does_not_hide_the_question_that_y_confirms() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post Essay? -w essay; mkdir -p .local/state/askbox; echo no folder >.local/state/askbox/drafts");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "essay");
+    terminal.press(&["half a thought", "Enter"]);
+    terminal.see("y, then enter, sends your words to essay");
+    // Typing has paused, and the draft is to be kept.
+    let screen = terminal.see("your draft cannot be kept");
+    assert!(screen.contains("y, then enter, sends your words to essay: \"Essay?\""), "{screen}");
+    terminal.confirm();
+    terminal.see("essay: answered");
+}
+
+#[test]
 fn a_draft_goes_a_day_after_its_question_was_answered_elsewhere() {
     needs!("tmux");
     let world = World::new();

@@ -65,13 +65,13 @@ const LINES: [&str; 50] = [
     "echo y",
 ];
 
-/// What may follow a line that is typed by hand. `y` and `yes` are what a shell's programs ask for.
+/// The ends of lines that are typed by hand. A shell's programs ask for `y` and `yes`.
 const ENDS: [&str; 5] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r"];
 
 /// Lines that choose an option: they are what a question asks for.
 const KEYS_OF_A_QUESTION: [&str; 10] = ["y", "yes", "n", "1", "2", "3", "jj", "jjk", "gg", "G"];
 
-/// The decisions that were made in the inbox: the event and the workflow of each. An answer that is taken back is no decision.
+/// The decisions that were made in the inbox: the event and the workflow of each. Taking an answer back is not a decision.
 fn decided(world: &World) -> Vec<(String, String)> {
     let audited = world.audited();
     let ours = audited.iter().filter(|line| line["why"].as_str().is_some_and(|why| why.starts_with("inbox")));
@@ -96,6 +96,14 @@ fn shown(screen: &str, event: &str, workflow: &str) -> Shown {
     let is_option = |line: &&str| line.strip_prefix("> ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     assert!(screen.contains(workflow), "{event} {workflow} without its name on\n{screen}");
     if keys.starts_with("enter confirm") || keys.starts_with("enter decline them") {
+        let does = match event {
+            "answered" if workflow.starts_with("call") => &["enter allows"][..],
+            "answered" => &["enter sends", "enter goes on with it"],
+            "asked_back" => &["enter asks", "enter goes on with it"],
+            _ => &["enter declines", "enter goes on with it"],
+        };
+        let words = lines.join(" ");
+        assert!(does.iter().any(|does| words.contains(does)), "{event} {workflow} was not named on\n{screen}");
         return Shown::Confirmed;
     }
     let is_sent = event == "answered" && !workflow.starts_with("call") && lines.iter().any(is_option);

@@ -92,7 +92,8 @@ mod tests {
             AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
         };
         let (one, two) = (named("one", "One?"), named("two", "Two?"));
-        let strayed = |word: &str, opens: Option<&Named>| AtStake::Strayed { word: word.into(), opens: opens.map(|row| row.clone().into()) };
+        let strayed =
+            |word: &str, opens: Option<&Named>| AtStake::Strayed { word: word.into(), opens: opens.map(|row| row.clone().into()) };
         let allows = |address: &str, call: &str, key: &str| {
             let option = Choice { description: "one time".into(), ..choice(key) };
             AtStake::Allows { address: address.parse().unwrap(), call: call.into(), option: option.into() }
