@@ -28,7 +28,8 @@ fn a_run_with_a_terminal_cannot_allow_its_own_call() {
     ask_about(&world, "git push");
     let terminal = Terminal::running(&world, (100, 40), &[RUN], &["askbox", "inbox", "w"]);
     terminal.see("May the agent call Bash?");
-    terminal.press(&["2", "Enter"]);
+    terminal.press(&["2"]);
+    terminal.send_asked();
     terminal.see("an agent's run answers no such question");
     assert!(world.in_mailbox("pending/w.json").exists());
 }

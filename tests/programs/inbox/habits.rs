@@ -149,6 +149,27 @@ fn a_pause_within_a_line_does_not_make_it_an_answer() {
 }
 
 #[test]
+fn a_shell_line_typed_into_a_review_does_not_send_it() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh(r#"echo '{"questions":[{"question":"A?","type":"yes_no"},{"question":"B?","type":"yes_no"}]}' | ask-post -w w --file -"#);
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("2 of 2: B?");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("Enter sends this");
+    terminal.type_slowly("ls");
+    for _ in 0..2 {
+        terminal.enter_again();
+        terminal.see("was \"ls\" meant for this question?");
+    }
+    assert_eq!(world.state("w"), "pending");
+    terminal.confirm();
+    terminal.see("w: answered");
+}
+
+#[test]
 fn y_confirms_a_no_that_the_sentence_names() {
     needs!("tmux");
     let world = World::new();
@@ -405,7 +426,12 @@ fn a_click_chooses_the_wheel_scrolls_and_neither_decides() {
     terminal.see("the mouse is the terminal's now");
     terminal.press(&["m"]);
     terminal.see("clicks choose again");
-    terminal.press(&["2", "Enter"]);
+    // A click shows that the person means this window, so a letter before it is not asked about.
+    terminal.press(&["x"]);
+    terminal.see("i begins words of your own");
+    click(7, line(&screen, "2 two"));
+    terminal.see_no_more("i begins words of your own");
+    terminal.press(&["Enter"]);
     terminal.see("w-3: answered: two");
     terminal.press(&["q"]);
     terminal.see("left=0");

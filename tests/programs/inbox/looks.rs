@@ -66,7 +66,7 @@ fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     // Enter asks about the permission by name, and enter alone never gives it.
     for _ in 0..2 {
         terminal.enter_again();
-        let screen = terminal.see("y, then enter, allows Bash: command step-0 --force").replace('\n', " ");
+        let screen = terminal.see("y, then enter, allows Bash (\"command step-0 --force").replace('\n', " ");
         assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
     }
     terminal.confirm();

@@ -262,8 +262,8 @@ pub struct Earlier {
 /// A tool call in a few words, with what it does: as a rule if one is written like it, else the tool and the beginning of the call.
 #[must_use]
 pub fn call_with_input(question: &Question, approval: &Approval) -> String {
-    let tool = || format!("{}: {}", excerpt(&text::visible(&approval.tool), 30), call_in_one_line(question));
-    excerpt(&like_call(approval).unwrap_or_else(tool), 60)
+    let tool = || format!("{} (\"{}\")", excerpt(&text::visible(&approval.tool), 30), excerpt(&call_in_one_line(question), 40));
+    like_call(approval).map_or_else(tool, |rule| excerpt(&rule, 60))
 }
 
 fn like_call(approval: &Approval) -> Option<String> {

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_that_was_chosen_in_its_panel_counts_until_it_is_left() {
+    fn a_meaning_counts_once_it_is_chosen_in_its_panel() {
         let mut gate = Gate::default();
         let near = AtStake::NearMiss { asked: "?".into(), words: "mrege".into(), near: Vec::new() };
         gate.ask_meaning(ABOUT, near.clone());

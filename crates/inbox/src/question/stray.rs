@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_letter_makes_a_word_of_movements_that_no_pause_ends() {
+    fn a_strange_letter_makes_a_word_that_no_pause_ends() {
         let mut typed = TypedLetters::default();
         for letter in ['j', 'j', 'k'] {
             typed.note(letter, true);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_begin_a_new_word_after_a_pause_and_backspace_takes_letters_back() {
+    fn a_pause_ends_keys_and_backspace_takes_a_letter_back() {
         let mut typed = TypedLetters::default();
         typed.go_on('1');
         typed.note('j', true);
