@@ -6,7 +6,9 @@ use crossterm::Command;
 use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::app::{App, Place, Wish};
+use crate::gate::Heard;
 use crate::targets::Target;
+use askbox_cli::person::AtStake;
 
 /// The number of lines that one step of the wheel scrolls.
 const WHEEL: isize = 3;
@@ -27,7 +29,13 @@ impl App<'_> {
     pub fn mouse(&mut self, event: MouseEvent) -> Wish {
         self.before_a_key();
         // For every check, this is a key of no meaning: what the person was told before it no longer counts.
-        self.gate.key(KeyEvent::from(KeyCode::Null));
+        if let Heard::Other { told: Some(_), .. } = self.gate.key(KeyEvent::from(KeyCode::Null)) {
+            self.said.clear();
+        }
+        if self.gate.panel().is_some_and(|panel| matches!(panel.at_stake, AtStake::DeclinedTogether { .. })) {
+            // The panel stays, and still asks.
+            self.ask_about_marked();
+        }
         self.letters.forget();
         if let Place::Question(opened) = &mut self.place {
             opened.letters.forget();
