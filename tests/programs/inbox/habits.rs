@@ -427,7 +427,7 @@ fn a_click_chooses_the_wheel_scrolls_and_neither_decides() {
     terminal.see("clicks choose again");
     // A click forgets what enter has asked. It shows that the person means this window, so the letter before it is not asked about again.
     terminal.press(&["x", "Enter"]);
-    terminal.see("was \"x\" meant for this question?");
+    terminal.see("x\" meant for this question?");
     click(7, line(&screen, "1 one"));
     terminal.see_no_more("meant for this question?");
     terminal.see("> 1 one");
