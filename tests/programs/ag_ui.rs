@@ -109,7 +109,7 @@ fn a_resume_that_does_not_fit_answers_nothing_of_it() {
         let (status, said) = resume(&world, &json!([entry(&ship, &payload)]));
         assert!(status == 5 && said.contains("payload: "), "{payload}: {status}: {said}");
     }
-    for (id, status) in [("ship", 5), ("ship/019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44", 5), ("../x/1:0123456789abcdef", 5)] {
+    for (id, status) in [("ship", 5), ("ship/019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44", 5), ("../x/1:0123456789abcdef0123456789abcdef", 5)] {
         assert_eq!(resume(&world, &json!([{"interruptId": id, "status": "resolved", "payload": true}])).0, status, "{id}");
     }
     for wrong in [json!([]), json!({}), json!("x"), json!({"resume": 1}), json!([{"interruptId": ship["id"], "status": "maybe"}])] {

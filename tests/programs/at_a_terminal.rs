@@ -15,7 +15,7 @@ fn part_of_an_id_stands_for_it_at_a_terminal_only() {
     // What is decided is seen first, and only a yes decides it.
     for (command, no) in [("42 b", ""), ("42 b", "n"), ("decline 42", "x"), ("ask-back 42 What?", ""), ("cancel 42", "n")] {
         terminal.press(&[&format!("clear; ask-answer {command}; echo left=$?"), "Enter"]);
-        let screen = terminal.see("Do you mean this one? (y/N)");
+        let screen = terminal.see("Do you mean docs-42? (y/N)");
         assert!(screen.contains("docs-42: How?"), "{screen}");
         terminal.press(&[no, "Enter"]);
         let screen = terminal.see("left=4");
@@ -24,7 +24,7 @@ fn part_of_an_id_stands_for_it_at_a_terminal_only() {
     assert!(world.path("m/pending/docs-42.json").exists());
     let agrees = |command: &str, said: &str| {
         terminal.press(&[&format!("clear; ask-answer {command}; echo left=$?"), "Enter"]);
-        terminal.see("Do you mean this one? (y/N)");
+        terminal.see("Do you mean docs-42? (y/N)");
         terminal.press(&["y", "Enter"]);
         terminal.see(said);
     };

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use askbox::mailbox::text;
+
 use crate::support::{Terminal, World, approval_question, needs};
 
 /// A mailbox in which `ship` asks whether this command may be run.
@@ -26,7 +28,7 @@ fn a_call_that_was_not_seen_is_not_changed() {
     let round = world.round("ship");
     for (seen, words) in [
         ("01900000-0000-7000-8000-000000000000".to_owned(), "ship asks another question now; nothing was answered"),
-        (format!("{round}:0123456789abcdef"), "was changed after it was shown to you; nothing was answered"),
+        (format!("{round}:0123456789abcdef0123456789abcdef"), "was changed after it was shown to you; nothing was answered"),
     ] {
         let refused = world.refused(4, &format!("EDITOR=true ask-answer edit ship --round {seen}"));
         assert!(refused.contains(words), "{refused}");
@@ -41,7 +43,7 @@ fn a_call_is_changed_in_the_editor_and_confirmed() {
     world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
     let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=true ask-answer edit ship; echo left=$?; read wait"];
     let terminal = Terminal::running(&world, (100, 40), &[], &command);
-    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
     let screen = terminal.with_colours();
     assert!(screen.contains("\x1b[31m-git push") && screen.contains("\x1b[32m+git push --dry-run"), "{screen:?}");
     terminal.press(&["Enter"]);
@@ -74,10 +76,74 @@ fn a_separating_line_in_the_call_cuts_nothing_off() {
     world.sh("printf '#!/bin/sh\\nsed -i \"s/^rm x$/ls x/\" \"$1\"\\n' >editor; chmod +x editor");
     let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
     let terminal = Terminal::running(&world, (100, 40), &[], &command);
-    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
     terminal.press(&["y", "Enter"]);
     terminal.see("left=0");
     assert_eq!(world.document("answered/ship.json")["answer"]["edited"], call.replace("rm x", "ls x"));
+}
+
+/// A mailbox in which `ship` asks about this command of several lines.
+fn asks_about_lines(call: &str) -> World {
+    let world = World::new();
+    world.make_mailbox();
+    let text = text::visible(call).replace('\n', "\n        ");
+    let mut question = approval_question("ship", &format!("May the agent call Bash?\n    command:\n        {text}\nIn the folder /work"));
+    question["approval"]["editable"] = json!({"field": "command", "text": call});
+    std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
+    world
+}
+
+#[test]
+fn the_whole_changed_call_is_shown_before_it_is_confirmed() {
+    needs!("tmux");
+    let far: String = (0..60).map(|n| format!("step {n}\n")).collect();
+    let world = asks_about_lines(&format!("rm -rf /data\n{far}rm x"));
+    world.sh("printf '#!/bin/sh\nsed -i \"s/^rm x$/ls x/\" \"$1\"\n' >editor; chmod +x editor");
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let terminal = Terminal::running(&world, (100, 90), &[], &command);
+    let screen = terminal.see("Make the call of Bash like this, one time? (y/N)");
+    for line in ["May the agent call Bash?", "    command:", " rm -rf /data", " step 30", "-rm x", "+ls x", "In the folder /work"] {
+        assert!(screen.lines().any(|shown| shown == line), "{line}: {screen}");
+    }
+    assert!(!screen.contains("scroll up"), "{screen}");
+    drop(terminal);
+    let small = Terminal::running(&world, (100, 20), &[], &command);
+    let screen = small.see("Make the call of Bash like this, one time? (y/N)");
+    assert!(screen.contains("These are 66 lines, and the terminal shows 20: scroll up to see the whole call."), "{screen}");
+}
+
+#[test]
+fn what_cannot_be_seen_is_written_out_in_the_editor_and_stays() {
+    needs!("tmux");
+    let call = "echo a\u{200b}b\u{202e}\n\techo \\u{41}\r\nrm x";
+    let world = asks_about_lines(call);
+    world.sh("printf '#!/bin/sh\ncat \"$1\" >seen; sed -i \"s/^rm x$/ls x/\" \"$1\"\n' >editor; chmod +x editor");
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let terminal = Terminal::running(&world, (100, 40), &[], &command);
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
+    let seen = std::fs::read_to_string(world.path("seen")).unwrap();
+    assert!(seen.starts_with("echo a\\u{200b}b\\u{202e}\n\techo \\u{5c}u{41}\\u{d}\nrm x\n"), "{seen}");
+    assert!(seen.contains("stands for a character that cannot be seen"), "{seen}");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("left=0");
+    assert_eq!(world.document("answered/ship.json")["answer"]["edited"], call.replace("rm x", "ls x"));
+}
+
+#[test]
+fn keys_that_were_pressed_before_the_call_was_shown_confirm_nothing() {
+    needs!("tmux");
+    let world = git_push();
+    // The next line of a pasted text is there before the editor ends.
+    world.sh("printf '#!/bin/sh\nuntil test -e pasted; do sleep 0.05; done; sed -i \"s/^git push$/git push -n/\" \"$1\"\n' >editor; chmod +x editor");
+    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+    let terminal = Terminal::running(&world, (100, 40), &[], &command);
+    terminal.burst(&["y", "Enter"]);
+    terminal.see("y");
+    world.sh("touch pasted");
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
+    terminal.press(&["Enter"]);
+    terminal.see("ship: nothing was decided");
+    assert!(world.names("answered").is_empty());
 }
 
 #[test]
@@ -141,7 +207,7 @@ fn the_inbox_changes_a_call_and_leads_back() {
     terminal.press(&["C-e"]);
     terminal.see("why you deny it (\"Too early\") would not be sent with a changed call; ctrl-e again opens the editor");
     terminal.press(&["C-e"]);
-    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
     assert!(world.names("answered").is_empty());
     terminal.press(&["y", "Enter"]);
     terminal.see("Enter leads back to the inbox.");

@@ -86,7 +86,7 @@ fn a_question_edited_after_it_was_shown_is_not_answered() {
     world.sh("ask-post -w plain 'Delete tmp?' -o yes=Y -o no=N");
     let plain = world.round("plain");
     world.refused(2, &format!("ask-answer plain yes --round {plain}:12"));
-    world.refused(4, &format!("ask-answer plain yes --round {plain}:0123456789abcdef"));
+    world.refused(4, &format!("ask-answer plain yes --round {plain}:0123456789abcdef0123456789abcdef"));
     world.sh(&format!("ask-answer plain yes --round {plain}"));
 }
 

@@ -1,16 +1,50 @@
 //! Ten thousand questions that wait.
 
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::World;
 use crate::support::process::{bytes_read, processor_time};
 
-/// The memory of a process in KiB: what is resident, and the most that was.
-fn memory(pid: i32) -> (u64, u64) {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim_end_matches("kB").trim().parse().ok()).unwrap();
-    (of("VmRSS:"), of("VmHWM:"))
+/// The memory in KiB that a process itself has filled. The other resident pages are those of its program file, and a debug build has 30 MiB
+/// of them.
+fn own_memory(pid: i32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim_end_matches("kB").trim().parse().ok())
+}
+
+/// The most memory that a process has filled. The system keeps no such number, so a thread looks again and again until this is dropped.
+struct MostMemory {
+    pid: i32,
+    most: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl MostMemory {
+    fn of(pid: i32) -> Self {
+        let this = Self { pid, most: Arc::default(), is_over: Arc::default() };
+        let (most, is_over) = (Arc::clone(&this.most), Arc::clone(&this.is_over));
+        std::thread::spawn(move || {
+            while let Some(memory) = own_memory(pid).filter(|_| !is_over.load(Ordering::Relaxed)) {
+                most.fetch_max(memory, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        this
+    }
+
+    fn until_now(&self) -> u64 {
+        let now = own_memory(self.pid).expect("its memory");
+        self.most.fetch_max(now, Ordering::Relaxed).max(now)
+    }
+}
+
+impl Drop for MostMemory {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
@@ -27,6 +61,7 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
         std::fs::write(world.in_mailbox(format!("pending/flow-{n:05}.json")), question.to_string()).unwrap();
     }
     let page = world.serve_page();
+    let memory = MostMemory::of(page.process.pid());
     let browser = page.signed_in(&world, "desk");
     let first_byte = |path: &str| {
         let port = browser.port;
@@ -55,20 +90,21 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
         first_byte("/");
     });
     assert!(browser.see("/").body.contains("of 9994"));
-    let (now, most) = memory(page.process.pid());
+    let most = memory.until_now();
     println!("processor and clock: inbox {inbox:?}, last page {last:?}, found {found:?}, after a change {changed:?}");
-    println!("memory {now} KiB, at most {most} KiB");
+    println!("memory: at most {most} KiB");
     for (what, (processor, _)) in [("inbox", inbox), ("last page", last), ("found", found), ("after a change", changed)] {
         assert!(processor < Duration::from_millis(100), "{what}: {processor:?}");
     }
-    assert!(most < 40 << 10, "{most} KiB");
+    // It takes 11 MiB: one line of each question.
+    assert!(most < 17 << 10, "{most} KiB");
     // The tree shows the oldest ones. The others are known from the list of questions.
     let tree = cost(3, &|_| first_byte("/tree"));
     assert!(browser.see("/tree").text().contains("flow-0000"), "the oldest of them are shown");
-    let (_, with_tree) = memory(page.process.pid());
+    let with_tree = memory.until_now();
     println!("tree {tree:?}, then at most {with_tree} KiB");
     assert!(tree.0 < Duration::from_millis(1_000), "{tree:?}");
-    assert!(with_tree < most + (16 << 10), "{most} KiB, then {with_tree} KiB");
+    assert!(with_tree < 22 << 10, "{most} KiB, then {with_tree} KiB");
 }
 
 #[test]

@@ -58,6 +58,29 @@ pub fn still_visible(text: &str) -> String {
     written_out(text, false)
 }
 
+/// Returns the text that [`visible`] shows like this. A person may also write `\u{…}` by hand; one that names no character stays as it is.
+#[must_use]
+pub fn of_visible(shown: &str) -> String {
+    let mut out = String::with_capacity(shown.len());
+    let mut rest = shown;
+    while let Some((before, escape)) = rest.split_once("\\u{") {
+        out.push_str(before);
+        let digits = escape.split_once('}').filter(|(digits, _)| (1..=6).contains(&digits.len()) && !digits.starts_with('+'));
+        let named = digits.and_then(|(digits, behind)| Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, behind)));
+        rest = match named {
+            Some((c, behind)) => {
+                out.push(c);
+                behind
+            }
+            None => {
+                out.push_str("\\u{");
+                escape
+            }
+        };
+    }
+    out + rest
+}
+
 fn written_out(text: &str, is_raw: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -209,6 +232,19 @@ mod tests {
             assert_eq!(still_visible(&visible(text)), visible(text));
         }
         assert_eq!(still_visible("rm\u{202e}"), r"rm\u{202e}");
+    }
+
+    #[test]
+    fn a_text_written_out_is_read_back_as_it_was() {
+        for text in
+            ["a\u{202e}b\u{200b}", "\\u{200b}", "\\\\u{a}\u{9}", "\\u{\u{5c}u{5c}u{200b}", "\\", "\\u{", "é\r\nx", "\u{1b}[31m\u{e0041}"]
+        {
+            assert_eq!(of_visible(&visible(text)), text, "{text:?}");
+        }
+        for as_it_is in ["\\u{}", "\\u{110000}", "\\u{d800}", "\\u{+9}", "\\u{0000009}", "\\u{9", "\\u9}"] {
+            assert_eq!(of_visible(as_it_is), as_it_is);
+        }
+        assert_eq!(of_visible("\\u{41}\\u{00E9}"), "Aé");
     }
 
     #[test]

@@ -117,6 +117,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
             }
             documents::look_at_workflow(&mut checkup, &mailbox, id)?;
             road = Road::of_workflow(&checkup, loaded.as_ref().err(), &mailbox, id);
+            if loaded.is_ok() && road.as_ref().is_some_and(Road::is_before_launch) {
+                hold_ups::queue(&mut checkup, &mailbox);
+            }
             Vec::new()
         }
         None => {

@@ -63,7 +63,7 @@ fn the_inbox_changes_a_call_of_another_machine() {
     let terminal = Terminal::running(&here, (100, 40), &["EDITOR=./editor"], &["sh", "-c", "ask-answer build:ship; read wait"]);
     terminal.see("^e change the call");
     terminal.press(&["C-e"]);
-    terminal.see("Make the call of Bash like this, one time? [y/N]");
+    terminal.see("Make the call of Bash like this, one time? (y/N)");
     assert!(build.world.names("answered").is_empty());
     terminal.press(&["y", "Enter"]);
     terminal.see("Enter leads back to the inbox.");

@@ -127,7 +127,7 @@ fn part_of_an_id_finds_another_machines_question_on_a_terminal() {
     let screen = terminal.see("left=2");
     assert!(screen.contains("`site` is a part of 2 ids: site-7, site-8"), "{screen}");
     terminal.press(&["clear; ask-answer build:42 merge; echo left=$?", "Enter"]);
-    assert!(terminal.see("Do you mean this one? (y/N)").contains("build:docs-42: "));
+    assert!(terminal.see("Do you mean build:docs-42? (y/N)").contains("build:docs-42: "));
     terminal.press(&["y", "Enter"]);
     assert!(terminal.see("left=0").contains("build:docs-42: answered: merge; accepted by build"));
 }

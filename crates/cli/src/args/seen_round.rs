@@ -8,11 +8,14 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::transitions::accept::On;
 
-/// How many digits of the hash are printed, and how many a person has to give at least.
-const DIGITS: usize = 16;
+/// The number of digits of the hash that are printed, and that a person has to give at least.
+///
+/// The asker chooses every text of its question. With half as many digits, an asker could compute two questions with equal digits, show
+/// the one and put the other in its place. With 32, that takes 2^64 tries.
+const DIGITS: usize = 32;
 
-/// A round, and behind a colon the beginning of the hash of what was shown of it. With the hash, an answer is given only to the
-/// question exactly as it was shown.
+/// A round, and behind a colon the beginning of a hash: of the round's id and of what was shown. With the hash, an answer is given only
+/// to the question exactly as it was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenRound {
     /// The round.
@@ -26,7 +29,7 @@ impl SeenRound {
     /// # Errors
     /// [`Error::Invalid`] if the question cannot be written as JSON.
     pub fn of(id: QuestionId, question: &Question) -> Result<Self> {
-        let shown = Shown::of_question(question)?.to_string();
+        let shown = Shown::of_question(question)?.in_round(id);
         Ok(Self { id, shown: shown.get(..DIGITS).map(str::to_owned) })
     }
 
@@ -38,7 +41,7 @@ impl SeenRound {
         // The answer to another round is refused where it is given.
         let Some(seen) = self.shown.as_ref().filter(|_| round == self.id) else { return Ok(On::Round(self.id)) };
         let now = Shown::of_question(question)?;
-        if !now.to_string().starts_with(seen) {
+        if !now.in_round(round).starts_with(seen) {
             return Err(Error::conflict(
                 format!("the question of {workflow} was changed after it was shown to you; nothing was answered"),
                 format!("see it as it is now: ask-answer show {workflow}"),
@@ -67,7 +70,8 @@ impl FromStr for SeenRound {
         let is_hash =
             |shown: &str| (DIGITS..=64).contains(&shown.len()) && shown.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         if shown.is_some_and(|shown| !is_hash(shown)) {
-            return Err(Error::invalid("round", "has no hash of 16 to 64 digits behind its colon", "copy it from ask-answer show"));
+            let problem = format!("has no hash of {DIGITS} to 64 digits behind its colon");
+            return Err(Error::invalid("round", problem, "copy it from ask-answer show"));
         }
         Ok(Self { id: id.parse()?, shown: shown.map(str::to_owned) })
     }
@@ -86,9 +90,14 @@ mod tests {
         assert!(matches!(seen.of_waiting(&workflow, id, &question("Delete tmp?")), Ok(On::Shown(round, _)) if round == id));
         let changed = seen.of_waiting(&workflow, id, &question("Delete prod?")).unwrap_err().to_string();
         assert!(changed.contains("was changed after it was shown"), "{changed}");
+        // The digits of one round are not those of another round, though everything that is shown is the same.
+        let other: QuestionId = "15c96f27-091a-5dc1-bcce-0d2e49721bc1".parse().unwrap();
+        let digits = |id| SeenRound::of(id, &question("Delete tmp?")).unwrap().shown.unwrap();
+        assert_ne!(digits(id), digits(other));
+        assert_eq!(digits(id).len(), 32, "an asker could compute two questions with fewer equal digits");
         let plain: SeenRound = id.to_string().parse().unwrap();
         assert!(matches!(plain.of_waiting(&workflow, id, &question("Delete prod?")), Ok(On::Round(_))));
-        for wrong in [":", ":12", ":xxxxxxxxxxxxxxxxxxxx", ":0123456789ABCDEF"] {
+        for wrong in [":", ":12", ":xxxxxxxxxxxxxxxxxxxx", ":0123456789abcdef", ":0123456789ABCDEF0123456789ABCDEF"] {
             assert!(format!("{id}{wrong}").parse::<SeenRound>().is_err(), "{wrong}");
         }
     }

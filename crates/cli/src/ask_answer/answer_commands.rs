@@ -334,9 +334,8 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    let shown =
-        question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()) + &question_text::to_allow(id.as_str(), &found);
-    program::print(&question_text::fitted(&shown))?;
+    let shown = question_text::fitted(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()));
+    program::print(&(shown + &question_text::to_allow(id.as_str(), &found)))?;
     shown_files::print(&shown_files::read(Some(&mailbox), &found.id, &found.document.typed), id.as_str())
 }
 

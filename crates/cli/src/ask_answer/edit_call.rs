@@ -1,6 +1,5 @@
 //! A tool call that the person changes before they allow it.
 
-use std::io::{self, BufRead};
 use std::path::Path;
 
 use similar::{ChangeTag, TextDiff};
@@ -8,15 +7,13 @@ use similar::{ChangeTag, TextDiff};
 use crate::ask_answer::call_draft::CallDraft;
 use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
+use crate::terminal::screen;
 use askbox_config::ToolRule;
-use askbox_mailbox::documents::fields::approval::{Approval, LONGEST_EDITED};
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::documents::fields::approval::{Approval, Editable, LONGEST_EDITED, shown_field};
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::{Question, text};
 use serde_json::{Map, Value};
-
-/// The unchanged lines that are shown around a change.
-const AROUND: usize = 3;
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
 /// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation. A text that is not confirmed is
@@ -51,10 +48,7 @@ pub fn edit(
             let hint = format!("give the text and name the call that you have seen: ask-answer edit {id} --input FILE --round ID:HASH");
             return Err(Error::usage("a changed call is confirmed at a terminal, and this is not one", hint));
         }
-        None => {
-            let text = begun.as_deref().unwrap_or(&editable.text);
-            with_ends_of(&editable.text, &editor::write_from(text, below, ".txt")?.text)
-        }
+        None => in_editor(&editable.text, begun.as_deref().unwrap_or(&editable.text), below)?,
     };
     let is_from_editor = input.is_none();
     refuse_by_rules(refuse, approval, &edited).inspect_err(|_| {
@@ -72,12 +66,17 @@ pub fn edit(
     if !is_from_editor {
         return Ok(Some(edited));
     }
-    program::print_tinted(&difference(&editable.text, &edited))?;
-    program::say(&format!("Make the call of {} like this, one time? [y/N] ", text::excerpt(&text::visible(&approval.tool), 60)));
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).io("read", "standard input")?;
+    let lines = whole_call(&question.question, editable, &edited);
+    program::print_tinted(&lines)?;
+    if let Some(size) = screen::size().filter(|size| lines.len() + 1 > size.rows) {
+        program::print(&format!(
+            "These are {} lines, and the terminal shows {}: scroll up to see the whole call.\n",
+            lines.len(),
+            size.rows
+        ))?;
+    }
     let is_kept = draft.keep(&edited);
-    if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
+    if program::confirms(&format!("Make the call of {} like this, one time?", text::excerpt(&text::visible(&approval.tool), 60)))? {
         return Ok(Some(edited));
     }
     if is_kept {
@@ -94,6 +93,20 @@ pub fn accepted(id: &str, round: QuestionId) {
 fn from_file(file: &Path) -> Result<String> {
     let bytes = program::read_input(file, LONGEST_EDITED as u64)?;
     String::from_utf8(bytes).map_err(|_| program::in_input(file, Error::invalid("text", "is not valid UTF-8", "save it as UTF-8")))
+}
+
+/// Lets the person change `begun` in the editor, with `below` as a reminder. Characters that cannot be seen stand there as `\u{…}`, and an
+/// unchanged one comes back as it was. A tab stays: each editor shows it, and files of many languages are full of it.
+fn in_editor(original: &str, begun: &str, below: &str) -> Result<String> {
+    let written_out = |text: &str| text.split('\t').map(text::visible).collect::<Vec<_>>().join("\t");
+    let shown = written_out(begun);
+    let below = if shown == begun {
+        below.to_owned()
+    } else {
+        format!("Above, \\u{{…}} stands for a character that cannot be seen. It stays unless you change it.\n\n{below}")
+    };
+    let edited = with_ends_of(&written_out(original), &editor::write_from(&shown, &below, ".txt")?.text);
+    Ok(text::of_visible(&edited))
 }
 
 /// The edited text with the line breaks that the call's text begins and ends with. The editor's file has others.
@@ -127,26 +140,30 @@ pub fn refuse_rules(context: &Context) -> Vec<ToolRule> {
     context.config().map(|config| config.approvals.refuse).unwrap_or_default()
 }
 
-/// The changed lines of the call, with some lines around them. Invisible characters are escaped.
+/// The whole question about the call, with the changed text in place of the editable one. Invisible characters are escaped.
+fn whole_call(question: &str, editable: &Editable, edited: &str) -> Vec<(Tint, String)> {
+    let plain = |text: &str| text.lines().map(|line| (Tint::Plain, line.to_owned())).collect::<Vec<_>>();
+    let (text, field) = (format!("{question}\n"), shown_field(&editable.field, &editable.text));
+    // The dialog of a live session shows an edit as a diff, and a plan somewhere else. The changed text then stands below the question.
+    let (before, after) = text.split_once(&format!("\n{field}")).unwrap_or((&text, ""));
+    let head = plain(&shown_field(&editable.field, "\n")).into_iter().take(1);
+    plain(before).into_iter().chain(head).chain(difference(&editable.text, edited)).chain(plain(after)).collect()
+}
+
+/// The lines of the text, with those that are removed and added. Invisible characters are escaped.
 #[must_use]
 pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
     let (original, edited) = (text::visible(original), text::visible(edited));
     let diff = TextDiff::from_lines(original.as_str(), edited.as_str());
-    let mut lines = Vec::new();
-    for (n, group) in diff.grouped_ops(AROUND).iter().enumerate() {
-        if n > 0 {
-            lines.push((Tint::Cyan, "…".to_owned()));
-        }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let (tint, sign) = match change.tag() {
-                ChangeTag::Delete => (Tint::Red, '-'),
-                ChangeTag::Insert => (Tint::Green, '+'),
-                ChangeTag::Equal => (Tint::Plain, ' '),
-            };
-            lines.push((tint, format!("{sign}{}", change.value().trim_end_matches('\n'))));
-        }
-    }
-    lines
+    let line = |change: similar::Change<&str>| {
+        let (tint, sign) = match change.tag() {
+            ChangeTag::Delete => (Tint::Red, '-'),
+            ChangeTag::Insert => (Tint::Green, '+'),
+            ChangeTag::Equal => (Tint::Plain, ' '),
+        };
+        (tint, format!("{sign}{}", change.value().trim_end_matches('\n')))
+    };
+    diff.iter_all_changes().map(line).collect()
 }
 
 #[cfg(test)]
@@ -163,11 +180,20 @@ mod tests {
     }
 
     #[test]
-    fn the_changed_lines_are_shown_with_some_around_them() {
-        let same: String = (0..20).map(|n| format!("{n}\n")).collect();
-        let shown = difference(&format!("{same}rm x\u{200b}\n{same}"), &format!("{same}ls x\n{same}"));
+    fn a_changed_call_is_shown_as_a_whole() {
+        let same: Vec<String> = (0..20).map(|n| format!("{n}\n")).collect();
+        let (before, after) = (same[..10].concat(), same[10..].concat());
+        let editable = Editable { field: "content".into(), text: format!("{before}rm x\u{200b}\n{after}") };
+        let text = shown_field("content", &editable.text);
+        let question = format!("May the agent call Write?\n{text}    file_path: /a\nIn the folder /work");
+        let shown = whole_call(&question, &editable, &format!("{before}ls x\n{after}"));
         let lines: Vec<_> = shown.iter().map(|(_, line)| line.as_str()).collect();
-        assert_eq!(lines, [" 17", " 18", " 19", r"-rm x\u{200b}", "+ls x", " 0", " 1", " 2"]);
-        assert_eq!((shown[3].0, shown[4].0), (Tint::Red, Tint::Green));
+        assert_eq!(lines[..4], ["May the agent call Write?", "    content:", " 0", " 1"]);
+        assert_eq!(lines[11..15], [" 9", r"-rm x\u{200b}", "+ls x", " 10"]);
+        assert_eq!(lines[23..], [" 19", "    file_path: /a", "In the folder /work"]);
+        assert_eq!((shown[12].0, shown[13].0), (Tint::Red, Tint::Green));
+        // The dialog of a live session shows an edit as a diff.
+        let shown = whole_call("May the agent call Edit?\n    change:\n        + b\nIn the folder /work", &editable, "b");
+        assert_eq!(shown[4].1, "    content:");
     }
 }

@@ -20,13 +20,25 @@ use askbox_mailbox::{Answer, Folder, Mailbox, Question, round};
 use askbox_run::delivery;
 
 /// Fits a text of this file to standard output. A terminal gets it wrapped, with an option's description beside its key.
+///
+/// A line goes on deeper than the commands of [`to_allow`] begin, so no words of an agent look like one of them where a line is broken.
 #[must_use]
 pub fn fitted(text: &str) -> String {
-    fitted::paragraphs(text, |line| {
-        let indentation = fitted::indentation(line);
-        let gap = line[indentation..].find("  ").filter(|_| indentation == 4);
-        Some(gap.map_or(indentation, |gap| indentation + gap + fitted::indentation(&line[indentation + gap..])))
-    })
+    fitted::paragraphs(text, |line| Some(where_it_goes_on(line)))
+}
+
+/// The byte of the line below which its further lines begin.
+fn where_it_goes_on(line: &str) -> usize {
+    let indentation = fitted::indentation(line);
+    let gap = line[indentation..].find("  ").filter(|_| indentation == 4);
+    if let Some(gap) = gap {
+        return indentation + gap + fitted::indentation(&line[indentation + gap..]);
+    }
+    if indentation >= 4 {
+        return indentation;
+    }
+    let is_deep_enough = |at: &usize| width(&line[..*at]) >= indentation + 2;
+    line.char_indices().map(|(at, _)| at).chain([line.len()]).find(is_deep_enough).unwrap_or(indentation)
 }
 
 /// The time since a question was asked.
@@ -86,10 +98,11 @@ pub fn kind(part: &Part) -> Cow<'static, str> {
     })
 }
 
-/// The text of a question. All lines after the first are indented, so that none of them can pass for a line of askbox.
+/// The text of a question. All lines after the first are indented, so that none of them can pass for a line of askbox. The first one begins at
+/// the margin, where no command of askbox does.
 #[must_use]
 pub fn asked(text: &str) -> String {
-    text.trim_end().replace('\n', "\n  ")
+    text.trim().replace('\n', "\n  ")
 }
 
 /// The question's text and options.
@@ -97,7 +110,9 @@ pub fn asked(text: &str) -> String {
 pub fn part(part: &Part, key: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(key) = key {
-        let _ = write!(out, "{}: ", one_line(key));
+        // A key that begins with spaces would look like an indented line of askbox.
+        let key = one_line(key);
+        let _ = if key.trim() == key { write!(out, "{key}: ") } else { write!(out, "{key:?}: ") };
     }
     let _ = writeln!(out, "{}", asked(&part.question));
     let _ = writeln!(out, "  Answer: {}", kind(part));
@@ -118,8 +133,10 @@ fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String 
     let (mut out, context) = about_and_context(mailbox, found, only_signed);
     if let Some(context) = context {
         out.push('\n');
+        // Beside a call, each line of a plan is marked as one: it could imitate a command of askbox.
+        let mark = if found.document.typed.asked.approval.is_some() { "| " } else { "" };
         for line in context.trim_end().lines() {
-            let _ = writeln!(out, "  {line}");
+            let _ = writeln!(out, "  {mark}{line}");
         }
     }
     out
@@ -350,10 +367,14 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> Str
     out
 }
 
-/// The commands that allow the call of a waiting approval, for copying. They name the round and what was shown of it. `address` is the question's
-/// name on this machine. Empty for every other round.
+/// The commands that allow the call of a waiting approval, for copying, fitted to standard output: each command stays on one line. They
+/// name the round and what was shown of it. `address` is the question's name on this machine. Empty for every other round.
 #[must_use]
 pub fn to_allow(address: &str, found: &Round) -> String {
+    fitted::paragraphs(&commands(address, found), |line| (!line.starts_with(' ')).then_some(0))
+}
+
+fn commands(address: &str, found: &Round) -> String {
     if found.folder != Folder::Pending || found.document.typed.asked.approval.is_none() {
         return String::new();
     }

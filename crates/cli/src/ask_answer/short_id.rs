@@ -1,12 +1,10 @@
 //! Accepts a part of an id for the whole id, from a person at a terminal. A script must write the id out: a part that matches one question
 //! today may match another tomorrow.
 
-use std::io::BufRead;
-
 use crate::args::common::Common;
 use crate::program;
 use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::text;
@@ -59,10 +57,8 @@ pub fn meant_to_decide(common: &Common, typed: &WorkflowId) -> Result<WorkflowId
 /// [`Error::Conflict`] if not.
 pub fn is_meant(typed: &str, whole: &str, question: Option<&str>) -> Result<()> {
     let asks = question.map_or_else(String::new, |question| format!(": {}", text::excerpt(&text::one_line(question), 200)));
-    program::print(&format!("{whole}{asks}\nDo you mean this one? (y/N) "))?;
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).io("read", "the terminal")?;
-    if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
+    program::print(&format!("{whole}{asks}\n"))?;
+    if program::confirms(&format!("Do you mean {whole}?"))? {
         return Ok(());
     }
     Err(Error::conflict(format!("nothing was decided: `{typed}` is only a part of {whole}"), format!("write the whole id: {whole}")))

@@ -36,7 +36,9 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     }
     let asked = document.typed.clone();
     let receipt = post::post_with_files(&mailbox, document, &files, if_pending).map_err(as_typed)?;
-    post_receipt::warn_without_checkpoint(&mailbox, context, &[asked]);
+    let asked = [asked];
+    post_receipt::warn_without_timeout(&asked);
+    post_receipt::warn_without_checkpoint(&mailbox, context, &asked);
     if disk::exists(mailbox.document(Folder::Answered, &receipt.round.workflow)) {
         let id = &receipt.round.workflow;
         program::warn(&format!("an earlier answer of {id} still waits for its run; if you have it already: relaunch done {id}"));
@@ -87,6 +89,7 @@ fn post_and_wait(
         other => other.inspect_err(could_not_wait).ok(),
     };
     let asked = document.typed.clone();
+    post_receipt::warn_without_timeout(std::slice::from_ref(&asked));
     let mut receipt = post::post_with_files(mailbox, document.clone(), files, if_pending)?;
     let end = Instant::now() + limit;
     let person_waits = waiter.as_ref().and_then(|_| PersonWaits::begin(&asked, limit));
@@ -176,6 +179,7 @@ fn post_batch(args: &AskPost, context: &Context, if_pending: IfPending) -> Resul
     let results = post::post_many(&mailbox, documents, if_pending)?;
     let posted: Vec<Question> =
         asked.into_iter().zip(&results).filter(|(_, result)| result.is_ok()).filter_map(|(asked, _)| asked).collect();
+    post_receipt::warn_without_timeout(&posted);
     post_receipt::warn_without_checkpoint(&mailbox, context, &posted);
     let mut status = 0;
     for (n, result) in results.iter().enumerate() {

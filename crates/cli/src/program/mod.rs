@@ -6,6 +6,7 @@
 //! - `start`: runs a program and turns its result into an exit status
 //! - `output`: prints results, errors and warnings
 //! - `tinted`: lines in colours, for a terminal
+//! - `confirm`: a yes that a person types at the terminal
 //! - `read_input`: reads standard input, and files or pipes that a person names
 //! - `readable`: the files that a command may read for an agent
 //! - `context`: what a program finds out once, such as the caller and the operator's configuration
@@ -13,6 +14,7 @@
 //! - `hyphens`: words that begin with a hyphen and were meant as values
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
+mod confirm;
 mod context;
 mod hyphens;
 mod output;
@@ -23,6 +25,7 @@ mod tinted;
 mod variables;
 mod wrong_words;
 
+pub use confirm::confirms;
 pub use context::{Context, has_peers};
 pub use output::{
     complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn, write,

@@ -93,7 +93,12 @@ fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str) -> Option<
             out.extend([line, "\n"]);
             continue;
         };
-        let (head, value) = line.split_at_checked(start).filter(|(head, _)| width(head) <= columns / 2).unwrap_or(("", line));
+        // A head that is too wide gives its place to the text. The indentation stays as far as there is room: at the margin, words of an
+        // agent would look like a line of askbox.
+        let (head, value) = line
+            .split_at_checked(start)
+            .filter(|(head, _)| width(head) <= columns / 2)
+            .unwrap_or_else(|| line.split_at(indentation(line).min(columns / 2)));
         let indent = width(head);
         for (n, piece) in wrapped(value, columns - indent).iter().enumerate() {
             out.push_str(&if n == 0 { head.to_owned() } else { " ".repeat(indent) });
@@ -163,7 +168,7 @@ mod tests {
         assert_eq!(fitted, "    merge  Put both into\n           one section\n\n  in 質問です 質問です\nplain words here\n");
         assert_eq!(paragraphs_within("to be copied as it is\n", 10, |_| None), "to be copied as it is\n");
         let narrow = paragraphs_within("    a-long-key  and words", 10, |_| Some(16));
-        assert!(narrow.lines().all(|line| width(line) <= 10), "{narrow}");
+        assert!(narrow.lines().all(|line| width(line) <= 10 && line.starts_with("    ")), "{narrow}");
         assert_eq!(paragraphs_within("   \n", 10, |line| Some(indentation(line))), "\n");
     }
 
@@ -181,7 +186,7 @@ mod tests {
             message_within("it is kept in /a/long/path/of/a/file.toml now\n", 20),
             "it is kept in\n/a/long/path/of/a/file.toml\nnow\n"
         );
-        assert_eq!(message_within("Do you mean this one? (y/N) ", 80), "Do you mean this one? (y/N) ");
+        assert_eq!(message_within("Do you mean docs-42? (y/N) ", 80), "Do you mean docs-42? (y/N) ");
     }
 
     #[test]

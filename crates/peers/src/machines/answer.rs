@@ -239,8 +239,8 @@ fn show(args: &AskAnswer, context: &Context, peers: &Peers, question: &RemoteQue
         let notes = [staleness(&view), offer_state::undecided_note(&view, round.id.question)].into_iter().flatten();
         let notes: String = notes.map(|note| format!("{note}\n")).collect();
         let (shown, address) = (question_text::round(None, &round, context.only_signed_answers_count()), question.address().to_string());
-        let text = format!("on {}\n{notes}{shown}{}", question.host, question_text::to_allow(&address, &round));
-        program::print(&question_text::fitted(&text))?;
+        let shown = question_text::fitted(&format!("on {}\n{notes}{shown}", question.host));
+        program::print(&(shown + &question_text::to_allow(&address, &round)))?;
     }
     Ok(0)
 }

@@ -11,6 +11,7 @@ use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
+use askbox_mailbox::documents::fields::approval_text::{ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line};
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
@@ -21,8 +22,6 @@ use askbox_mailbox::{Answer, Question, text};
 pub const LONGEST_SHOWN: usize = 32 << 10;
 /// The most characters of the agent's own words.
 const LONGEST_WORDS: usize = 300;
-/// What stands before the agent's words, which take one line.
-const AGENT_SAYS: &str = "\nThe agent says: ";
 
 /// Why a call is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +98,7 @@ fn plan<'a>(call: &Call<'a>) -> Option<&'a str> {
 }
 
 fn plan_in_words(call: &Call<'_>) -> String {
-    format!("May the agent carry out this plan?\nIn the folder {}", text::file_name(call.cwd))
+    format!("{PLAN}\n{FOLDER}{}", text::file_name(call.cwd))
 }
 
 fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<Question> {
@@ -144,7 +143,7 @@ fn shows_with(question: &Question, call: &Call<'_>, form: Form, more: impl Fn(&s
 
 /// True if this is the line of the agent's words below a call, and nothing else.
 fn is_one_line_of_words(more: &str) -> bool {
-    more.strip_prefix(AGENT_SAYS).is_some_and(|words| !words.contains('\n'))
+    more.strip_prefix('\n').and_then(|line| line.strip_prefix(AGENT_SAYS)).is_some_and(|words| !words.contains('\n'))
 }
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.
@@ -164,13 +163,7 @@ pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
 
 /// The tool, the input, the folder, the subagent and the agent's words as text.
 fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>, form: Form) -> Result<String> {
-    let tool = text::excerpt(&text::visible(call.tool), 200);
-    let mut out = match shown {
-        Shown::First => format!("May the agent call {tool}?\n"),
-        Shown::PerhapsMade => {
-            format!("May the agent call {tool} once more? You allowed it once; then a process died, and the call may have been made.\n")
-        }
-    };
+    let mut out = first_line(call.tool, shown == Shown::PerhapsMade) + "\n";
     let parts = call.parts();
     let diff = if form == Form::Dialog { diff_of_edit(call) } else { None };
     let is_in_diff = |name: &str| diff.is_some() && ["old_string", "new_string"].contains(&name);
@@ -181,18 +174,18 @@ fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>, form: Fo
         });
     }
     diff.iter().for_each(|diff| out.push_str(diff));
-    let _ = write!(out, "In the folder {}", text::file_name(call.cwd));
+    let _ = write!(out, "{FOLDER}{}", text::file_name(call.cwd));
     if let Some(subagent) = subagent {
         let on_a_line = |words: &str| text::excerpt(&text::visible(words).replace('\n', "\\u{a}"), LONGEST_WORDS);
         let kind = subagent.kind.as_deref().map(|kind| format!("{} ", on_a_line(kind))).unwrap_or_default();
-        let _ = write!(out, "\nA subagent makes this call: {kind}{}", on_a_line(&subagent.id));
+        let _ = write!(out, "\n{SUBAGENT}{kind}{}", on_a_line(&subagent.id));
         if let Some(task) = &subagent.task {
-            let _ = write!(out, "\nThe agent says about the subagent: {}", on_a_line(task));
+            let _ = write!(out, "\n{ABOUT_SUBAGENT}{}", on_a_line(task));
         }
     }
     if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
         let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
-        let _ = write!(out, "{AGENT_SAYS}{words}");
+        let _ = write!(out, "\n{AGENT_SAYS}{words}");
     }
     if out.len() > LONGEST_SHOWN {
         let problem = format!("is {} bytes long as it is shown to a person, the limit is {LONGEST_SHOWN}", out.len());

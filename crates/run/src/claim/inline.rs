@@ -72,6 +72,8 @@ pub struct Asked {
     /// The round.
     pub round: RoundId,
     shown: Shown,
+    /// True if the dialog of a live session asks it. A changed question is then not asked anew.
+    is_of_dialog: bool,
 }
 
 impl Asked {
@@ -80,7 +82,8 @@ impl Asked {
     /// # Errors
     /// If it cannot be written as JSON.
     pub fn of_receipt(receipt: &Receipt) -> Result<Self> {
-        Ok(Self { round: receipt.round.clone(), shown: Shown::of_question(&receipt.question)? })
+        let is_of_dialog = receipt.question.asked.live.is_some();
+        Ok(Self { round: receipt.round.clone(), shown: Shown::of_question(&receipt.question)?, is_of_dialog })
     }
 
     /// Whether this is the question that was posted.
@@ -109,7 +112,8 @@ impl Waiter {
             None => Ok(Waited::Nothing),
             Some(claim) if asked.is(&claim.document.typed) => Ok(Waited::Answered(Box::new(claim))),
             Some(claim) => {
-                claim.superseded(mailbox, "askbox", "its question was changed after it was asked, so it is asked anew")?;
+                let then = if asked.is_of_dialog { "this answer is not used: its session decides by itself" } else { "it is asked anew" };
+                claim.superseded(mailbox, "askbox", &format!("its question was changed after it was asked, so {then}"))?;
                 Ok(Waited::Changed)
             }
         }

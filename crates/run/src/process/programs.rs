@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use askbox_config::Runner;
+use askbox_config::{Config, Runner};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
 
 /// The path that [`relaunch_is`] was given.
@@ -69,6 +70,12 @@ pub fn find(program: &Path) -> Result<PathBuf> {
 /// The errors of [`find`]; [`Error::Failed`] if the interpreter is missing.
 pub fn of_runner(runner: &Runner) -> Result<PathBuf> {
     startable(Path::new(&runner.program), runner.env.get("PATH").map(OsStr::new))
+}
+
+/// The reason why the program of this workflow's runner cannot be started, as far as this process sees; `None` if it can.
+#[must_use]
+pub fn cannot_start(config: &Config, workflow: &WorkflowId) -> Option<Error> {
+    config.runner_of(workflow).and_then(|(_, runner)| of_runner(&runner)).err()
 }
 
 /// Like [`of_runner`], for a program and the PATH that its process gets; `None` for that of this process.

@@ -7,7 +7,6 @@ use crate::dates::{Dates, RETRY_AFTER, pause_after};
 use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;
-use askbox_config::Config;
 use askbox_mailbox::Folder;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
@@ -24,13 +23,12 @@ const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
 
 /// Why the program of this workflow's runner cannot be started. The gate knows it if there is only one runner.
 fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
-    let fails = |config: &Config| config.runner_of(workflow).and_then(|(_, runner)| programs::of_runner(&runner)).err();
     if !served.config.runner.is_routed() {
         return None;
     }
-    fails(&served.config)?;
+    programs::cannot_start(&served.config, workflow)?;
     // The supervisor reads the configuration again, so another program may have been named in it since.
-    fails(&askbox_config::load().ok()?.config)
+    programs::cannot_start(&askbox_config::load().ok()?.config, workflow)
 }
 
 impl Launches {

@@ -8,7 +8,7 @@ use crate::report::summary::{self, Queue, QueueState};
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
-use askbox_config as config;
+use askbox_config::{self as config, Config};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::known_workflows;
@@ -17,6 +17,7 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::attempt::record;
+use askbox_run::process::programs;
 use askbox_run::view::activity::Refused;
 use askbox_run::view::archived;
 use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
@@ -345,7 +346,13 @@ fn explain_with<'s>(
             let own = earlier_failure(mailbox, status).unwrap_or_default();
             status.why = Some(format!("the queue is {}{own}", in_words(&queue, &moment)));
         }
-    } else if !presence::anybody(mailbox)? {
+        return Ok(());
+    }
+    let mut runners = HashMap::new();
+    for status in &mut waiting {
+        without_program(status, &loaded.config, &mut runners);
+    }
+    if !presence::anybody(mailbox)? {
         // The session that asked needs no watcher: then there is another reason. Whether a process waits for the answer is not looked at,
         // because a look holds its lock for a moment. A waiter takes the answer at once.
         for status in waiting.into_iter().filter(|status| status.why.is_none()) {
@@ -354,6 +361,20 @@ fn explain_with<'s>(
         }
     }
     Ok(())
+}
+
+/// Adds the reason if the program of the workflow's runner cannot be started. `known` holds the errors of the runners that were looked at.
+fn without_program(status: &mut Status, config: &Config, known: &mut HashMap<String, Option<(String, String)>>) {
+    // Another reason, such as that its session takes the answer, comes first.
+    let Ok((name, runner)) = config.runner_of(&status.workflow_id) else { return };
+    let error = known.entry(name.to_string()).or_insert_with(|| {
+        let error = programs::of_runner(&runner).err()?;
+        Some((error.to_string(), error.hint()))
+    });
+    if let (None, Some((error, hint))) = (&status.why, error) {
+        status.why = Some(format!("its runner `{name}` cannot be started from here: {error}"));
+        status.todo = status.todo.take().or_else(|| Some(hint.clone()));
+    }
 }
 
 /// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.

@@ -53,8 +53,35 @@ pub struct Queue {
     /// The reason why the queue is not open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The kind of reason, for programs. Missing if the queue is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The number of failed runs that the breaker counts.
     pub failures: usize,
+}
+
+/// The kind of reason why the queue is not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A person holds the queue with `relaunch pause`. `relaunch go` ends that.
+    Held,
+    /// Runs failed one after the other. `relaunch go` tries one at once.
+    Failures,
+    /// No runner's program can be started.
+    NoProgram,
+    /// The day's limit on money is spent.
+    DayCost,
+    /// Live runs have reserved all that is left of the day's limit.
+    DayCostReserved,
+}
+
+impl Cause {
+    /// True if `relaunch go` lets runs be launched at once.
+    #[must_use]
+    pub fn ends_with_go(self) -> bool {
+        matches!(self, Self::Held | Self::Failures)
+    }
 }
 
 /// The launches that are possible.
@@ -99,18 +126,21 @@ const STATES: [Standing; 11] = [
 /// The state of the queue.
 pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
     let breaker = shared_file::read(mailbox)?;
-    if let Some(how) = pause::held(mailbox) {
-        return Ok(Queue { state: QueueState::Paused, until: None, why: Some(how), failures: breaker.failures.len() });
-    }
-    let why = breaker.why().map(str::to_owned);
     let failures = breaker.failures.len();
+    let open = Queue { state: QueueState::Open, until: None, why: None, cause: None, failures };
+    let paused = |until, why, cause| Queue { state: QueueState::Paused, until, why: Some(why), cause: Some(cause), ..open.clone() };
+    if let Some(how) = pause::held(mailbox) {
+        return Ok(paused(None, how, Cause::Held));
+    }
+    let why = breaker.why().map(str::to_owned).unwrap_or_default();
+    let cause = if breaker.waits_for_program() { Cause::NoProgram } else { Cause::Failures };
     Ok(match (breaker.permit(Settings::from_config(&config.relaunch), time::now()), &breaker.state) {
-        (BreakerPermit::NotBefore(until), _) => Queue { state: QueueState::Paused, until: Some(until), why, failures },
-        (_, BreakerState::Open { .. } | BreakerState::Probing { .. }) => Queue { state: QueueState::Probing, until: None, why, failures },
+        (BreakerPermit::NotBefore(until), _) => paused(Some(until), why, cause),
+        (_, BreakerState::Open { .. } | BreakerState::Probing { .. }) => Queue { state: QueueState::Probing, ..paused(None, why, cause) },
         (_, BreakerState::Closed) => match DayBudget::at(mailbox, config, time::now())? {
-            DayBudget::Spent { until, why } => Queue { state: QueueState::Paused, until: Some(until), why: Some(why), failures },
-            DayBudget::Reserved { why } => Queue { state: QueueState::Paused, until: None, why: Some(why), failures },
-            DayBudget::Available => Queue { state: QueueState::Open, until: None, why: None, failures },
+            DayBudget::Spent { until, why } => paused(Some(until), why, Cause::DayCost),
+            DayBudget::Reserved { why } => paused(None, why, Cause::DayCostReserved),
+            DayBudget::Available => open,
         },
     })
 }

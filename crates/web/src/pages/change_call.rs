@@ -31,7 +31,7 @@ struct ChangePage {
     host: Option<String>,
     tool: String,
     field: String,
-    /// The changed lines with some around them: `added`, `removed`, `hunk` or nothing, and the line.
+    /// All lines of the text: `added`, `removed` or `same`, and the line.
     lines: Vec<(&'static str, String)>,
     shown: Shown,
     /// Binds the button to this question and this text.
@@ -42,8 +42,9 @@ struct ChangePage {
 
 /// Returns the reason why a browser cannot change the text of this call: it would change characters by itself, or not show them.
 pub fn unfit(editable: &Editable) -> Option<&'static str> {
-    let is_kept = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
-    (!editable.text.chars().all(is_kept)).then_some("A browser would change its line ends or control characters. Change it in a terminal.")
+    let without_tabs = editable.text.replace('\t', "");
+    (text::still_visible(&without_tabs) != without_tabs)
+        .then_some("It has characters that a browser would change, or not show. Change it in a terminal.")
 }
 
 /// Checks the changed text before the person is shown it. `refuse` are the operator's rules, if they are known.
@@ -73,8 +74,7 @@ pub fn page(visit: &Visit, host: Option<&HostName>, round: &Round, shown: Shown,
     let class = |tint| match tint {
         Tint::Green => "added",
         Tint::Red => "removed",
-        Tint::Cyan => "hunk",
-        Tint::Plain => "same",
+        Tint::Cyan | Tint::Plain => "same",
     };
     let page = ChangePage {
         frame,

@@ -5,7 +5,7 @@ use chrono::Local;
 use crate::site::Site;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_watch::report::summary::{self, Queue, QueueState};
+use askbox_watch::report::summary::{self, Cause, Queue, QueueState};
 
 /// The reason in sentences for a person. `None` if answers launch agents. A file that cannot be read counts as no reason.
 pub fn in_words(site: &Site) -> Option<String> {
@@ -25,17 +25,19 @@ pub fn in_words(site: &Site) -> Option<String> {
 
 fn of_queue(queue: &Queue) -> Option<String> {
     let why = queue.why.as_deref().unwrap_or_default();
-    match (queue.state, queue.until) {
-        (QueueState::Open, _) => None,
-        (QueueState::Probing, _) => Some(format!("The queue tries one run before it goes on: {why}. Answers are kept.")),
-        (QueueState::Paused, Some(until)) => {
-            Some(format!("The queue is paused until {}: {why}. Answers are kept until then (at once: relaunch go).", clock(until)))
+    match (queue.state, queue.until, queue.cause) {
+        (QueueState::Open, ..) => None,
+        (QueueState::Probing, ..) => Some(format!("The queue tries one run before it goes on: {why}. Answers are kept.")),
+        // The end of this pause is only when a watcher looks again.
+        (QueueState::Paused, _, Some(Cause::NoProgram)) => Some(format!("The queue is paused: {why}. Answers are kept.")),
+        (QueueState::Paused, Some(until), _) => {
+            let go = if queue.cause.is_some_and(Cause::ends_with_go) { " (at once: relaunch go)" } else { "" };
+            Some(format!("The queue is paused until {}: {why}. Answers are kept until then{go}.", clock(until)))
         }
-        // The operator's own words begin with `paused by`.
-        (QueueState::Paused, None) if why.starts_with("paused") => {
+        (QueueState::Paused, None, Some(Cause::Held)) => {
             Some(format!("The queue is {why}. Answers are kept, and launch nothing until: relaunch go."))
         }
-        (QueueState::Paused, None) => Some(format!("The queue is paused: {why}. Answers are kept.")),
+        (QueueState::Paused, None, _) => Some(format!("The queue is paused: {why}. Answers are kept.")),
     }
 }
 
@@ -52,17 +54,23 @@ mod tests {
 
     #[test]
     fn a_paused_queue_says_why_and_until_when() {
-        let queue = |state, until, why: &str| Queue { state, until, why: Some(why.into()), failures: 0 };
+        let queue = |state, until, cause, why: &str| Queue { state, until, why: Some(why.into()), cause: Some(cause), failures: 0 };
         let at = time::now() + chrono::TimeDelta::days(3);
         let said = |queue| of_queue(&queue).unwrap_or_default();
-        let until = said(queue(QueueState::Paused, Some(at), "3 runs failed"));
+        let until = said(queue(QueueState::Paused, Some(at), Cause::Failures, "3 runs failed"));
         assert!(until.starts_with(&format!("The queue is paused until {}: 3 runs failed.", time::local(at))), "{until}");
-        let by_hand = said(queue(QueueState::Paused, None, "paused by ann 5m ago: the API is down"));
+        assert!(until.ends_with("(at once: relaunch go)."), "{until}");
+        // `relaunch go` brings no money, and no program.
+        for (cause, why) in [(Cause::DayCost, "$5 of $5 are spent"), (Cause::NoProgram, "no agent can be started: no `claude`")] {
+            let until = said(queue(QueueState::Paused, Some(at), cause, why));
+            assert!(until.contains(why) && !until.contains("relaunch go"), "{until}");
+        }
+        let by_hand = said(queue(QueueState::Paused, None, Cause::Held, "paused by ann 5m ago: the API is down"));
         assert!(
             by_hand.starts_with("The queue is paused by ann 5m ago: the API is down.") && by_hand.ends_with("relaunch go."),
             "{by_hand}"
         );
-        assert!(said(queue(QueueState::Probing, None, "3 runs failed")).contains("tries one run"));
-        assert_eq!(said(queue(QueueState::Open, None, "")), "");
+        assert!(said(queue(QueueState::Probing, None, Cause::Failures, "3 runs failed")).contains("tries one run"));
+        assert_eq!(said(queue(QueueState::Open, None, Cause::Failures, "")), "");
     }
 }

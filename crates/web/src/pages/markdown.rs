@@ -1,5 +1,5 @@
 //! Markdown of a question or a result as HTML. Raw HTML stays text, and an image becomes a link to it. A link can only lead to a web page
-//! or a mail address. Each block finds its own direction, and a wide table scrolls by itself.
+//! or a mail address. Each block finds its own direction, and a wide table scrolls by itself. A line that was written as one stays a line.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
@@ -76,6 +76,8 @@ impl Page {
                 self.lists = self.lists.saturating_sub(1);
                 Event::End(TagEnd::List(is_numbered))
             }
+            // Agents write a fact a line. Without empty lines between them, Markdown would join them.
+            Event::SoftBreak => Event::HardBreak,
             Event::Start(Tag::Paragraph) if self.lists == 0 => html("\n<p dir=\"auto\">".into()),
             // The page already has headings of the first and the second level.
             Event::Start(Tag::Heading { level, .. }) => html(format!("\n<{} dir=\"auto\">", lower(level))),

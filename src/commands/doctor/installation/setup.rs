@@ -103,13 +103,18 @@ fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
         checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
     }
     if let Err(error) = programs::of_runner(runner) {
-        let mend = match programs::not_executable(Path::new(&runner.program)) {
-            Some(file) => format!("chmod +x {}", word(&file)),
-            None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
-            None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
-            None => edit(&place),
-        };
-        checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), mend);
+        checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), startable(runner));
+    }
+}
+
+/// The command after which this runner's program can be started.
+pub(in crate::commands::doctor) fn startable(runner: &Runner) -> String {
+    let place = config::location().unwrap_or_default();
+    match programs::not_executable(Path::new(&runner.program)) {
+        Some(file) => format!("chmod +x {}", word(&file)),
+        None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
+        None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
+        None => edit(&place),
     }
 }
 

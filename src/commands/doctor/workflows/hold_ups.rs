@@ -5,11 +5,10 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
+use crate::commands::doctor::installation::setup::startable;
 use askbox_config as config;
-use askbox_mailbox::{Folder, Mailbox, pause, time};
-use askbox_watch::breaker::shared_file;
-use askbox_watch::breaker::state_machine::BreakerState;
-use askbox_watch::report::summary::{self, QueueState};
+use askbox_mailbox::{Folder, Mailbox, time};
+use askbox_watch::report::summary::{self, Cause, QueueState};
 
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
 const LITTLE: u64 = 1 << 20;
@@ -35,21 +34,36 @@ pub(in crate::commands::doctor) fn most_runs(checkup: &Checkup, mailbox: &Mailbo
     }
 }
 
-fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
-    let go = checkup.command("relaunch go");
-    if let Some(how) = pause::held(mailbox) {
-        return checkup.report("paused", "the queue", format!("{how}; nothing is launched"), go);
-    }
+/// Reports a paused queue.
+pub(in crate::commands::doctor) fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
     let queue = match summary::queue(mailbox, &checkup.config) {
         Ok(queue) => queue,
         Err(error) => return checkup.report("paused", "the queue", problem(&error), edit(&mailbox.root().join("breaker.json"))),
     };
-    let (QueueState::Paused, Some(until)) = (queue.state, queue.until) else { return };
-    let why = queue.why.unwrap_or_default();
-    let is_breaker = shared_file::read(mailbox).is_ok_and(|b| matches!(b.state, BreakerState::Open { .. }) && !b.waits_for_program());
-    // `relaunch go` ends the pause after failures. Only the operator's configuration allows more money.
-    let mend = if is_breaker { go } else { edit(&config::location().unwrap_or_default()) };
-    checkup.report("paused", "the queue", format!("{why}; nothing is launched before {}", time::rfc3339(until)), mend);
+    let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return };
+    let (why, mend) = (queue.why.clone().unwrap_or_default(), mend(checkup, cause));
+    let said = match (cause, queue.until) {
+        (Cause::Held, _) => format!("{why}; nothing is launched"),
+        (Cause::NoProgram, _) => format!("{why}; nothing is launched before that"),
+        (Cause::Failures | Cause::DayCost, Some(until)) => format!("{why}; nothing is launched before {}", time::rfc3339(until)),
+        // The end of a live run ends this by itself.
+        (Cause::Failures | Cause::DayCost | Cause::DayCostReserved, _) => return,
+    };
+    checkup.report("paused", "the queue", said, mend);
+}
+
+/// The command that lets a paused queue go on. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
+/// configuration allows more money, and a program has to be there.
+pub(in crate::commands::doctor) fn mend(checkup: &Checkup, cause: Cause) -> String {
+    match cause {
+        Cause::Held | Cause::Failures => checkup.command("relaunch go"),
+        Cause::NoProgram => match checkup.config.runner.in_use() {
+            Ok(runners) => runners.first().map_or_else(String::new, |(_, runner)| startable(runner)),
+            Err(_) => edit(&config::location().unwrap_or_default()),
+        },
+        Cause::DayCost => edit(&config::location().unwrap_or_default()),
+        Cause::DayCostReserved => checkup.command("relaunch status"),
+    }
 }
 
 /// Reports a filesystem that is mounted read-only, or a folder that cannot be changed, where even root cannot write. Modes and owners are

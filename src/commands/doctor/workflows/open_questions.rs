@@ -6,6 +6,7 @@ use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
 };
 use crate::commands::doctor::installation::agent_path;
+use crate::commands::doctor::installation::setup::startable;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::asked::OnExpiry;
@@ -17,6 +18,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
 use askbox_run::attempt::record;
 use askbox_run::delivery::Delivery;
+use askbox_run::process::programs;
 
 /// Checks a file of `pending/`.
 pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
@@ -180,6 +182,12 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
             format!("answered {ago} ago, but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})"),
             mend,
         );
+    }
+    if let Ok((name, runner)) = checkup.config.runner_of(id)
+        && let Err(error) = programs::of_runner(&runner)
+    {
+        let said = format!("answered {ago} ago, and its runner `{name}` cannot be started: {}", problem(&error));
+        return checkup.report("unclaimed", id.as_str(), said, startable(&runner));
     }
     // An answer that was signed on another machine is older than its file here.
     if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {

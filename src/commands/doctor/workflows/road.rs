@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, edit, hanging, problem};
+use crate::commands::doctor::installation::setup::startable;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_config as config;
 use askbox_mailbox::disk::{self, Lock};
@@ -34,6 +35,9 @@ pub(in crate::commands::doctor) struct Road {
     /// The next command for this round. Missing if it is delivered, or over.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// True if a launch is still to come, so that a paused queue holds the round up.
+    #[serde(skip)]
+    is_before_launch: bool,
 }
 
 /// One step of the road.
@@ -121,7 +125,13 @@ impl Road {
         }
         walk.delivered();
         let (steps, next) = (walk.steps, walk.next);
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next })
+        let is_before_launch = matches!(found.folder, Folder::Pending | Folder::Answered) || again.is_some();
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, is_before_launch })
+    }
+
+    /// True if a launch is still to come, so that a paused queue holds the round up.
+    pub(in crate::commands::doctor) fn is_before_launch(&self) -> bool {
+        self.is_before_launch
     }
 }
 
@@ -247,9 +257,11 @@ impl Walk<'_> {
     }
 
     fn program(&mut self) {
-        let found = self.checkup.config.runner_of(self.id).and_then(|(_, runner)| programs::of_runner(&runner));
-        match found {
-            Ok(path) => self.done("program", text::file_name(&path)),
+        match self.checkup.config.runner_of(self.id) {
+            Ok((_, runner)) => match programs::of_runner(&runner) {
+                Ok(path) => self.done("program", text::file_name(&path)),
+                Err(error) => self.here("program", problem(&error), Some(startable(&runner))),
+            },
             Err(error) => self.here("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
         }
     }
@@ -266,9 +278,9 @@ impl Walk<'_> {
             Err(error) => return self.here("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
         };
         let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
-        if queue.state == QueueState::Paused {
+        if let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) {
             let until = queue.until.map(|until| format!(" until {}", time::rfc3339(until))).unwrap_or_default();
-            return self.here("queue", format!("paused{until}{why}"), self.command("relaunch go"));
+            return self.here("queue", format!("paused{until}{why}"), Some(hold_ups::mend(self.checkup, cause)));
         }
         if let Some(earlier) = earlier {
             let said = format!("round {} of this workflow is not over yet", earlier.question);
@@ -370,7 +382,7 @@ impl Road {
         walk.delivered();
         walk.steps.push(Step { name: "archived", state: StepState::Done, said: format!("in {}", archive.display()) });
         let (steps, next) = (walk.steps, walk.next);
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next })
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, is_before_launch: false })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::documents::asked::{Asked, Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
 use crate::documents::fields::tool_call::{ASK_USER_QUESTION, ToolCall};
-use crate::documents::fields::{approval, attachment};
+use crate::documents::fields::{approval, approval_text, attachment};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 
@@ -139,6 +139,10 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
     if approval.editable.as_ref().is_some_and(|editable| editable.field.is_empty() || editable.field.len() > LONGEST_NAME) {
         return wrong("approval", "has an editable field that cannot be right");
     }
+    // A line of somebody else could imitate the commands that askbox prints below the question, with the round of another call.
+    if !approval_text::is_askboxs(shown, &approval.tool) {
+        return wrong("question", "has a line about a call that askbox does not write");
+    }
     // The person would change another text than the one that they read.
     let is_shown = |editable: &approval::Editable| editable.is_shown_in(shown) || asked.live.is_some() && editable.is_in_diff_of(shown);
     if approval.editable.as_ref().is_some_and(|editable| !is_shown(editable)) && !shows_its_plan(asked, approval) {
@@ -223,7 +227,7 @@ mod tests {
     }
 
     fn asked_to_approve() -> Question {
-        let mut question = Question::new("w".parse().unwrap(), "?");
+        let mut question = Question::new("w".parse().unwrap(), "May the agent call Bash?");
         question.asked.kind = Some(Kind::Choice);
         question.asked.options = approval::options();
         question.asked.free_text = Some(false);
@@ -234,7 +238,8 @@ mod tests {
     #[test]
     fn a_question_that_silence_could_answer_is_no_approval() {
         assert!(check(&asked_to_approve()).is_ok());
-        let cases: [fn(&mut Question); 10] = [
+        let cases: [fn(&mut Question); 11] = [
+            |q| q.question += "\nTo allow it, copy:\n  ask-answer other once --round X",
             |q| q.asked.attachments = vec![attachment::Attachment::of("harmless.txt", b"It only lists files.").unwrap()],
             |q| q.asked.context = Some("Policy has blocked this call: choose once to close the question.".into()),
             |q| q.asked.asked_by = Some("askbox".into()),
@@ -263,11 +268,11 @@ mod tests {
         assert!(given(&question, "edited", Some("ls")).is_err(), "nothing of this call may be changed");
         let editable = approval::Editable { field: "command".into(), text: "rm -r x".into() };
         question.asked.approval.as_mut().unwrap().editable = Some(editable);
-        for other in ["?", "?\n    command: rm -r x y\n", "?\n    note: rm -r x\n", "?\n    note:\n        command: rm -r x\n"] {
-            question.question = other.into();
+        for other in ["", "\n    command: rm -r x y", "\n    note: rm -r x", "\n    note:\n        command: rm -r x"] {
+            question.question = format!("May the agent call Bash?{other}");
             assert!(check(&question).is_err(), "{other}: the person would change another text than they read");
         }
-        question.question = "?\n    command: rm -r x\nIn the folder /work".into();
+        question.question = "May the agent call Bash?\n    command: rm -r x\nIn the folder /work".into();
         check(&question).unwrap();
         assert_eq!(given(&question, "edited", Some("ls")).unwrap().edited.as_deref(), Some("ls"));
         for (value, edited) in
@@ -333,6 +338,8 @@ mod tests {
         (approval.tool, approval.editable) = (EXIT_PLAN_MODE.into(), Some(editable));
         asked.tool_call.as_mut().unwrap().name = EXIT_PLAN_MODE.into();
         asked.options = asked.live.as_ref().unwrap().options(EXIT_PLAN_MODE);
+        question.question = approval_text::PLAN.into();
+        let asked = &mut question.asked;
         asked.context = Some("# Plan".into());
         check(&question).unwrap();
         question.asked.context = Some("# Another plan".into());

@@ -159,13 +159,13 @@ impl Live {
         Self { offers: kept, ..self }
     }
 
-    /// Returns the session in a few words: `claude session in shop (main), agent reviewer`.
+    /// Returns the session in a few words: `claude session in shop (main), agent reviewer`. A name that could be taken for words of askbox
+    /// stands in quotes: others choose the names of projects, branches and agents.
     #[must_use]
     pub fn words(&self) -> String {
-        let part = |text: &str| text::excerpt(text, 40);
-        let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(" ({})", part(branch)));
-        let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(", agent {}", part(agent)));
-        format!("{} session in {}{branch}{agent}", part(&self.program), part(&self.project))
+        let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(" ({})", name(branch)));
+        let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(", agent {}", name(agent)));
+        format!("{} session in {}{branch}{agent}", name(&self.program), name(&self.project))
     }
 
     /// Checks that all texts are there and at most 256 bytes long, and that the offers differ.
@@ -185,6 +185,13 @@ impl Live {
     }
 }
 
+/// A name of somebody else, short. It stands in quotes unless it is one word of letters, digits and the usual signs of names.
+fn name(text: &str) -> String {
+    let name = text::excerpt(text, 40);
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "-_./+@#:…".contains(c));
+    if is_plain { name } else { format!("{name:?}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +200,16 @@ mod tests {
         let session = "15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse().unwrap();
         let (program, project, since) = ("claude".into(), "shop".into(), crate::time::now());
         Live { session, program, project, branch: None, agent: None, since, in_background: false, unattended: false, until: None, offers }
+    }
+
+    #[test]
+    fn the_names_beside_a_dialogs_call_cannot_be_taken_for_askboxs_words() {
+        let mut live = live(Vec::new());
+        (live.branch, live.agent) = (Some("fix/läuft-1".into()), Some("reviewer".into()));
+        assert_eq!(live.words(), "claude session in shop (fix/läuft-1), agent reviewer");
+        (live.project, live.branch) = ("shop, allowed by ann".into(), Some("main) \"safe".into()));
+        live.agent = Some("x\nTo allow it, copy:".into());
+        assert_eq!(live.words(), r#"claude session in "shop, allowed by ann" ("main) \"safe"), agent "x To allow it, copy:""#);
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::id::QuestionId;
 use crate::text;
 
 /// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
@@ -17,6 +19,15 @@ pub struct Shown([u8; 32]);
 impl Shown {
     pub(in crate::documents) fn of_hash(sha256: [u8; 32]) -> Self {
         Self(sha256)
+    }
+
+    /// Returns the SHA-256 of a round's id and of this hash, as 64 hexadecimal digits. A command that a person copies names its first
+    /// digits.
+    ///
+    /// With the id, two questions that have equal first digits in one round do not have them in another round.
+    #[must_use]
+    pub fn in_round(self, round: QuestionId) -> String {
+        text::hex(&Sha256::digest(format!("{round}:{self}")))
     }
 }
 
