@@ -8,7 +8,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value, json};
 
 use askbox_agent::events::Event;
-use askbox_cli::program;
+use askbox_cli::program::{self, ErrorReport};
 use askbox_config::Config;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::document::SCHEMA_VERSION;
@@ -61,6 +61,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         ("summary", schema_of::<Summary>()),
         ("cost", schema_of::<Booking>()),
         ("breaker", schema_of::<Breaker>()),
+        ("error", schema_of::<ErrorReport>()),
     ]
 }
 

@@ -203,17 +203,19 @@ fn an_error_about_a_flag_names_the_flag() {
 fn an_error_is_json_too_where_json_was_asked_for() {
     let world = World::new();
     world.sh("ask-post How? -w w -o a=A");
-    for (status, command) in [
-        (3, "ask-answer show nobody --json"),
-        (3, "relaunch status nobody --json"),
-        (2, "ask-answer w --json a b"),
-        (5, "ask-post --json -t choice How? -w v"),
-        (2, "checkpoint get --json"),
-        (2, "askbox tree --json --nonsense"),
+    for (status, kind, command) in [
+        (3, "not_found", "ask-answer show nobody --json"),
+        (3, "not_found", "relaunch status nobody --json"),
+        (4, "conflict", "ask-answer cancel w --json --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"),
+        (2, "usage", "ask-answer w --json a b"),
+        (5, "invalid", "ask-post --json -t choice How? -w v"),
+        (2, "usage", "checkpoint get --json"),
+        (2, "usage", "askbox tree --json --nonsense"),
     ] {
         let ran = world.shell(command);
         let error: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{command}: {e}: {}", ran.words()));
         assert_eq!((ran.code(), &error["state"], &error["exit_code"]), (status, &json!("failed"), &json!(status)), "{command}");
+        assert_eq!(error["kind"], kind, "{command}");
         assert!(ran.stderr.contains(&format!("error: {}\n", error["error"].as_str().unwrap())), "{command}: {}", ran.words());
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{command}: {error}");
     }

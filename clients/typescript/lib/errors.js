@@ -34,11 +34,11 @@ export class Waiting extends AskboxError {
   static exitStatus = 6;
 }
 
-const KINDS = { 2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting };
+const TYPES = { 2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting };
 
-/** The error for the exit status of a program and its words. */
-export function errorOf(status, message, hint) {
-  // A held lock has the status 1, and so has every other failure of the system. Only the words tell them apart.
-  const Kind = KINDS[status] ?? (message.includes(" stayed locked for ") ? Held : Failed);
-  return new Kind(message, hint.replace("--supersede", "post(…, { supersede: true })"));
+/** The error for the exit status of a program, its words, and the `kind` that it names in JSON. */
+export function errorOf(status, message, hint, kind) {
+  // A held lock has the status 1, and so has every other failure of the system.
+  const Type = TYPES[status] ?? (kind === "held" ? Held : Failed);
+  return new Type(message, hint.replace("--supersede", "post(…, { supersede: true })"));
 }

@@ -39,7 +39,7 @@ export async function call(name, words, { folder, mailbox, limit, stdin = "", si
   } catch {
     said = undefined;
   }
-  if (said?.error !== undefined) throw errorOf(ended.status, String(said.error), String(said.hint ?? ""));
+  if (said?.error !== undefined) throw errorOf(ended.status, String(said.error), String(said.hint ?? ""), said.kind);
   if (said && ended.status === 4) return text;
   const line = (word) =>
     ended.stderr

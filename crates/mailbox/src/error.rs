@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 /// A result with the library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -90,7 +92,47 @@ pub enum Error {
     },
 }
 
+/// The kind of an error, for programs: the field `kind` of an error in JSON. More precise than the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The arguments do not make sense.
+    Usage,
+    /// The workflow, question, run or mailbox does not exist.
+    NotFound,
+    /// The current state does not allow it.
+    Conflict,
+    /// A document, a value or an id is not valid.
+    Invalid,
+    /// A newer askbox wrote the document.
+    Newer,
+    /// What is waited for has not come yet.
+    Waiting,
+    /// A system call failed.
+    Io,
+    /// Another process keeps a lock. The command may be repeated.
+    Held,
+    /// Any other failure.
+    Failed,
+}
+
 impl Error {
+    /// Returns the kind, for programs.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Usage { .. } => Kind::Usage,
+            Self::NotFound { .. } => Kind::NotFound,
+            Self::Conflict { .. } => Kind::Conflict,
+            Self::Invalid { .. } => Kind::Invalid,
+            Self::Newer { .. } => Kind::Newer,
+            Self::Waiting { .. } => Kind::Waiting,
+            Self::Io { .. } => Kind::Io,
+            Self::Held { .. } => Kind::Held,
+            Self::Failed { .. } => Kind::Failed,
+        }
+    }
+
     /// Returns the exit status: 1 failed · 2 usage · 3 not found · 4 conflict · 5 invalid document · 6 still waiting.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

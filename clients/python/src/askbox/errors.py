@@ -65,9 +65,9 @@ class Waiting(AskboxError):
     exit_status = 6
 
 
-def error_of(status: int, message: str, hint: str) -> AskboxError:
-    """Returns the error for the exit status of a program and its words."""
-    kinds = {2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting}
-    # A held lock has the status 1, and so has every other failure of the system. Only the words tell them apart.
-    kind = kinds.get(status) or (Held if " stayed locked for " in message else Failed)
-    return kind(message, hint)
+def error_of(status: int, message: str, hint: str, kind: object = None) -> AskboxError:
+    """Returns the error for the exit status of a program, its words, and the `kind` that it names in JSON."""
+    types = {2: Usage, 3: NotFound, 4: Conflict, 5: Invalid, 6: Waiting}
+    # A held lock has the status 1, and so has every other failure of the system.
+    named = types.get(status) or (Held if kind == "held" else Failed)
+    return named(message, hint)

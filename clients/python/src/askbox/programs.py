@@ -66,7 +66,7 @@ def call(name: str, words: Sequence[str], *, folder: Optional[str], mailbox: str
         return said
     if isinstance(said, dict) and "error" in said:
         hint = str(said.get("hint") or "").replace("--supersede", "post(…, supersede=True)")
-        raise error_of(ended.status, str(said["error"]), hint)
+        raise error_of(ended.status, str(said["error"]), hint, said.get("kind"))
     if isinstance(said, dict) and ended.status == 4:
         return said
     raise _by_words(name, ended)

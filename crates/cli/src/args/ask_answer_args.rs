@@ -216,6 +216,9 @@ pub enum Command {
         /// Withdraw also every question below the workflow; no agent of this tree is relaunched
         #[arg(long)]
         tree: bool,
+        /// Withdraw only the question of this round, not a newer one of the same workflow
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id, conflicts_with = "tree")]
+        round: Option<QuestionId>,
     },
     /// Write a long answer in $VISUAL or $EDITOR; or change a tool call before you allow it
     ///

@@ -8,16 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply};
 use crate::args::seen_round::SeenRound;
-use crate::ask_answer::ag_ui::{self, Resumed};
 use crate::ask_answer::{
-    answering, ask_user_question, edit_call, editor, filter, listing, other_machines, question_text, short_id, shown_files,
+    answering, ask_user_question, edit_command, filter, listing, other_machines, question_text, resume, short_id, shown_files,
 };
 use crate::person::refusal;
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
@@ -33,7 +31,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     other_machines::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
-            None if args.reply.file.is_some() => resume(&args, context)?,
+            None if args.reply.file.is_some() => resume::resume(&args, context)?,
             None => return open_inbox(&args, context, None),
             Some((id, [])) if opens(&args) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;
@@ -52,7 +50,9 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     // `decline` has these flags too, and they may stand before it.
     let flags_fit = match command {
         Command::Decline { note, round, .. } => (note.is_none() || given.note.is_none()) && (round.is_none() || given.round.is_none()),
-        Command::Undo { round, .. } | Command::AskBack { round, .. } => given.note.is_none() && (round.is_none() || given.round.is_none()),
+        Command::Undo { round, .. } | Command::AskBack { round, .. } | Command::Cancel { round, tree: false, .. } => {
+            given.note.is_none() && (round.is_none() || given.round.is_none())
+        }
         _ => given.note.is_none() && given.round.is_none(),
     } && (!given.text || matches!(command, Command::Edit { .. }));
     if !given.words.is_empty() || given.file.is_some() || !flags_fit {
@@ -88,8 +88,11 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             give(&args, &args.common.open()?, &id, round.or(seen), person.asking_back(question.clone()), &person)?;
         }
         Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(seen))?,
-        Command::Cancel { id, why, tree } => cancel(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, why.as_deref(), *tree)?,
-        Command::Edit { id, .. } => edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
+        Command::Cancel { id, why, tree, round } => {
+            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            cancel(&args, &id, why.as_deref(), *tree, round.or(seen))?;
+        }
+        Command::Edit { id, .. } => edit_command::edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)
 }
@@ -137,7 +140,7 @@ fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>) -> Result<
 }
 
 /// `ask-answer cancel ID`
-fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool) -> Result<()> {
+fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool, round: Option<QuestionId>) -> Result<()> {
     let mailbox = args.common.open()?;
     let by = args.reply.by.clone().unwrap_or_else(program::user);
     if with_tree {
@@ -148,7 +151,11 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool)
         let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
         return program::print(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
     }
-    let round = withdraw::withdraw(&mailbox, id, &by, why.map(str::to_owned))?;
+    let why = why.map(str::to_owned);
+    let round = match round {
+        Some(question) => withdraw::withdraw_round(&mailbox, &RoundId { workflow: id.clone(), question }, &by, why)?,
+        None => withdraw::withdraw(&mailbox, id, &by, why)?,
+    };
     if args.common.json {
         return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
     }
@@ -198,44 +205,6 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
     }
 }
 
-/// `ask-answer --file FILE`: answers each question that a resume entry of AG-UI is about. Every entry is tried; the first error counts.
-fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
-    let (given, Some(file)) = (&args.reply, &args.reply.file) else { return Ok(()) };
-    if given.note.is_some() || given.round.is_some() || given.text {
-        return Err(Error::usage(
-            "--note, --round and --text belong to the answer to one question",
-            "name the question, or leave them out",
-        ));
-    }
-    let entries = ag_ui::read(&program::read_input(file, answering::MAX_JSON)?).map_err(|e| program::in_input(file, e))?;
-    let (mailbox, person) = (args.common.open()?, person(args, context)?);
-    let mut failed = None;
-    for entry in entries {
-        if let Err(e) = resume_one(args, &mailbox, &entry, &person)
-            && let Some(later) = failed.replace(e)
-        {
-            program::complain(&later);
-        }
-    }
-    failed.map_or(Ok(()), Err)
-}
-
-fn resume_one(args: &AskAnswer, mailbox: &Mailbox, entry: &Resumed, person: &Caller) -> Result<()> {
-    let (workflow, found) = (&entry.workflow, answering::question(mailbox, &entry.workflow)?);
-    if found.id.question != entry.seen.id {
-        return Err(Error::conflict(
-            format!("{workflow} asks another question by now (round {}, not {})", found.id.question, entry.seen.id),
-            "list the questions again: ask-answer list --format ag-ui",
-        ));
-    }
-    let question = &found.document.typed;
-    let on = match found.folder {
-        Folder::Pending => entry.seen.of_waiting(workflow, found.id.question, question)?,
-        _ => On::Round(entry.seen.id),
-    };
-    give(args, mailbox, workflow, on, entry.answer(question, person)?, person)
-}
-
 /// Returns the question that the answer is about: that of the round that the person names, or the one that waits.
 fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
     seen_as(args.reply.round.as_ref(), mailbox, id)
@@ -249,7 +218,8 @@ fn seen_as(seen: Option<&SeenRound>, mailbox: &Mailbox, id: &WorkflowId) -> Resu
     }
 }
 
-fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
+/// Gives a person's answer to the question of a workflow, and says what became of it.
+pub(super) fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
     orphans::end_waiting(mailbox, id)?;
     let accepted = accept::answer(mailbox, id, decision(args, person, on), reply);
     acknowledge(args, mailbox, &accepted.inspect_err(|e| offer_as_prompt(mailbox, id, e))?)
@@ -277,7 +247,7 @@ fn named(args: &AskAnswer) -> Result<String> {
 }
 
 /// The person who answers.
-fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
+pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
     context.caller(args.reply.by.as_deref(), CHANNEL)
 }
 
@@ -337,58 +307,6 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
     let shown = question_text::fitted(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()));
     program::print(&(shown + &question_text::to_allow(id.as_str(), &found)))?;
     shown_files::print(&shown_files::read(Some(&mailbox), &found.id, &found.document.typed), id.as_str())
-}
-
-/// `ask-answer edit ID`
-fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
-    let (input, seen, note) = match &args.command {
-        Some(Command::Edit { input, round, note, .. }) => (input.as_deref(), round.as_ref(), note.clone()),
-        _ => (None, None, None),
-    };
-    let mailbox = args.common.open()?;
-    let found = answering::question(&mailbox, id)?;
-    if found.document.typed.is_batch() {
-        return Err(Error::usage("several questions are asked at once", answering::how_to_answer(&found.document.typed)));
-    }
-    // Refuse before the editor opens, so that nobody writes a text in vain. The question may still end while the editor is open.
-    if found.folder != Folder::Pending {
-        return Err(Error::conflict(
-            format!("{id} waits for no answer: {}", question_text::state(&found)),
-            format!("see it with: ask-answer show {id}"),
-        ));
-    }
-    let on = match seen {
-        Some(seen) if seen.id != found.id.question => {
-            return Err(Error::conflict(
-                format!("{id} asks another question now; nothing was answered"),
-                format!("see it with: ask-answer show {id}"),
-            ));
-        }
-        Some(seen) => seen.of_waiting(id, found.id.question, &found.document.typed)?,
-        None if input.is_some() => On::WhatWaits,
-        None => On::question(&found.id, &found.document.typed)?,
-    };
-    let person = person(args, context)?;
-    if found.document.typed.asked.approval.is_some() {
-        let below = question_text::round(Some(&mailbox), &found, context.only_signed_answers_count());
-        let Some(edited) =
-            edit_call::edit((id.as_str(), found.id.question), &found.document.typed, &edit_call::refuse_rules(context), &below, input)?
-        else {
-            return program::print(&format!("{id}: nothing was decided\n"));
-        };
-        let reply = Answer { edited: Some(edited), note, ..person.value(EDITED.into()) };
-        return give(args, &mailbox, id, on, reply, &person).inspect(|()| edit_call::accepted(id.as_str(), found.id.question));
-    }
-    if input.is_some() {
-        return Err(Error::usage("--input changes a tool call, and no call is asked about", format!("answer: ask-answer {id} - < FILE")));
-    }
-    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
-    let reply = Answer { note, ..person.value(AnswerValue::Text(draft.text.clone())) };
-    give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {
-        if let Some(path) = draft.keep() {
-            program::say(&format!("your text is kept in {}\n", path.display()));
-        }
-    })
 }
 
 /// True if an id alone opens the question in the inbox: a person sits at the terminal, and no flag gives an answer.

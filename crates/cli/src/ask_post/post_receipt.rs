@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::args::common::Common;
-use crate::program::{self, Context};
+use crate::program::{self, Context, ErrorReport};
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::{Error, Result};
@@ -58,9 +58,7 @@ pub fn refuse(common: &Common, n: usize, e: &Error) -> Result<()> {
     if !common.json {
         return Ok(());
     }
-    program::print_json(&json!({
-        "state": "failed", "n": n, "error": program::message(e), "hint": e.hint(), "exit_code": e.exit_code(),
-    }))
+    program::print_json(&ErrorReport::of(e, Some(n)))
 }
 
 /// Warns about questions that are posted without a checkpoint, if no session can be continued for them.

@@ -28,8 +28,8 @@ mod wrong_words;
 pub use confirm::confirms;
 pub use context::{Context, has_peers};
 pub use output::{
-    complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn, write,
-    write_exactly, write_json,
+    ErrorReport, complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn,
+    write, write_exactly, write_json,
 };
 pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, main_with, of_flag, parse};

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::program::variables::prints_to_terminal;
 use crate::terminal::fitted;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::error::{Error, Kind, Result};
 use askbox_mailbox::text;
 
 /// Prints `error: …` and `hint: …` on standard error. An error of another machine may have no hint.
@@ -29,6 +29,40 @@ pub fn complaint(error: &Error, about: &str) -> String {
 pub fn message(error: &Error) -> String {
     let message = error.to_string();
     text::one_line(message.strip_prefix("-: ").unwrap_or(&message))
+}
+
+/// An error as JSON, on standard output: what a program with `--json` prints if it fails.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct ErrorReport {
+    /// Always `failed`.
+    state: Failed,
+    /// The kind of error.
+    kind: Kind,
+    /// The number of the question in the list, from zero, if `ask-post --batch` refused one of many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<usize>,
+    /// A sentence that says what is wrong.
+    error: String,
+    /// What to do next. Empty if there is nothing to do.
+    hint: String,
+    /// The exit status: of the program, or of this one question of many.
+    exit_code: u8,
+}
+
+/// The state of a command that failed.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Failed {
+    Failed,
+}
+
+impl ErrorReport {
+    /// The report of an error, about question `n` of many if it is one of them.
+    #[must_use]
+    pub fn of(error: &Error, n: Option<usize>) -> Self {
+        let (kind, exit_code) = (error.kind(), error.exit_code());
+        Self { state: Failed::Failed, kind, n, error: message(error), hint: error.hint(), exit_code }
+    }
 }
 
 /// Prints `warning: …` on standard error.

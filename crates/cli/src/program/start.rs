@@ -7,10 +7,9 @@ use std::sync::Arc;
 use clap::Parser;
 use clap::error::ErrorKind;
 use rustix::process::Signal;
-use serde_json::json;
 
 use crate::program::context::Context;
-use crate::program::output::{complain, message, print, print_json};
+use crate::program::output::{ErrorReport, complain, print, print_json};
 use crate::program::wrong_words;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
@@ -39,7 +38,7 @@ pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: 
         complain(&e);
         if wants_json(&args) {
             // The error is told already, and standard output may be closed.
-            let _ = print_json(&json!({"state": "failed", "error": message(&e), "hint": e.hint(), "exit_code": e.exit_code()}));
+            let _ = print_json(&ErrorReport::of(&e, None));
         }
         e.exit_code()
     });

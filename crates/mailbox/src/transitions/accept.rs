@@ -20,21 +20,18 @@ use crate::attachments;
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Lock, Placed};
-use crate::documents::answer::{Answer, AnswerValue, BY_EVENT};
+use crate::documents::answer::Answer;
 use crate::documents::checks::check_answer::{self, Given};
-use crate::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
-use crate::documents::workflow::{Grant, MOST_STANDING};
 use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::listing::near_id;
-use crate::transitions::{answered_by_hand, late_answer, retire, settle};
+use crate::transitions::{answered_by_hand, retire, room_for_good, settle, too_late};
 use crate::trust::withdrawn;
 use crate::who::caller::Caller;
-use crate::{read_question, round, wake, workflows};
+use crate::{read_question, round, wake};
 
 /// The question that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +176,7 @@ pub struct Accepted {
 /// - [`Error::Io`] if the system refuses.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Result<Accepted> {
     let accepted = answer_pending(mailbox, workflow, decision, |_| Ok(reply.clone()))?;
-    accepted.ok_or_else(|| nothing_pending(mailbox, workflow, decision, reply))
+    accepted.ok_or_else(|| too_late::nothing_pending(mailbox, workflow, decision, reply))
 }
 
 /// [`answer`] with a reply that is made from the question, under the workflow's lock, so that the question cannot change in
@@ -294,7 +291,7 @@ impl<'a> Waiting<'a> {
     pub fn decide(self, decision: Decision<'_>, reply: impl FnOnce(&Question) -> Result<Answer>) -> Result<Decided<'a>> {
         let reply = decision.check(&self.round, &self.document.typed, reply)?;
         let question = &self.document.typed;
-        self.has_room_for_good(&reply)?;
+        room_for_good::check(self.mailbox, &self.round.workflow, question, &reply)?;
         let shown = match decision.on {
             On::Shown(_, shown) => shown,
             On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
@@ -305,30 +302,6 @@ impl<'a> Waiting<'a> {
             return Err(Error::conflict(withdrawn::WHY, format!("answer it again: ask-answer show {}", question.workflow_id)));
         }
         Ok(Decided { waiting: self, answer })
-    }
-
-    /// Checks that the workflow's record can keep the decision, if it is one for good about a tool call: the person would not learn later
-    /// that it was kept for this one time only.
-    fn has_room_for_good(&self, reply: &Answer) -> Result<()> {
-        let Some(approval) = &self.document.typed.asked.approval else { return Ok(()) };
-        let allows = matches!(&reply.value, Some(AnswerValue::Text(word)) if word == WORKFLOW);
-        if !allows && !reply.always {
-            return Ok(());
-        }
-        let Some(record) = workflows::read(self.mailbox, &self.round.workflow)?.map(|document| document.typed) else { return Ok(()) };
-        let (all, done, once) = match allows {
-            true => (&record.grants, "allowed to", ONCE),
-            false => (&record.refusals, "refused to", "decline"),
-        };
-        let is_it = |standing: &Grant| standing.tool == approval.tool && standing.sha256 == approval.sha256;
-        if all.len() < MOST_STANDING || all.iter().any(is_it) {
-            return Ok(());
-        }
-        let workflow = &self.round.workflow;
-        Err(Error::conflict(
-            format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"),
-            format!("decide this call alone (`{once}`), or take some back: relaunch approve --list {workflow}"),
-        ))
     }
 }
 
@@ -361,7 +334,7 @@ impl Decided<'_> {
         let target = mailbox.document(Folder::Answered, lock.workflow());
         // This comes before the checkpoint is changed, which still holds the earlier answer.
         if disk::exists(&target) {
-            return Err(earlier_answer_waits(mailbox, &round));
+            return Err(too_late::earlier_answer_waits(mailbox, &round));
         }
         let entry = Entry::about_round(answer.event(), &round).answer(answer.question_hash, &answer).by(&answer.by).why(answer.means());
         document.set_field("question_id", &round.question)?;
@@ -375,7 +348,7 @@ impl Decided<'_> {
             other => {
                 // The answer was not accepted, so the checkpoints must not hold it.
                 written.undo();
-                return Err(other.map_or_else(|e| e, |_| earlier_answer_waits(mailbox, &round)));
+                return Err(other.map_or_else(|e| e, |_| too_late::earlier_answer_waits(mailbox, &round)));
             }
         }
         if let Err(e) = retire::retire_pending(mailbox, &round, answer.at) {
@@ -393,64 +366,4 @@ impl Decided<'_> {
         }
         Ok(Accepted { round, question: document.typed, answer, warning })
     }
-}
-
-fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
-    let workflow = &round.workflow;
-    let earlier = read_question::document(&mailbox.document(Folder::Answered, workflow));
-    let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
-    Error::conflict(
-        format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
-        format!(
-            "start the watcher (relaunch watch) or run it now: relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"
-        ),
-    )
-}
-
-/// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
-fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Error {
-    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
-    let first = last.document.typed.answer.as_ref();
-    let hint = format!("see it with: ask-answer show {workflow}");
-    if let Some(first) = first.filter(|a| a.is_a_persons()) {
-        return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
-    }
-    if !last.document.typed.content().asks_a_person() {
-        return Error::conflict(
-            format!("{workflow} asks nothing: its last round is a task, or tells it how others ended; your answer is not kept"),
-            format!("see how it goes with: relaunch status {workflow}"),
-        );
-    }
-    if let Err(e) = decision.caller.may_decide(&last.document.typed) {
-        return e;
-    }
-    if let Some(expected) = decision.on.round().filter(|expected| *expected != last.id.question) {
-        return Error::conflict(
-            format!("round {expected} of {workflow} is not its last one ({}); your answer is not kept", last.id.question),
-            hint,
-        );
-    }
-    // Keeping a late answer would change the file's time. The watcher needs that time to recognize an answer made by hand.
-    if last.folder == Folder::Answered && first.is_none() {
-        return Error::conflict(format!("the question of {workflow} was answered by hand, in its checkpoint"), hint);
-    }
-    // Its run may read the document at any moment, and must not find an answer that was not decided on.
-    if first.is_none() && matches!(last.folder, Folder::Running | Folder::Parked) {
-        return Error::conflict(format!("a run has the question of {workflow}, and its file holds no answer; yours is not kept"), hint);
-    }
-    // No person had answered when the round ended. So this answer is late, and not a second one.
-    let ended = last.document.typed.closed.as_ref().map_or("was over", |c| c.state.in_a_sentence());
-    // A dialog ends without its question at any time. The person reads how.
-    let how = last.document.typed.closed.as_ref().and_then(|closed| closed.why.as_deref());
-    let how = how.filter(|_| last.document.typed.asked.live.is_some()).map_or_else(String::new, |how| format!(" ({how})"));
-    let ended = match first {
-        Some(first) if first.by == BY_EVENT => "was answered by the event that it waited for",
-        Some(_) => "was answered by the asker's default",
-        None => ended,
-    };
-    let kept = match late_answer::keep(mailbox, &last, reply) {
-        Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
-        Err(e) => format!("your answer could not be kept with it: {e}"),
-    };
-    Error::conflict(format!("the question of {workflow} {ended}{how} before you answered; {kept}"), hint)
 }

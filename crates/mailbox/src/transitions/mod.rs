@@ -8,6 +8,7 @@
 //! | [`post`] | a new question → `pending/` |
 //! | [`intake`] | a file that another program put into `pending/` is checked and registered |
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
+//! | `room_for_good` | checks that a decision about a tool call for good can be kept; a step of [`accept`] |
 //! | `offered` | `pending/` → `answered/`, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
 //! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
@@ -16,6 +17,7 @@
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
 //! | [`late_answer`] | an answer after the end of its round is kept with it |
+//! | `too_late` | the errors for an answer that comes too late; a step of [`accept`] |
 //! | [`settle`] | completes a transition that another process left half done |
 //! | [`replayed`] | copies of answers that were taken back, beside the question's own file |
 //! | [`retire`] | removes the pending copy of an answered question; a step of [`accept`] and [`settle`] |
@@ -33,6 +35,8 @@ pub mod post;
 pub mod refuse;
 pub mod replayed;
 pub mod retire;
+mod room_for_good;
 pub mod settle;
+mod too_late;
 pub mod undo;
 pub mod withdraw;

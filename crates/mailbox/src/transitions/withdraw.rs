@@ -51,8 +51,14 @@ pub fn withdraw_round(mailbox: &Mailbox, round: &RoundId, by: &str, why: Option<
         Ok(document) if round::of_pending(mailbox, &document.typed)? == *round => {
             close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why))
         }
+        Ok(document) => {
+            let now = round::of_pending(mailbox, &document.typed)?.question;
+            let problem =
+                format!("{} asks another question by now (round {now}, not {}); nothing was withdrawn", round.workflow, round.question);
+            Err(Error::conflict(problem, format!("see it with: ask-answer show {}", round.workflow)))
+        }
         Err(e) if !e.is_missing_file() => Err(e),
-        _ => {
+        Err(_) => {
             let problem = format!("round {} of {} is no longer pending", round.question, round.workflow);
             Err(Error::conflict(problem, format!("see it with: ask-answer show {}", round.workflow)))
         }

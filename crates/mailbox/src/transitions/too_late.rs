@@ -1,0 +1,71 @@
+//! The errors for an answer that comes too late. They say who answered first, and if the answer is kept all the same.
+
+use crate::documents::answer::{Answer, BY_EVENT};
+use crate::error::Error;
+use crate::id::{RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox};
+use crate::listing::near_id;
+use crate::transitions::accept::Decision;
+use crate::transitions::late_answer;
+use crate::{read_question, round};
+
+/// Returns the error for an answer while an earlier one of the same workflow still waits for its run.
+pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
+    let workflow = &round.workflow;
+    let earlier = read_question::document(&mailbox.document(Folder::Answered, workflow));
+    let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
+    Error::conflict(
+        format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
+        format!(
+            "start the watcher (relaunch watch) or run it now: relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"
+        ),
+    )
+}
+
+/// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
+pub(super) fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Error {
+    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
+    let first = last.document.typed.answer.as_ref();
+    let hint = format!("see it with: ask-answer show {workflow}");
+    if let Some(first) = first.filter(|a| a.is_a_persons()) {
+        return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
+    }
+    if !last.document.typed.content().asks_a_person() {
+        return Error::conflict(
+            format!("{workflow} asks nothing: its last round is a task, or tells it how others ended; your answer is not kept"),
+            format!("see how it goes with: relaunch status {workflow}"),
+        );
+    }
+    if let Err(e) = decision.caller.may_decide(&last.document.typed) {
+        return e;
+    }
+    if let Some(expected) = decision.on.round().filter(|expected| *expected != last.id.question) {
+        return Error::conflict(
+            format!("round {expected} of {workflow} is not its last one ({}); your answer is not kept", last.id.question),
+            hint,
+        );
+    }
+    // Keeping a late answer would change the file's time. The watcher needs that time to recognize an answer made by hand.
+    if last.folder == Folder::Answered && first.is_none() {
+        return Error::conflict(format!("the question of {workflow} was answered by hand, in its checkpoint"), hint);
+    }
+    // Its run may read the document at any moment, and must not find an answer that was not decided on.
+    if first.is_none() && matches!(last.folder, Folder::Running | Folder::Parked) {
+        return Error::conflict(format!("a run has the question of {workflow}, and its file holds no answer; yours is not kept"), hint);
+    }
+    // No person had answered when the round ended. So this answer is late, and not a second one.
+    let ended = last.document.typed.closed.as_ref().map_or("was over", |c| c.state.in_a_sentence());
+    // A dialog ends without its question at any time. The person reads how.
+    let how = last.document.typed.closed.as_ref().and_then(|closed| closed.why.as_deref());
+    let how = how.filter(|_| last.document.typed.asked.live.is_some()).map_or_else(String::new, |how| format!(" ({how})"));
+    let ended = match first {
+        Some(first) if first.by == BY_EVENT => "was answered by the event that it waited for",
+        Some(_) => "was answered by the asker's default",
+        None => ended,
+    };
+    let kept = match late_answer::keep(mailbox, &last, reply) {
+        Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
+        Err(e) => format!("your answer could not be kept with it: {e}"),
+    };
+    Error::conflict(format!("the question of {workflow} {ended}{how} before you answered; {kept}"), hint)
+}
