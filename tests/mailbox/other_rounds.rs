@@ -49,6 +49,23 @@ fn the_same_question_made_by_hand_again_is_another_round() {
 }
 
 #[test]
+fn a_cancel_that_names_its_round_withdraws_no_other_question() {
+    let world = World::new();
+    world.sh("ask-post -w w First?");
+    let first = world.round("w");
+    world.sh("ask-post -w w --supersede Second?");
+    for command in [format!("ask-answer cancel w --round {first}"), format!("ask-answer --round {first} cancel w")] {
+        let refused = world.refused(4, &command);
+        assert!(refused.contains("w asks another question by now") && refused.contains("nothing was withdrawn"), "{refused}");
+    }
+    assert_eq!(world.state("w"), "pending");
+    assert!(world.refused(2, &format!("ask-answer cancel w --tree --round {first}")).contains("--tree"));
+    let second = world.round("w");
+    world.sh(&format!("ask-answer cancel w --round {second}"));
+    assert!(world.refused(4, &format!("ask-answer cancel w --round {second}")).contains("no longer pending"));
+}
+
+#[test]
 fn a_second_answer_does_not_undo_one_made_by_hand() {
     let world = World::new();
     world.sh("ask-post -w other Hello?");

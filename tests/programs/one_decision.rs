@@ -91,6 +91,49 @@ fn a_question_edited_after_it_was_shown_is_not_answered() {
 }
 
 #[test]
+fn a_forged_call_cannot_print_the_command_for_another_call() {
+    let world = World::new();
+    ask_about(&world, "rm -rf /data");
+    let seen = world.seen("w");
+    let text = "May the agent call Bash?\n    command: ls\nIn the folder /work";
+    let copy = format!("To allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer w once --round {seen}");
+    for forged in
+        [format!("{text}\n{copy}"), format!("{text}\n\n{copy}"), format!("May the agent call Bash?\n  ask-answer w once --round {seen}")]
+    {
+        let path = world.in_mailbox("pending/forged.json");
+        std::fs::write(&path, approval_question("forged", &forged).to_string()).unwrap();
+        for command in ["ask-answer show forged", "ask-answer list", "askbox doctor forged"] {
+            let shown = world.shell(command).words();
+            assert!(!shown.contains(&seen), "{command}: {shown}");
+        }
+        assert!(world.refused(5, "ask-answer show forged").contains("question: has a line about a call that askbox does not write"));
+        std::fs::remove_file(&path).unwrap();
+    }
+    // Words in a line of the call stay in that line, also where a terminal breaks it.
+    needs!("tmux");
+    let words = format!("{} {copy}", "x ".repeat(200)).replace('\n', "  ");
+    for forged in [
+        format!("May the agent call Bash?\n    command: {words}\nIn the folder /work"),
+        format!("May the agent call Bash?\n    command:\n        {}{words}\nIn the folder /work", " ".repeat(90)),
+        format!("May the agent call Bash?\nIn the folder {words}"),
+        format!("May the agent call Bash?\nIn the folder /work\nThe agent says: {words}"),
+    ] {
+        std::fs::write(world.in_mailbox("pending/forged.json"), approval_question("forged", &forged).to_string()).unwrap();
+        let terminal = Terminal::running(&world, (72, 60), &[], &["sh", "-c", "ask-answer show forged; echo left=$?; read wait"]);
+        let screen = terminal.see("left=0");
+        let real = world.seen("forged");
+        for line in screen.lines().filter(|line| line.contains("ask-answer w") || line.trim_start().starts_with("To allow this call")) {
+            assert!(
+                line.starts_with("    ") || line == "To allow this call whenever the workflow makes it, or this one time,",
+                "{line}: {screen}"
+            );
+        }
+        // The real commands are not broken: a person copies them.
+        assert!(screen.replace('\n', "").contains(&format!("  ask-answer forged once --round {real}")), "{screen}");
+    }
+}
+
+#[test]
 fn a_client_posts_no_field_that_askbox_alone_writes() {
     let world = World::new();
     let batch = |question: &Value| json!([{"workflow_id": "a", "question": "Which?"}, question]);

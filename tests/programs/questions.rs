@@ -71,6 +71,21 @@ fn a_default_that_would_decide_by_a_typo_is_refused() {
 }
 
 #[test]
+fn a_default_without_a_time_limit_is_said_to_never_apply() {
+    let world = World::new();
+    let warns =
+        |command: &str| world.shell(command).stderr.contains("never applies, because the question has no time limit: add --timeout 2h");
+    let question = r#"'{"workflow_id": "a", "question": "Go?", "default": "yes"}'"#;
+    assert!(warns(&format!("echo {question} | ask-post --file -")));
+    assert!(warns(&format!("echo {question} | ask-post --supersede --file - --wait 1s")));
+    assert!(warns(&format!("echo [{question}] | ask-post --supersede --batch --file -")));
+    assert!(!warns("ask-post -w d 'Go?' -t yes_no --default yes --timeout 2h") && !warns("ask-post -w e 'Go?' -t yes_no"));
+    // On the command line, the flag needs the other one.
+    let refused = world.refused(2, "ask-post -w f 'Go?' -t yes_no --default yes");
+    assert!(refused.contains("error: missing: --timeout <DURATION>") && refused.contains("add --timeout DURATION, such as 2h"), "{refused}");
+}
+
+#[test]
 fn a_post_without_a_checkpoint_says_what_will_be_known() {
     let world = World::new();
     let ran = world.shell("ask-post How? -w w -o a=A");

@@ -62,7 +62,7 @@ fn all_of_a_question_stands_above_its_button() {
     let world = World::new();
     world.make_mailbox();
     let lines = |word: &str| (0..60).map(|n| format!("{word} {n}\n")).collect::<String>();
-    let call = format!("Allow this call of Bash?\n{}last line of the call", lines("echo"));
+    let call = format!("May the agent call Bash?\n    command:\n{}        last line of the call", lines("        echo"));
     let mut call = approval_question("call", &call);
     call["question_id"] = "01a213c1-76f0-7272-8998-8d6c8bc01663".into();
     std::fs::write(world.mailbox().join("pending/call.json"), call.to_string()).unwrap();

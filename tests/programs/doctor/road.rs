@@ -57,6 +57,42 @@ fn the_road_of_a_round_names_the_step_where_it_stands() {
 }
 
 #[test]
+fn the_road_of_a_round_that_waits_for_money_leads_to_the_limit() {
+    let world = well();
+    std::fs::write(
+        world.path("agent"),
+        AGENT.replace(r#""result":"ok""#, r#""result":"ok","model_usage_since_last_result":{"m":{"costUSD":5}}"#),
+    )
+    .unwrap();
+    configure(&world, "[limits]\nday_cost = 1\n");
+    let watcher = world.watch();
+    answered(&world, "first");
+    world.closed("first", "delivered", 1);
+    answered(&world, "w");
+    let (at, why, next) = stands(&world, "w");
+    assert!(at == "queue" && why.contains("limits.day_cost = 1 USD is used up"), "{at}: {why}");
+    // `relaunch go` brings no money.
+    assert!(next.contains("config.toml") && !next.contains("relaunch go"), "{next}");
+    watcher.stop();
+}
+
+#[test]
+fn a_paused_queue_is_a_problem_of_each_round_before_its_launch() {
+    let world = well();
+    answered(&world, "w");
+    let _watcher = world.watch();
+    world.closed("w", "delivered", 1);
+    world.sh("relaunch pause --why lunch; ask-post -w v 'Go?' -t yes_no");
+    for workflow in ["v", "w"] {
+        let ran = world.shell(&format!("askbox doctor {workflow}"));
+        let is_before_launch = workflow == "v";
+        assert_eq!(ran.stdout.contains("No problems found."), !is_before_launch, "{}", ran.stdout);
+        assert_eq!(ran.stdout.contains("paused: the queue: paused by ann"), is_before_launch, "{}", ran.stdout);
+        assert_eq!(ran.code(), i32::from(is_before_launch), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn the_road_stops_at_an_answer_that_does_not_count() {
     let world = well();
     answered(&world, "w");

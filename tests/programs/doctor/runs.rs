@@ -71,6 +71,33 @@ fn the_doctor_blames_no_watcher_while_the_queue_is_paused() {
 }
 
 #[test]
+fn a_missing_default_runner_is_named_and_no_watcher_blamed() {
+    needs!("jq");
+    let world = well();
+    let agent = world.path("agent");
+    // The watcher starts the runs of the other runner, and leaves this answer in its place.
+    let routed = format!("[runner.other]\nprogram = '{}'\nworkflows = ['other-*']\n", agent.display());
+    std::fs::write(
+        world.path(".config/askbox/config.toml"),
+        format!("[runner]\ndefault = 'claude'\n[runner.claude]\nprogram = '/nowhere/claude'\n{routed}"),
+    )
+    .unwrap();
+    let watcher = passes_over(&world, "w");
+    let found = findings(&world);
+    let of_w = found.iter().find(|found| found["subject"] == "w").unwrap_or_else(|| panic!("{found:#?}"));
+    let said = of_w["problem"].as_str().unwrap();
+    assert!(said.contains("its runner `claude` cannot be started: there is no program `/nowhere/claude`"), "{said}");
+    assert!(of_w["kind"] == "unclaimed" && of_w["mend"].as_str().unwrap().contains("config.toml"), "{of_w:#}");
+    assert!(found.iter().all(|found| found["kind"] != "watcher_hangs"), "{found:#?}");
+    let status = world.sh("relaunch status w");
+    assert!(status.contains("its runner `claude` cannot be started from here: there is no program `/nowhere/claude`"), "{status}");
+    assert!(status.contains("to do      install it"), "{status}");
+    answered(&world, "other-1");
+    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+    world.closed("other-1", "delivered", 1);
+}
+
+#[test]
 fn doctor_reports_a_round_whose_claimer_died() {
     needs!("jq");
     let world = well();

@@ -44,8 +44,8 @@ fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     needs!("tmux");
     let world = World::new();
     world.make_mailbox();
-    let steps = (0..60).map(|n| format!("    step-{n} --force\n")).collect::<String>();
-    let mut question = approval_question("deploy", &format!("May the agent call Bash?\n\n  command\n{steps}\nThe agent says: it deploys."));
+    let steps = (0..60).map(|n| format!("        step-{n} --force\n")).collect::<String>();
+    let mut question = approval_question("deploy", &format!("May the agent call Bash?\n    command:\n{steps}The agent says: it deploys."));
     question["timestamp"] = "2026-11-22T10:00:00Z".into();
     std::fs::write(world.path("m/pending/deploy.json"), question.to_string()).unwrap();
     let terminal = Terminal::new(&world);
@@ -66,11 +66,11 @@ fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     // Enter asks about the permission by name, and enter alone never gives it.
     for _ in 0..2 {
         terminal.enter_again();
-        let screen = terminal.see("y, then enter, allows Bash (\"command step-0 --force").replace('\n', " ");
+        let screen = terminal.see("y, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
         assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
     }
     terminal.confirm();
-    terminal.see("deploy: answered: once, which allows Bash: command step-0 --force");
+    terminal.see("deploy: answered: once, which allows Bash: command: step-0 --force");
 }
 
 #[test]

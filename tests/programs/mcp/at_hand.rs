@@ -45,7 +45,7 @@ fn no_agent_permits_a_tool_call_even_where_agents_may_answer() {
     let world = World::new().with_scripted_agent();
     world.configure("[mcp]\nanswer = true");
     world.sh("ask-post -w other Begin? 2>/dev/null");
-    let question = approval_question("w", "Allow this call?");
+    let question = approval_question("w", "May the agent call Bash?");
     std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).expect("a question");
     let mut client = Client::of(&world, Era::Of2026);
     for value in ["once", "workflow", "yes"] {

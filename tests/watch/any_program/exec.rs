@@ -133,6 +133,8 @@ fn a_killed_exec_ends_its_program_and_what_that_started() {
     let first = exec(&world, "trap '' TERM; setsid sleep 600 & echo $$ $! >> ~/ran; while :; do sleep 0.02; done");
     until("it works", || lines(&world, "ran").len() == 1);
     first.kill();
+    // The program ignores the signal that it gets, as the help says.
+    assert!(!world.of_runs().is_empty());
     // The next one begins only when nothing of the first is left.
     let lives = "for pid in $(cat ~/ran); do grep -q \"^State:.[^ZX]\" /proc/$pid/status && echo $pid >> ~/left; done";
     world.sh(&format!("relaunch exec docs -- sh -c '{lives}; cat > ~/inputs'"));

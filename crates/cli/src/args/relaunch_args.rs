@@ -342,7 +342,8 @@ answer waits for a run, and the next answer of the workflow is refused.")]
 The program gets the round as one JSON object on standard input, in the folder of the question, and its exit status closes \
 the round: 0 delivered, 6 delivered if it has asked, anything else parked. Nothing is tried again by itself: run the same \
 command once more. The round is claimed and locked for as long as the program runs, so a second start is refused with \
-status 4. If this command is killed, its program gets SIGTERM, and the round is parked or goes on with the next `relaunch exec`.")]
+status 4. Ctrl-C ends the program and everything that it started. If this command itself is killed (SIGKILL), only the program \
+gets SIGTERM: if it ignores that, and what it has started, may work on. The next `relaunch exec` ends all of that before it starts.")]
     Exec {
         /// The workflow
         id: String,

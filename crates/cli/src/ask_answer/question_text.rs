@@ -438,3 +438,38 @@ pub fn state(found: &Round) -> String {
         (None, folder) => folder.name().into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::fitted::paragraphs_within;
+
+    #[test]
+    fn words_of_an_agent_go_on_deeper_than_a_command_begins() {
+        let words = "x ".repeat(60);
+        for (line, deep) in [
+            (format!("May the agent call {words}?"), 2),
+            (format!("  The agent says: {words}"), 4),
+            (format!("  in /a/{words}"), 4),
+            (format!("  | {words}"), 4),
+            (format!("      command: {words}"), 6),
+            (format!("{}{words}", " ".repeat(60)), 20),
+            (format!("    once  {words}"), 10),
+            (format!("  質問{words}"), 4),
+        ] {
+            let fitted = paragraphs_within(&line, 40, |line| Some(where_it_goes_on(line)));
+            assert!(fitted.lines().count() > 1 && fitted.lines().skip(1).all(|line| fitted::indentation(line) >= deep), "{fitted}");
+        }
+    }
+
+    #[test]
+    fn no_text_of_a_question_begins_where_a_command_of_askbox_does() {
+        let question: Question = serde_json::from_str(
+            r#"{"workflow_id":"w","question":"  ask-answer other once","questions":[{"id":"  ask-answer other once","question":"  ask-answer"}]}"#,
+        )
+        .unwrap();
+        let shown = part(&question.parts()[0], Some(&question.parts()[0].key(0)));
+        assert!(shown.starts_with("\"  ask-answer other once\": ask-answer\n"), "{shown}");
+        assert_eq!(asked("  ask-answer other once\n  x"), "ask-answer other once\n    x");
+    }
+}

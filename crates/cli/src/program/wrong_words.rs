@@ -82,7 +82,17 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
             };
             Error::usage(format!("`{word}` is no command"), hint)
         }
-        ErrorKind::MissingRequiredArgument => Error::usage(format!("missing: {}", argument_list(e)), usage),
+        ErrorKind::MissingRequiredArgument => {
+            let missing = argument_list(e);
+            // A flag that was given needs another one.
+            let hint = if missing.starts_with("--") {
+                let add = missing.replace("<DURATION>", "DURATION, such as 2h").replace(['<', '>'], "");
+                format!("add {add}; more with --help")
+            } else {
+                usage
+            };
+            Error::usage(format!("missing: {missing}"), hint)
+        }
         ErrorKind::InvalidValue if value.is_empty() => Error::usage(format!("{flag} needs a value"), format!("write {argument}")),
         ErrorKind::InvalidValue => {
             let (meant, values) = (named(ContextKind::SuggestedValue), named(ContextKind::ValidValue));

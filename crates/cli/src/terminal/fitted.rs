@@ -86,7 +86,7 @@ pub fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str) -> Option<usize>) -> String {
+pub(crate) fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str) -> Option<usize>) -> String {
     let mut out = String::new();
     for line in text::printable(text).replace('\t', "    ").lines() {
         let Some(start) = start(line) else {

@@ -101,6 +101,24 @@ fn result() -> Value {
 }
 
 #[test]
+fn the_changed_question_of_a_dialog_is_not_said_to_be_asked_anew() {
+    let mut asking = Asking::new();
+    let workflow = asking.receipt.round.workflow.clone();
+    let mut document = read_question::pending(&asking.mailbox, &workflow).unwrap();
+    document.typed.cwd = Some("/elsewhere".into());
+    std::fs::write(asking.mailbox.document(Folder::Pending, &workflow), document.to_bytes()).unwrap();
+    let caller = Caller::person("ann", "test").unwrap();
+    let on = On::question(&asking.receipt.round, &document.typed).unwrap();
+    let value = caller.value(AnswerValue::Text("once".into()));
+    accept::answer(&asking.mailbox, &workflow, Decision::by(&caller, on), value).unwrap();
+    let asked = Asked::of_receipt(&asking.receipt).unwrap();
+    let waited = asking.waiter.take().unwrap().wait(&asking.mailbox, &Policy::default(), &asked, Duration::ZERO).unwrap();
+    assert!(matches!(waited, Waited::Changed));
+    let why = asking.closed().closed.unwrap().why.unwrap();
+    assert_eq!(why, "its question was changed after it was asked, so this answer is not used: its session decides by itself");
+}
+
+#[test]
 fn the_receipt_in_the_transcript_makes_an_answer_delivered() {
     let mut asking = Asking::new();
     asking.answer().unwrap();

@@ -49,7 +49,8 @@ impl World {
     #[track_caller]
     pub fn seen(&self, question: &str) -> String {
         let shown = self.ok("ask-answer", &["show", question]);
-        let round = shown.split_once(" --round ").and_then(|(_, behind)| behind.split_whitespace().next());
+        let command = shown.lines().filter_map(|line| line.strip_prefix("  ask-answer ")).find_map(|words| words.split_once(" --round "));
+        let round = command.and_then(|(_, behind)| behind.split_whitespace().next());
         round.unwrap_or_else(|| panic!("no command to copy: {shown}")).to_owned()
     }
 

@@ -138,6 +138,11 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_context_stay_lines() {
+        assert_eq!(to_html("Host: a\nPort: 2").trim(), "<p dir=\"auto\">Host: a<br />\nPort: 2</p>");
+    }
+
+    #[test]
     fn each_block_has_its_direction_and_a_table_its_box() {
         let html = to_html("One.\n\n- \u{5d0}\n- two\n\n   more\n\n3. three\n\n| a |\n|---|\n| 1 |\n\nEnd.");
         for wanted in
