@@ -209,6 +209,12 @@ export class Mailbox {
 /** Resolves to what the runner gave to this program; null outside of a run. `source` is read if `$ASKBOX_ROUND` is missing. */
 export function resumed(source?: AsyncIterable<string | Uint8Array>): Promise<Run | null>;
 
+/**
+ * Awaits `main`. If it rejects with an {@link AskboxError}, the process ends with its exit status, and says the error and its hint on
+ * standard error. {@link Waiting} becomes the status 6, and {@link Invalid} the status 5, which parks the round.
+ */
+export function exits<T>(main: () => Promise<T>): Promise<T>;
+
 /** The hashes of the protocol. A question is its text as JSON, which is exact, or an object. */
 export namespace hashes {
   function questionHash(question: string | object): string;

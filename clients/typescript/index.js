@@ -10,6 +10,7 @@ import { checkQuestionId, checkWorkflowId, Folder } from "./lib/reading.js";
 import { Round } from "./lib/round.js";
 
 export { AskboxError, Conflict, Failed, Held, Invalid, NotFound, ProgramMissing, TimedOut, Usage, Waiting } from "./lib/errors.js";
+export { exits } from "./lib/exits.js";
 export * as hashes from "./lib/public-hashes.js";
 export { resumed } from "./lib/resumed.js";
 export { Round };

@@ -9,3 +9,4 @@ mod packages;
 mod plain_post;
 mod runs;
 mod scripts;
+mod sdks;

@@ -61,6 +61,8 @@ pub fn available(need: &str) -> bool {
         "postgres" => find(need).is_some() || std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some()),
         "python-mcp" => std::env::var_os("ASKBOX_TEST_PYTHON_MCP").is_some(),
         "typescript" => std::env::var_os("ASKBOX_TEST_TYPESCRIPT").is_some(),
+        "python-sdks" => std::env::var_os("ASKBOX_TEST_PYTHON_SDKS").is_some(),
+        "node-sdks" => std::env::var_os("ASKBOX_TEST_NODE_SDKS").is_some(),
         program => find(program).is_some(),
     };
     let what = match need {
@@ -72,6 +74,8 @@ pub fn available(need: &str) -> bool {
         "network-namespace" => "the right to make network namespaces and links between them, as root has it; and the program ip".to_owned(),
         "python-mcp" => "Python's MCP client, which tests/run installs and names in ASKBOX_TEST_PYTHON_MCP".to_owned(),
         "typescript" => "the compiler of TypeScript, which tests/run installs and names in ASKBOX_TEST_TYPESCRIPT".to_owned(),
+        "python-sdks" => "Python's SDKs for agents, which tests/run installs and names in ASKBOX_TEST_PYTHON_SDKS".to_owned(),
+        "node-sdks" => "the AI SDK, which tests/run installs and names in ASKBOX_TEST_NODE_SDKS".to_owned(),
         program => format!("the program {program}, which tests/run installs where it can"),
     };
     assert!(there, "this test needs {what}; ASKBOX_TEST_WITHOUT={need} opts out of all tests that do");

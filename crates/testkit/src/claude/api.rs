@@ -1,4 +1,5 @@
-//! A Messages API on loopback that plays scripts, so that the real `claude` runs without a model or a network.
+//! A Messages API on loopback that plays scripts, so that the real `claude` runs without a model or a network. At `/v1/responses` it
+//! speaks OpenAI's Responses API, without streams: see `openai.rs`.
 //!
 //! The steps of a script, one object a step (see `script.rs` for how the server finds the script of a request):
 //!
@@ -20,6 +21,7 @@
 //! what the model was really told. Every request is kept: what the model received is the strongest assertion.
 
 use crate::claude::http::{Connection, Incoming};
+use crate::claude::openai;
 use crate::claude::script::{self, Position, Turn};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -45,7 +47,7 @@ pub struct Request {
 impl Request {
     /// A turn of the model, as opposed to a probe, a token count or a side request.
     pub fn is_turn(&self) -> bool {
-        self.method == "POST" && self.path == "/v1/messages" && !self.side
+        self.method == "POST" && ["/v1/messages", "/v1/responses"].contains(&self.path.as_str()) && !self.side
     }
 
     pub fn messages(&self) -> &[Value] {
@@ -276,6 +278,10 @@ fn answer(to: &mut Connection, incoming: Incoming, shared: &Shared) -> io::Resul
     };
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/v1/messages") => play(to, request, shared),
+        ("POST", "/v1/responses") => {
+            let body = openai::as_messages(&request.body);
+            play(to, Request { body, ..request }, shared)
+        }
         ("POST", "/v1/messages/count_tokens") => {
             record(shared, request);
             to.reply(200, "", r#"{"input_tokens":1000}"#).map(|()| true)
@@ -310,6 +316,7 @@ fn play(to: &mut Connection, mut request: Request, shared: &Shared) -> io::Resul
     // The CLI always offers tools to a conversation and none to its small side requests.
     request.side = request.tools().is_empty() && position.is_none();
     let body = request.body.clone();
+    let is_openai = request.path == "/v1/responses";
     let act = choose(&request, position, shared);
     record(shared, request);
     match act {
@@ -317,6 +324,10 @@ fn play(to: &mut Connection, mut request: Request, shared: &Shared) -> io::Resul
         Act::Reply(step, delay_ms) => {
             if delay_ms > 0 && !to.pause(Some(Duration::from_millis(delay_ms))) {
                 return Ok(false);
+            }
+            if is_openai {
+                let reply = openai::response(&unique("resp"), &body["model"], &blocks(&step));
+                return to.reply(200, "", &reply.to_string()).map(|()| true);
             }
             speak(to, &body, &step)
         }

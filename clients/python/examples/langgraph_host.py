@@ -1,0 +1,34 @@
+"""langgraph_host.py WORKFLOW COMMAND: a command and a question of a graph await a person, in one question of two parts."""
+
+import os
+import subprocess
+import sys
+from typing import TypedDict
+
+import askbox
+import askbox.langgraph
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+workflow, command = sys.argv[1], " ".join(sys.argv[2:])
+State = TypedDict("State", {"command": str, "output": str, "port": str})
+
+
+def act(state: State) -> dict[str, str]:
+    why_not = askbox.langgraph.why_not("shell", state["command"])  # what stands above this line runs again when the graph goes on
+    if why_not:
+        return {"output": why_not}
+    return {"output": subprocess.run(state["command"], shell=True, text=True, capture_output=True).stdout}
+
+
+def configure(state: State) -> dict[str, str]:
+    return {"port": interrupt({"question": "Which port?", "type": "number", "range": {"min": 1, "max": 65535}})}
+
+
+graph = StateGraph(State).add_node(act).add_node(configure).add_edge(START, "act").add_edge(START, "configure")
+graph.add_edge("act", END).add_edge("configure", END)
+
+with askbox.exits(), SqliteSaver.from_conn_string(os.path.expanduser("~/graphs.db")) as saver:
+    result = askbox.langgraph.invoke(graph.compile(checkpointer=saver), {"command": command}, workflow)
+    print(result["output"], result["port"])

@@ -1,0 +1,148 @@
+//! Hosts that are killed, and hosts that are started twice: an allowed call is made at most once, and the model is told.
+
+use crate::sdks::host::{Host, Sdk};
+use crate::support::{needs, program};
+
+const MAYBE: &str = "may have been made already";
+
+/// The host writes its process id, so that a call can kill it.
+fn with_its_pid(host: &Host) -> String {
+    let pid = host.world.path("pid").display().to_string();
+    let source = host.source();
+    host.write(&source, &format!("echo $$ > {pid}; exec $HOST \"$@\""));
+    pid
+}
+
+fn is_killed_behind_its_effect(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    let pid = with_its_pid(&host);
+    host.asks("sdk-1", &[&format!("echo ran >> effects; kill -9 $(cat {pid}); sleep 100")]);
+    host.world.keep_watching();
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 1);
+    assert_eq!(host.effects(), ["ran"], "{sdk:?}");
+    assert_eq!(host.starts(), 3, "the second attempt has ended well");
+    let status = host.world.status("sdk-1");
+    assert!(status["result"].as_str().is_some_and(|result| result.contains(MAYBE)), "{sdk:?}: {status}");
+    if sdk != Sdk::LangGraph {
+        let told = host.told();
+        assert!(told.len() == 1 && told[0].contains(MAYBE), "{sdk:?}: {told:?}");
+    }
+}
+
+#[test]
+fn a_killed_claude_session_does_not_repeat_its_call() {
+    needs!("python-sdks");
+    is_killed_behind_its_effect(Sdk::Claude);
+}
+
+#[test]
+fn a_killed_openai_agent_does_not_repeat_its_call() {
+    needs!("python-sdks");
+    is_killed_behind_its_effect(Sdk::OpenAi);
+}
+
+#[test]
+fn a_killed_langgraph_node_does_not_repeat_its_call() {
+    needs!("python-sdks");
+    is_killed_behind_its_effect(Sdk::LangGraph);
+}
+
+#[test]
+fn a_killed_host_of_the_ai_sdk_does_not_repeat_its_call() {
+    needs!("node", "node-sdks");
+    is_killed_behind_its_effect(Sdk::Ai);
+}
+
+fn is_started_twice_in_one_run(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    host.asks("sdk-1", &["echo ran | tee -a effects"]);
+    host.write(&host.source(), "$HOST \"$@\" & $HOST \"$@\" & wait");
+    host.world.keep_watching();
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 1);
+    assert_eq!(host.effects(), ["ran"], "{sdk:?}");
+}
+
+#[test]
+fn claude_sessions_started_twice_make_the_call_once() {
+    needs!("python-sdks");
+    is_started_twice_in_one_run(Sdk::Claude);
+}
+
+#[test]
+fn openai_agents_started_twice_make_the_call_once() {
+    needs!("python-sdks");
+    is_started_twice_in_one_run(Sdk::OpenAi);
+}
+
+#[test]
+fn langgraph_graphs_started_twice_make_the_call_once() {
+    needs!("python-sdks");
+    is_started_twice_in_one_run(Sdk::LangGraph);
+}
+
+#[test]
+fn hosts_of_the_ai_sdk_started_twice_make_the_call_once() {
+    needs!("node", "node-sdks");
+    is_started_twice_in_one_run(Sdk::Ai);
+}
+
+/// The host is killed when it has saved its state and not asked yet. The next start asks, and the model is not called again.
+fn is_killed_before_it_asks(sdk: Sdk) {
+    let host = Host::new(sdk);
+    host.world.add_script("ask-post", "kill -9 $PPID");
+    let killed = host.begin("sdk-1", &["echo ran >> effects"]);
+    assert!(!host.world.in_mailbox("pending/sdk-1.json").exists(), "{sdk:?}: {}", killed.words());
+    assert_eq!(host.saved("sdk-1")["by"], serde_json::Value::Null, "{sdk:?}");
+    let turns = host.world.api.turns().len();
+    std::fs::remove_file(host.world.path("bin/ask-post")).unwrap();
+    host.asks("sdk-1", &["echo other >> effects"]);
+    assert_eq!(host.world.api.turns().len(), turns, "{sdk:?}");
+    assert_eq!(host.effects(), [""; 0], "{sdk:?}");
+}
+
+#[test]
+fn a_python_host_asks_what_it_has_saved_before_a_kill() {
+    needs!("python-sdks");
+    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::LangGraph] {
+        is_killed_before_it_asks(sdk);
+    }
+}
+
+#[test]
+fn a_node_host_asks_what_it_has_saved_before_a_kill() {
+    needs!("node", "node-sdks");
+    is_killed_before_it_asks(Sdk::Ai);
+}
+
+/// The host is killed when it has asked its second question in the run of the first answer.
+fn is_killed_behind_its_next_question(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    host.asks("sdk-1", &["echo first >> effects", "echo second >> effects"]);
+    let post = program("ask-post");
+    host.world.add_script("ask-post", &format!("'{post}' \"$@\"; rm \"$0\"; kill -9 $PPID; sleep 100"));
+    host.world.keep_watching();
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 1);
+    assert_eq!(host.effects(), ["first"], "{sdk:?}");
+    assert_eq!(host.starts(), 3, "{sdk:?}: the second attempt found its question");
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 2);
+    assert_eq!(host.effects(), ["first", "second"], "{sdk:?}");
+    assert_eq!(host.told().len(), 2, "{sdk:?}");
+}
+
+#[test]
+fn a_python_host_finds_its_next_question_after_a_kill() {
+    needs!("python-sdks");
+    for sdk in [Sdk::Claude, Sdk::OpenAi] {
+        is_killed_behind_its_next_question(sdk);
+    }
+}
+
+#[test]
+fn a_node_host_finds_its_next_question_after_a_kill() {
+    needs!("node", "node-sdks");
+    is_killed_behind_its_next_question(Sdk::Ai);
+}
