@@ -74,3 +74,13 @@ impl Client {
         outcome.stdout
     }
 }
+
+/// Brings these packages to where Node looks for them: beside the script.
+pub fn link_modules(world: &World, modules: &str) {
+    for entry in fs::read_dir(modules).expect("the modules").flatten() {
+        let to = world.path("scripts/node_modules").join(entry.file_name());
+        if !entry.file_name().to_string_lossy().starts_with('.') && !to.exists() {
+            std::os::unix::fs::symlink(entry.path(), to).expect("a link");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::client::{Client, project};
+use crate::client::{Client, link_modules, project};
 use crate::support::{World, names, needs, output};
 
 #[track_caller]
@@ -34,6 +34,13 @@ fn the_wheel_installs_offline_in_an_empty_environment() {
     assert_ne!(said.trim(), "0");
     let typed = "import askbox, os, sys; sys.exit(not os.path.exists(os.path.join(os.path.dirname(askbox.__file__), 'py.typed')))";
     run(world.any_command(&python).args(["-c", typed]));
+    // The helpers are there, and each lacks only its SDK.
+    for (helper, sdk) in [("claude_agent_sdk", "claude_agent_sdk"), ("openai_agents", "agents"), ("langgraph", "langgraph")] {
+        let import =
+            format!("import askbox.hosts\ntry:\n  import askbox.{helper}\nexcept ModuleNotFoundError as error:\n  print(error.name)");
+        let lacking = run(world.any_command(&python).args(["-c", &import]));
+        assert_eq!(lacking.trim().split('.').next(), Some(sdk));
+    }
 }
 
 #[test]
@@ -50,6 +57,23 @@ fn the_npm_package_installs_offline_in_an_empty_folder() {
     assert!(installed.contains(&"index.d.ts".into()) && installed.contains(&"LICENSE-MIT".into()), "{installed:?}");
     fs::copy(project().join("tests/clients/node/hashes.mjs"), folder.join("hashes.mjs")).unwrap();
     run(world.any_command("node").arg("hashes.mjs").arg(project().join("docs/vectors")).current_dir(&folder));
+    // The helper is there, and lacks only its SDK, which npm does not install unasked.
+    assert_eq!(names(&folder.join("node_modules")), [".package-lock.json", "@askbox"]);
+    let import = "import('@askbox/client/ai-sdk').catch((error) => console.log(error.code, error.message.includes(\"'ai'\")))";
+    let lacking = run(world.any_command("node").args(["--input-type=module", "-e", import]).current_dir(&folder));
+    assert_eq!(lacking.trim(), "ERR_MODULE_NOT_FOUND true");
+}
+
+#[test]
+fn the_types_of_the_helper_for_the_ai_sdk_fit_the_sdk() {
+    needs!("node", "typescript", "node-sdks");
+    let world = World::new();
+    Client::Node.bring(&world, "uses_ai_sdk.ts", &fs::read_to_string(project().join("tests/clients/node/uses_ai_sdk.ts")).unwrap());
+    link_modules(&world, &std::env::var("ASKBOX_TEST_NODE_SDKS").unwrap());
+    let compiler = std::env::var("ASKBOX_TEST_TYPESCRIPT").unwrap();
+    let options = ["--noEmit", "--strict", "--skipLibCheck", "--preserveSymlinks", "--module", "nodenext", "--target", "es2022"];
+    let words = [&options[..], &["--lib", "es2022,dom", "--types", "", "uses_ai_sdk.ts"]].concat();
+    run(world.any_command("node").arg(compiler).args(words).current_dir(world.path("scripts")));
 }
 
 #[test]

@@ -98,6 +98,7 @@ fn is_killed_before_it_asks(sdk: Sdk) {
     let turns = host.world.api.turns().len();
     std::fs::remove_file(host.world.path("bin/ask-post")).unwrap();
     host.asks("sdk-1", &["echo other >> effects"]);
+    host.asks("sdk-1", &["echo other >> effects"]);
     assert_eq!(host.world.api.turns().len(), turns, "{sdk:?}");
     assert_eq!(host.effects(), [""; 0], "{sdk:?}");
 }
@@ -105,7 +106,7 @@ fn is_killed_before_it_asks(sdk: Sdk) {
 #[test]
 fn a_python_host_asks_what_it_has_saved_before_a_kill() {
     needs!("python-sdks");
-    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::LangGraph] {
+    for sdk in [Sdk::Claude, Sdk::LangGraph] {
         is_killed_before_it_asks(sdk);
     }
 }
@@ -121,7 +122,7 @@ fn is_killed_behind_its_next_question(sdk: Sdk) {
     let mut host = Host::new(sdk);
     host.asks("sdk-1", &["echo first >> effects", "echo second >> effects"]);
     let post = program("ask-post");
-    host.world.add_script("ask-post", &format!("'{post}' \"$@\"; rm \"$0\"; kill -9 $PPID; sleep 100"));
+    host.world.add_script("ask-post", &format!("'{post}' \"$@\"; rm \"$0\"; kill -9 $PPID"));
     host.world.keep_watching();
     host.answer("sdk-1", "allow");
     host.world.closed("sdk-1", "delivered", 1);
@@ -136,9 +137,7 @@ fn is_killed_behind_its_next_question(sdk: Sdk) {
 #[test]
 fn a_python_host_finds_its_next_question_after_a_kill() {
     needs!("python-sdks");
-    for sdk in [Sdk::Claude, Sdk::OpenAi] {
-        is_killed_behind_its_next_question(sdk);
-    }
+    is_killed_behind_its_next_question(Sdk::Claude);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, project};
+use crate::client::{Client, link_modules, project};
 use crate::support::files::write_program;
-use crate::support::{ClaudeWorld, Outcome, World, output};
+use crate::support::{ClaudeWorld, Outcome, output};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sdk {
@@ -16,8 +16,6 @@ pub enum Sdk {
     LangGraph,
     Ai,
 }
-
-pub const ALL: [Sdk; 4] = [Sdk::Claude, Sdk::OpenAi, Sdk::LangGraph, Sdk::Ai];
 
 impl Sdk {
     fn example(self) -> &'static str {
@@ -120,7 +118,10 @@ impl Host {
         let tool = if self.sdk == Sdk::Claude { "Bash" } else { "shell" };
         match self.sdk {
             Sdk::LangGraph => commands.join(" "),
-            _ => format!("Go. @@{}", json!(commands.iter().map(|command| json!({"tool": tool, "input": {"command": command}})).collect::<Vec<_>>())),
+            _ => format!(
+                "Go. @@{}",
+                json!(commands.iter().map(|command| json!({"tool": tool, "input": {"command": command}})).collect::<Vec<_>>())
+            ),
         }
     }
 
@@ -168,15 +169,5 @@ impl Host {
         let checkpoint = json!({"current_step": "x", "state_variables": {self.sdk.key(): state}}).to_string();
         let outcome = self.world.run_with("checkpoint", &["save", workflow, "--file", "-"], checkpoint.as_bytes());
         assert!(outcome.status.success(), "{}", outcome.words());
-    }
-}
-
-/// Node looks for packages beside the script.
-fn link_modules(world: &World, modules: &str) {
-    for entry in fs::read_dir(modules).expect("the modules").flatten() {
-        let to = world.path("scripts/node_modules").join(entry.file_name());
-        if !entry.file_name().to_string_lossy().starts_with('.') && !to.exists() {
-            std::os::unix::fs::symlink(entry.path(), to).expect("a link");
-        }
     }
 }

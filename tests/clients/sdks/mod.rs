@@ -7,6 +7,7 @@
 //! | `crashes.rs` | kills, two starts at once: a call is made at most once |
 //! | `states.rs` | states that a host cannot read |
 //! | `claude.rs` | sessions, and the questions of the model |
+//! | `openai.rs` | several calls at once, and calls of nested agents |
 //! | `langgraph.rs` | interrupts beside and behind one another |
 //!
 //! `requirements.txt` is made with `uv pip compile --generate-hashes --python-version 3.11 --python-platform linux --no-annotate --no-header
@@ -17,4 +18,5 @@ mod claude;
 mod crashes;
 mod host;
 mod langgraph;
+mod openai;
 mod states;
