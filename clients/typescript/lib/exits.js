@@ -8,7 +8,8 @@ export async function exits(main) {
     return await main();
   } catch (error) {
     if (!(error instanceof AskboxError)) throw error;
-    console.error(error instanceof Waiting ? error.message : `error: ${error.message}\nhint: ${error.hint}`);
+    // Both in one line: askbox shows the last one.
+    console.error(error instanceof Waiting ? error.message : `error: ${error.message}; hint: ${error.hint}`);
     return process.exit(error.exitStatus);
   }
 }

@@ -18,7 +18,10 @@ pub enum Sdk {
 }
 
 impl Sdk {
-    fn example(self) -> &'static str {
+    pub const ALL: [Self; 4] = [Self::Claude, Self::OpenAi, Self::LangGraph, Self::Ai];
+
+    /// Where the documented host lies.
+    pub fn example(self) -> &'static str {
         match self {
             Self::Claude => "clients/python/examples/claude_agent_sdk_host.py",
             Self::OpenAi => "clients/python/examples/openai_agents_host.py",

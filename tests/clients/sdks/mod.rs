@@ -20,3 +20,5 @@ mod host;
 mod langgraph;
 mod openai;
 mod states;
+
+pub use host::Sdk;

@@ -64,7 +64,7 @@ fn a_host_whose_agent_or_tool_was_renamed_is_parked() {
     needs!("python-sdks", "node", "node-sdks");
     for (sdk, from, to, words) in [
         (Sdk::OpenAi, "name=\"operator\"", "name=\"someone\"", "cannot be read by this program"),
-        (Sdk::OpenAi, "async def shell(", "async def other(", "cannot be read by this program"),
+        (Sdk::OpenAi, "async def shell(", "async def other(", "has no tool shell"),
         (Sdk::Ai, "tools: { shell }", "tools: { other: shell }", "the tool shell, which this program does not have"),
         (Sdk::LangGraph, ".add_node(act)", ".add_node(\"act_2\", act)", "a node that this graph does not have"),
         (Sdk::Claude, "import asyncio\n", "import asyncio, os; os.chdir(\"/\")\n", "is not there"),

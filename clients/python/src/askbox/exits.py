@@ -6,7 +6,7 @@ import contextlib
 import sys
 from typing import Iterator
 
-from .errors import AskboxError
+from .errors import AskboxError, Waiting
 
 __all__ = ["exits"]
 
@@ -15,10 +15,10 @@ __all__ = ["exits"]
 def exits() -> Iterator[None]:
     """Ends the program with the exit status of an `AskboxError`, and says the error and its hint on standard error.
 
-    `Waiting` becomes the status 6, and `Invalid` the status 5, which parks the round.
+    `Waiting` becomes the status 6, and `Invalid` the status 5, which parks the round. Both stand in one line: askbox shows the last one.
     """
     try:
         yield
     except AskboxError as error:
-        print(f"error: {error}\nhint: {error.hint}" if error.exit_status != 6 else str(error), file=sys.stderr)
+        print(str(error) if isinstance(error, Waiting) else f"error: {error}; hint: {error.hint}", file=sys.stderr)
         sys.exit(error.exit_status)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from agents import Agent, Runner, RunResult, RunState
+from agents import Agent, RunContextWrapper, Runner, RunResult, RunState
 from agents.exceptions import AgentsException
 
 from .errors import Invalid
@@ -31,6 +31,12 @@ async def run(agent: Agent[Any], input: Any, workflow_id: str, *, context: Any =
         items = start.get_interruptions()
         if {item.call_id for item in items} != set(host.decisions):
             raise Invalid(f"the saved state of {workflow_id} awaits other calls than its question asks about", "begin a new workflow")
+        # Before any call is marked: the SDK would find out later.
+        for item in items:
+            if await _lacks_tool(item, context):
+                raise Invalid(
+                    f"the agent {item.agent.name} has no tool {item.name}, which the saved state awaits", "go on with the tools that saved it"
+                )
         for item in items:
             why_not = await run_async(host.why_not(item.call_id))
             if why_not is None:
@@ -42,6 +48,13 @@ async def run(agent: Agent[Any], input: Any, workflow_id: str, *, context: Any =
         parts = [permission(item.call_id, f"{item.name} of {item.agent.name}", item.arguments) for item in result.interruptions]
         await run_async(host.ask(parts, result.to_state().to_string()))
     return result
+
+
+async def _lacks_tool(item: Any, context: Any) -> bool:
+    raw = item.raw_item
+    if (raw.get("type") if isinstance(raw, dict) else getattr(raw, "type", None)) != "function_call":
+        return False
+    return all(tool.name != item.name for tool in await item.agent.get_all_tools(RunContextWrapper(context)))
 
 
 async def _read(agent: Agent[Any], state: str, context: Optional[Any]) -> RunState[Any]:
