@@ -3,7 +3,7 @@
 use crate::sdks::host::{Host, Sdk};
 use crate::support::needs;
 
-/// The words of the last result, by which the host shows what it was told.
+/// The last result of the host. It holds the words that the model was told.
 fn result(host: &Host, workflow: &str) -> String {
     host.world.status(workflow)["result"].as_str().unwrap_or_default().to_owned()
 }

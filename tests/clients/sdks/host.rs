@@ -83,7 +83,7 @@ impl Host {
             }
         };
         let (starts, bin) = (world.path("starts"), world.path("bin"));
-        // What a test puts into `bin` stands before askbox's programs, in a run too.
+        // The scripts of a test, in `bin`, stand before askbox's programs, in a run too.
         let set = format!("HOST='{words} {}'\nPATH={}:$PATH\nexport PATH\n", script.display(), bin.display());
         write_program(&world.path("host"), &format!("#!/bin/sh\n{set}echo $$ >> {}\n{start}\n", starts.display()));
     }
@@ -112,7 +112,7 @@ impl Host {
         command
     }
 
-    /// Starts the host by hand with a prompt in which the model makes these calls of the shell, one reply each.
+    /// Starts the host by hand. Its model makes these calls of the shell, one in each reply.
     pub fn begin(&self, workflow: &str, commands: &[&str]) -> Outcome {
         output(&mut self.command(&[workflow, &self.prompt(commands)]))
     }

@@ -90,7 +90,7 @@ class _Turn:
         self.failure: Optional[BaseException] = None
         hooks = dict(given.hooks or {})
         hooks["PreToolUse"] = [HookMatcher(matcher=ask, hooks=[self._hook]), *hooks.get("PreToolUse", [])]
-        # What runs in the background would end with this process, and its question would not be resumed.
+        # A background task would end with this process, and nothing would go on with its question.
         env = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", **given.env}
         # AskUserQuestion is offered only to a host with this callback.
         self.options = replace(given, hooks=hooks, can_use_tool=given.can_use_tool or _refuse, env=env)
