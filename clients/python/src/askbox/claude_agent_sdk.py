@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 
 from .documents import Part
-from .errors import Failed, Invalid
+from .errors import Failed, Invalid, Usage
 from .hosts import Box, Host, Saved, permission
 from .programs import run_async
 
@@ -53,6 +53,8 @@ async def run(
     that no rule permits is refused. In the run that has the answer, the call that was deferred is made, and `prompt` is not used.
     """
     given = options or ClaudeAgentOptions()
+    if given.session_store is not None:
+        raise Usage("session_store: the helper reads the transcripts of this machine", "leave session_store out")
     host = Host("claude_agent_sdk", workflow_id, box)
     saved = await run_async(host.go_on())
     folder = os.fspath(given.cwd) if given.cwd else os.getcwd()
@@ -104,9 +106,9 @@ class _Turn:
             # The replies of the hook go through the same pipe. An early end of it would refuse the call in the person's name.
             await over.wait()
 
-        which = {"resume": session} if resume else {"session_id": session}
+        which = replace(self.options, resume=session if resume else None, session_id=None if resume else session)
         last: Optional[ResultMessage] = None
-        async for message in query(prompt=messages(), options=replace(self.options, **which)):
+        async for message in query(prompt=messages(), options=which):
             if self.on_message is not None:
                 self.on_message(message)
             if isinstance(message, ResultMessage):

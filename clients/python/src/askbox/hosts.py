@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, NoReturn, Optional, Union
 
 from .aio import AsyncMailbox
 from .client import Mailbox
@@ -120,7 +120,7 @@ class Host:
             )
         return Saved(found.get("by"), found["question"], found["state"])
 
-    def ask(self, parts: List[Part], state: Any) -> Steps[Any]:
+    def ask(self, parts: List[Part], state: Any) -> Steps[NoReturn]:
         """Saves the state durably, posts the question, and raises `Waiting`. `parts` are the calls, by their own ids."""
         question: Question = {"workflow_id": self.workflow_id}
         if len(parts) == 1:
@@ -136,7 +136,7 @@ class Host:
         variables = dict(checkpoint.get("state_variables") or {})
         variables[self.sdk] = {"v": VERSION, "by": by, "question": question, "state": state}
         yield from self._operations.save_checkpoint(self.workflow_id, {**checkpoint, "state_variables": variables})
-        return (yield from self._post(question))
+        yield from self._post(question)
 
     def why_not(self, call_id: str) -> Steps[Optional[str]]:
         """Returns None if the call may be made now, and marks it by then. Otherwise returns the words for the model."""
@@ -149,7 +149,7 @@ class Host:
     def once(self, call_id: str) -> Steps[bool]:
         return (yield from self._operations.once(f"{self.sdk} {call_id}"))
 
-    def _post(self, question: Question) -> Steps[Any]:
+    def _post(self, question: Question) -> Steps[NoReturn]:
         yield from self._operations.post(question, {}, False, ())
         raise self._waiting()
 

@@ -102,8 +102,9 @@ def _next(host: Host, saved: Optional[Saved], before: Optional[Saved], snapshot:
         raise Invalid(
             f"the thread {host.workflow_id} waits in a node that this graph does not have", "go on with the graph that saved the thread"
         )
-    asked = saved.question.get("questions") or [saved.question]
-    texts = {call: one["question"] for call, one in zip(host.decisions, asked)}
+    parts = saved.question.get("questions")
+    asked = [part["question"] for part in parts] if parts else [saved.question["question"]]
+    texts = dict(zip(host.decisions, asked))
     answered = {one.id: _told(host, one) for one in waiting.values() if texts.get(one.id) == _part(one)["question"]}
     if answered:
         return _Step(Command(resume=answered))

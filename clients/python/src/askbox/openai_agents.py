@@ -45,7 +45,7 @@ async def run(agent: Agent[Any], input: Any, workflow_id: str, *, context: Any =
                 start.reject(item, rejection_message=why_not)
     result = await Runner.run(agent, start, context=None if saved else context, **options)
     if result.interruptions:
-        parts = [permission(item.call_id, f"{item.name} of {item.agent.name}", item.arguments) for item in result.interruptions]
+        parts = [permission(str(item.call_id), f"{item.name} of {item.agent.name}", item.arguments) for item in result.interruptions]
         await run_async(host.ask(parts, result.to_state().to_string()))
     return result
 
