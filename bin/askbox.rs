@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::{
-    agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, schema, sessions, setup, tree,
+    agents, complete, conformance, count, demo, doctor, gc, history, hook, init, keygen, notify, once, schema, sessions, setup, tree,
 };
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
@@ -40,6 +40,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Count(args) => count::run(&args),
         Command::Sessions(args) => sessions::run(&args),
         Command::Once(args) => once::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },

@@ -10,8 +10,8 @@
 # (0 done, 1 failed, 2 usage, 3 no such checkpoint, 4 conflict, 5 invalid). It needs awk, cat, cp, date, find, grep, id, ln,
 # mkdir, mv, rm, sed, sort, sync, touch, tr and wc. Busybox and every distribution have them.
 #
-# Two limits: It takes no lock, so save the checkpoint before you post, not while somebody answers. And a pending question in
-# another layout than the layout of askbox counts as another question.
+# Two limits: Without the program flock (util-linux, busybox) it takes no lock; then save the checkpoint before you post, not while somebody
+# answers. And a pending question in another layout than the layout of askbox counts as another question.
 set -u
 umask 077
 LC_ALL=C
@@ -270,6 +270,28 @@ open_mailbox() {
   done
 }
 
+# Takes the lock of workflow $id until the script ends, as docs/protocol.md describes it. A script without `flock` goes on without the lock.
+lock() {
+  command -v flock >/dev/null 2>&1 || return 0
+  hash=-3750763034362895579
+  rest=$id
+  while [ -n "$rest" ]; do
+    letter=${rest%"${rest#?}"}
+    rest=${rest#?}
+    # FNV-1a in 64 bits: the shell's numbers wrap around.
+    hash=$(((hash ^ $(printf '%d' "'$letter")) * 1099511628211))
+  done
+  stripe=$box/locks/$(printf '%02x' $(((hash ^ (hash >> 32)) & 255)))
+  [ ! -L "$stripe" ] || die 1 "$stripe is a symbolic link" "remove it"
+  exec 9>>"$stripe" || die 1 "cannot open $stripe" "check the owner and mode with: ls -ld $box/locks"
+  tries=0
+  until flock -n 9; do
+    tries=$((tries + 1))
+    [ "$tries" -le 20 ] || die 1 "$id stayed locked for 20 s" "try again; another program works on it"
+    sleep 1
+  done
+}
+
 # Creates an empty file beside its final place, under a name that every reader ignores. Sets $temporary.
 new_temporary() {
   n=0
@@ -321,6 +343,7 @@ save() {
   new_temporary "$box/checkpoints"
   cat >"$temporary.in" || failed_to_write "$box/checkpoints"
   parse "$temporary.in" "standard input" "$temporary"
+  lock
   replace "$temporary" "$box/checkpoints"
   printf '%s\n' "$box/checkpoints/$id.json"
 }
@@ -487,7 +510,10 @@ while [ $# -gt 0 ]; do
           key=${2%%=*}
           text=
           case $2 in *=*) text=${2#*=} ;; esac
-          [ -n "$key" ] || die 5 "options: has an option without a key" "give every option a key: -o KEY=DESCRIPTION"
+          case $key in
+            *[![:space:]]*) ;;
+            *) die 5 "options: has an option without a key" "give every option a key: -o KEY=DESCRIPTION" ;;
+          esac
           quoted=$(json "$key") || no_utf8
           text=$(json "$text") || no_utf8
           case $keys in *"$nl$quoted$nl"*) die 2 "-o: \`$key\` is there twice" "give every option a key of its own" ;; esac

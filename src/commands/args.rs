@@ -15,7 +15,9 @@ use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
-use askbox_cli::args::askbox_args::{Agents, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Once, Sessions, Tree};
+use askbox_cli::args::askbox_args::{
+    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Once, Sessions, Tree,
+};
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
 use askbox_cli::args::relaunch_args;
@@ -195,6 +197,17 @@ pub enum Command {
   $ askbox once charge-4711 && charge 4711
   $ askbox once charge-4711 || case $? in 4) ask-post 'Was 4711 charged?' -o yes=y -o no=n && exit 6;; *) exit 1;; esac")]
     Once(Once),
+    /// Check another implementation of the mailbox protocol, and print what it violates
+    ///
+    /// COMMAND is a small harness around the implementation: it reads one JSON object a line and answers each with one. docs/conformance.md
+    /// describes the lines. The mailboxes lie in a temporary folder. An operation that the harness does not support is skipped, and told.
+    /// The exit status is 1 if a check is violated.
+    #[command(after_help = "Examples:
+  $ askbox conformance --list
+  $ askbox conformance -- python3 harness.py
+  $ askbox conformance --only race-withdraw --races 1000 -- ./harness
+  $ askbox conformance --json -- ./harness | jq -r '.checks[] | select(.result == \"violated\") | .why'")]
+    Conformance(Conformance),
     /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened
     ///
     /// Every run of askbox gives this command to its agent; for the sessions of a user, the plugin does. The event is read from standard input.

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod args;
 pub mod claude_md;
 pub mod complete;
+pub mod conformance;
 pub mod count;
 pub mod demo;
 pub mod doctor;

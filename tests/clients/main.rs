@@ -5,6 +5,8 @@
 extern crate askbox_testkit as support;
 
 mod client;
+mod conformance;
+mod crossing;
 mod packages;
 mod plain_post;
 mod runs;

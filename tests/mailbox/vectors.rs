@@ -125,6 +125,18 @@ fn cases() -> Vec<Case> {
             untouched,
         ),
         case(
+            "accepted-stopped-turn",
+            "The person refuses the question of a live session, and ends its turn.",
+            json!({
+                "schema_version": 1, "workflow_id": "live-1", "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e47", "question": "Which database?",
+                "options": {"pg": "PostgreSQL", "sqlite": "One file"}, "timestamp": "2026-11-24T06:00:00.000Z",
+                "tool_call": {"name": "AskUserQuestion", "id": "toolu_1"},
+                "live": {"session": "15c96f27-091a-4dc1-bcce-0d2e49721bc0", "program": "claude", "project": "shop", "since": "2026-11-24T06:00:00Z"},
+            }),
+            json!({"outcome": "declined", "stops": true}),
+            untouched,
+        ),
+        case(
             "refused-changed-edit",
             "The text that the person wrote was changed after the answer.",
             editable(),

@@ -6,7 +6,7 @@ import { Num, parse, plain, shortest, stringify } from "./json.js";
 
 const OID = "6ba7b812-9dad-11d1-80b4-00c04fd430c8";
 const SEEN = `question type options free_text range questions workflow_id timestamp asked_by context expires_at on_expiry default until
- remind_every priority cwd parent in_reply_to approval elicited_by to_session attachments`.split(/\s+/);
+ remind_every priority cwd parent in_reply_to approval elicited_by to_session live attachments`.split(/\s+/);
 const OF_ITS_MACHINE = "checkpoint session_id config_dir asked_in tool_call prompt reads results".split(" ");
 const PART = "id question header type multiSelect options free_text range".split(" ");
 const LEFT_OUT_IF_EMPTY = ["question", "options", "questions", "multiSelect", "to_session", "attachments"];
@@ -58,6 +58,7 @@ export function answerHash(question, answer) {
   const said = [a.get("outcome") || "answered", a.get("value") ?? null, a.get("note") ?? null];
   if (a.get("edited") != null) said.push(a.get("edited"));
   if (a.get("always") === true) said.push(true);
+  if (a.get("stops") === true) said.push("stops");
   return uuid5(questionHash(question), Buffer.from(stringify(said)));
 }
 

@@ -15,7 +15,7 @@ __all__ = ["question_hash", "derived_id", "seen", "of_its_machine", "shown", "an
 _OID = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 _SEEN = (
     "question type options free_text range questions workflow_id timestamp asked_by context expires_at on_expiry default until "
-    "remind_every priority cwd parent in_reply_to approval elicited_by to_session attachments"
+    "remind_every priority cwd parent in_reply_to approval elicited_by to_session live attachments"
 ).split()
 _OF_ITS_MACHINE = "checkpoint session_id config_dir asked_in tool_call prompt reads results".split()
 _PART = "id question header type multiSelect options free_text range".split()
@@ -53,6 +53,7 @@ def answer_hash(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     """Returns the hash of what was answered: a UUID."""
     said = [answer.get("outcome") or "answered", answer.get("value"), answer.get("note")]
     later = ([answer["edited"]] if answer.get("edited") is not None else []) + ([True] if answer.get("always") else [])
+    later += ["stops"] if answer.get("stops") else []
     return _uuid5(question_hash(question), _compact(said + later))
 
 

@@ -282,6 +282,32 @@ pub struct Once {
     pub common: Common,
 }
 
+/// `askbox conformance`
+#[derive(Debug, Args)]
+pub struct Conformance {
+    /// Only these checks
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Print the checks, and run none
+    #[arg(long)]
+    pub list: bool,
+    /// How many races there are for each check of a race
+    #[arg(long, value_name = "N", default_value = "50")]
+    pub races: usize,
+    /// How many processes are killed for each check of a kill
+    #[arg(long, value_name = "N", default_value = "12")]
+    pub kills: usize,
+    /// How long one request may take
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = value_parsers::duration)]
+    pub limit: Duration,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+    /// The command of the harness, with its arguments
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "list")]
+    pub command: Vec<String>,
+}
+
 /// `askbox web`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

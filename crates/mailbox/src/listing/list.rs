@@ -122,6 +122,10 @@ pub fn pending<Row>(mailbox: &Mailbox, row: impl Fn(Pending) -> Row) -> Result<V
         if matches!(&pending.document, Err(e) if e.is_missing_file()) {
             continue;
         }
+        // Its withdrawal was interrupted. The question is over, and the next move of its workflow takes it away.
+        if pending.document.as_ref().is_ok_and(|document| document.typed.closed.is_some()) {
+            continue;
+        }
         let key = (Rank::of_question(pending.document.as_ref().ok().map(|d| &d.typed)), pending.workflow.clone());
         rows.push((key, row(pending)));
     }

@@ -1,0 +1,139 @@
+//! `askbox conformance`: every implementation keeps the protocol, and each check is red for one that breaks it on purpose.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::client::project;
+use crate::support::process::in_parallel;
+use crate::support::{Outcome, World, needs, output};
+
+/// `askbox conformance` in a world of its own, with the programs on `PATH`.
+fn conformance(args: &[&str], harness: &[&str], set: &[(&str, &str)]) -> Outcome {
+    let world = World::new();
+    let mut command = world.command("askbox");
+    command.arg("conformance").args(args);
+    with_harness(&mut command, harness);
+    command.env("PATH", world.path_with_programs()).env("PYTHONDONTWRITEBYTECODE", "1").envs(set.iter().copied());
+    output(&mut command)
+}
+
+fn with_harness(command: &mut Command, harness: &[&str]) {
+    if let [program, file, more @ ..] = harness {
+        command.args(["--", program]).arg(project().join("tests/conformance").join(file)).args(more);
+    }
+}
+
+/// Runs all checks. None may be violated. Returns the names of the skipped ones.
+#[track_caller]
+fn keeps_all(harness: &[&str]) -> Vec<String> {
+    let said = conformance(&["--json", "--races", "15", "--kills", "6"], harness, &[]);
+    assert!(!said.stdout.is_empty(), "{harness:?}: {}", said.words());
+    let said = (said.code(), said.json());
+    let of = |result: &str| -> Vec<Value> {
+        said.1["checks"].as_array().unwrap().iter().filter(|check| check["result"] == result).cloned().collect()
+    };
+    assert_eq!((said.0, of("violated")), (0, vec![]), "{harness:?}");
+    of("skipped").iter().map(|check| check["check"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_programs_keep_every_clause_of_the_protocol() {
+    needs!("python3", "strace");
+    assert_eq!(keeps_all(&["python3", "programs.py"]), ["question-hash", "derived-id", "shown-hash", "answer-hash"]);
+}
+
+#[test]
+fn the_python_client_keeps_every_clause_that_it_has() {
+    needs!("python3", "strace");
+    let skipped = keeps_all(&["python3", "client_python.py"]);
+    assert_eq!(skipped, ONLY_ANSWERS, "with the programs");
+    assert!(!keeps_all(&["python3", "client_python.py", "alone"]).iter().any(|check| check.contains("post")), "alone");
+}
+
+#[test]
+fn the_node_client_keeps_every_clause_that_it_has() {
+    needs!("node", "python3", "strace");
+    let skipped = keeps_all(&["node", "client_node.mjs"]);
+    assert_eq!(skipped, ONLY_ANSWERS, "with the programs");
+    assert!(!keeps_all(&["node", "client_node.mjs", "alone"]).iter().any(|check| check.contains("post")), "alone");
+}
+
+/// The checks that need an answer by the implementation.
+const ONLY_ANSWERS: [&str; 9] =
+    ["answer", "decline", "value", "person", "other-round", "into-checkpoint", "race-answer", "order-answer", "killed-answer"];
+
+#[test]
+fn the_shell_script_keeps_every_clause_that_it_has() {
+    needs!("python3", "strace", "dash", "busybox");
+    for shell in [&["dash"][..], &["busybox", "sh"]] {
+        let skipped = keeps_all(&[&["python3", "shell.py"], shell].concat());
+        let kept = ["post", "checkpoint", "lock", "order-post", "order-save", "killed-post", "killed-save", "race-post"];
+        assert!(!kept.iter().any(|check| skipped.contains(&(*check).to_owned())), "{shell:?}: {skipped:?}");
+    }
+}
+
+#[test]
+fn an_implementation_from_the_protocol_alone_skips_nothing() {
+    needs!("python3", "strace");
+    assert_eq!(keeps_all(&["python3", "reference.py"]), Vec::<String>::new());
+}
+
+/// The names of all checks.
+fn checks() -> Vec<String> {
+    let list = conformance(&["--list", "--json"], &[], &[]).ok();
+    list.events().iter().map(|check| check["check"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_check_is_red_for_a_client_that_breaks_its_point() {
+    needs!("python3", "strace");
+    let checks = checks();
+    assert!(checks.len() > 40, "{checks:?}");
+    in_parallel(4, &checks, |check| {
+        let said = conformance(&["--only", check, "--kills", "8", "--limit", "5s"], &["python3", "reference.py"], &[("BREAK", check)]);
+        let first = said.stdout.lines().next().unwrap_or_default();
+        assert!(said.code() == 1 && first.starts_with(&format!("violated {check} ")), "{check}: {}", said.words());
+        assert!(first.contains(" docs/protocol.md#") && first.contains(": "), "{check}: it says why: {first}");
+    });
+}
+
+#[test]
+fn each_check_names_a_section_of_the_protocol() {
+    let protocol = std::fs::read_to_string(project().join("docs/protocol.md")).unwrap();
+    let headings: Vec<_> = protocol.lines().filter(|line| line.starts_with("##")).map(|line| line.trim_start_matches(['#', ' '])).collect();
+    let anchors: Vec<_> = headings.iter().map(|heading| heading.to_lowercase().replace(' ', "-")).collect();
+    for check in conformance(&["--list", "--json"], &[], &[]).ok().events() {
+        let (page, anchor) = check["clause"].as_str().unwrap().split_once('#').unwrap();
+        assert!(page == "docs/protocol.md" && anchors.iter().any(|known| known == anchor), "{check}");
+    }
+}
+
+#[test]
+fn every_vector_is_a_part_of_the_conformance_suite() {
+    let source = std::fs::read_to_string(project().join("src/commands/conformance/vectors.rs")).unwrap();
+    for entry in std::fs::read_dir(project().join("docs/vectors")).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if let Some(name) = name.strip_suffix(".json") {
+            assert!(source.contains(&format!("\"{name}\"")), "{name} is not in src/commands/conformance/vectors.rs");
+        }
+    }
+}
+
+#[test]
+fn a_harness_that_does_not_speak_is_told_apart_from_a_violation() {
+    let wrong = conformance(&["--only", "posts"], &[], &[]);
+    assert_eq!(wrong.code(), 2, "{}", wrong.words());
+    let world = World::new();
+    let run = |args: &[&str]| world.run("askbox", args);
+    let unknown = run(&["conformance", "--only", "posts", "--", "true"]);
+    assert!(unknown.code() == 2 && unknown.stderr.contains("`posts` is not a check"), "{}", unknown.words());
+    let missing = run(&["conformance", "--only", "post", "--", "/no/such/harness"]);
+    assert!(missing.code() == 1 && missing.stderr.contains("cannot start /no/such/harness"), "{}", missing.words());
+    let silent = run(&["conformance", "--only", "post", "--", "true"]);
+    assert!(silent.code() == 1 && silent.stderr.contains("the process ended before it replied"), "{}", silent.words());
+    let chatty = run(&["conformance", "--only", "post", "--", "echo", "hello"]);
+    assert!(chatty.code() == 1 && chatty.stderr.contains("not one JSON object in one line: hello"), "{}", chatty.words());
+    let lacks = run(&["conformance", "--only", "post", "--", "sh", "-c", "while read -r line; do echo '{\"unsupported\":true}'; done"]);
+    assert!(lacks.code() == 0 && lacks.stdout.contains("0 kept, 0 violated, 1 skipped"), "{}", lacks.words());
+}
