@@ -205,7 +205,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   $ askbox conformance --list
   $ askbox conformance -- python3 harness.py
-  $ askbox conformance --only race-withdraw --races 1000 -- ./harness
+  $ askbox conformance --only race-withdraw --races 200 -- ./harness
   $ askbox conformance --json -- ./harness | jq -r '.checks[] | select(.result == \"violated\") | .why'")]
     Conformance(Conformance),
     /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened

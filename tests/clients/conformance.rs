@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::client::project;
+use crate::support::files::write_program;
 use crate::support::process::in_parallel;
 use crate::support::{Outcome, World, needs, output};
 
@@ -27,7 +28,7 @@ fn with_harness(command: &mut Command, harness: &[&str]) {
 /// Runs all checks. None may be violated. Returns the names of the skipped ones.
 #[track_caller]
 fn keeps_all(harness: &[&str]) -> Vec<String> {
-    let said = conformance(&["--json", "--races", "15", "--kills", "6"], harness, &[]);
+    let said = conformance(&["--json", "--races", "6", "--kills", "3"], harness, &[]);
     assert!(!said.stdout.is_empty(), "{harness:?}: {}", said.words());
     let said = (said.code(), said.json());
     let of = |result: &str| -> Vec<Value> {
@@ -66,11 +67,12 @@ const ONLY_ANSWERS: [&str; 9] =
 #[test]
 fn the_shell_script_keeps_every_clause_that_it_has() {
     needs!("python3", "strace", "dash", "busybox");
-    for shell in [&["dash"][..], &["busybox", "sh"]] {
-        let skipped = keeps_all(&[&["python3", "shell.py"], shell].concat());
-        let kept = ["post", "checkpoint", "lock", "order-post", "order-save", "killed-post", "killed-save", "race-post"];
-        assert!(!kept.iter().any(|check| skipped.contains(&(*check).to_owned())), "{shell:?}: {skipped:?}");
-    }
+    let skipped = keeps_all(&["python3", "shell.py", "dash"]);
+    let kept = ["post", "checkpoint", "lock", "order-post", "order-save", "killed-post", "killed-save", "race-post"];
+    assert!(!kept.iter().any(|check| skipped.contains(&(*check).to_owned())), "{skipped:?}");
+    let args = ["--only", "post,repeated,checkpoint,lock,order-post,killed-save", "--kills", "3"];
+    let busybox = conformance(&args, &["python3", "shell.py", "busybox", "sh"], &[]);
+    assert!(busybox.code() == 0 && busybox.stdout.ends_with("6 kept, 0 violated, 0 skipped\n"), "{}", busybox.words());
 }
 
 #[test]
@@ -96,6 +98,25 @@ fn each_check_is_red_for_a_client_that_breaks_its_point() {
         assert!(said.code() == 1 && first.starts_with(&format!("violated {check} ")), "{check}: {}", said.words());
         assert!(first.contains(" docs/protocol.md#") && first.contains(": "), "{check}: it says why: {first}");
     });
+}
+
+#[test]
+fn the_examples_of_the_conformance_help_run_as_they_stand() {
+    needs!("python3", "jq");
+    let world = World::new();
+    let reference = project().join("tests/conformance/reference.py");
+    write_program(&world.path("harness"), &format!("#!/bin/sh\nexec python3 -B '{}'\n", reference.display()));
+    std::fs::write(world.path("harness.py"), format!("import runpy\nrunpy.run_path({:?})\n", reference.display().to_string())).unwrap();
+    let help = world.ok("askbox", &["conformance", "--help"]);
+    let examples: Vec<_> = help.lines().filter_map(|line| line.trim().strip_prefix("$ ")).collect();
+    assert_eq!(examples.len(), 4, "{help}");
+    for example in examples {
+        // All checks run in the other tests.
+        let few =
+            if example.contains("--only") { example.into() } else { example.replace("conformance", "conformance --only post,answer") };
+        let said = world.sh(&few);
+        assert!(example.contains("--list") || example.contains("jq") || said.ends_with(" kept, 0 violated, 0 skipped\n"), "{few}: {said}");
+    }
 }
 
 #[test]

@@ -26,7 +26,11 @@ pub fn hostile_ids(case: &mut Case<'_>) -> Verdict {
     let beside = case.mailbox.parent().map(names).unwrap_or_default();
     each(invalid, |hostile| {
         each(named(&hostile), |(operation, more)| {
-            let kind = case.refused(operation, more)?;
+            let kind = match case.reply(operation, more)? {
+                Err(kind) => kind,
+                Ok(found) if operation == "round" && found["state"] == "none" => Kind::NotFound,
+                Ok(_) => return violated(format!("{operation} with the id {hostile:?} is accepted")),
+            };
             // A colon may name another machine, and no machine of that name is known.
             require(matches!(kind, Kind::Invalid | Kind::Usage | Kind::NotFound), || {
                 format!("{operation} with the id {hostile:?} is refused as {kind:?}, not as invalid")
