@@ -16,7 +16,7 @@ def call(request, words, stdin=""):
 def post(request):
     question = request["question"]
     options = question.get("options", {})
-    texts = [question.get("question", ""), *(options if isinstance(options, dict) else [0]), *(options.values() if isinstance(options, dict) else [])]
+    texts = [question.get("question", ""), *options.values()] if isinstance(options, dict) else [None]
     # The script asks with words of its command line: it has no other fields, and makes the time itself.
     if set(question) - CAN_POST or question.get("schema_version", 1) != 1 or not all(isinstance(text, str) for text in texts):
         raise Unsupported

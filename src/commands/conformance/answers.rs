@@ -123,14 +123,14 @@ pub fn withdrawn(case: &mut Case<'_>) -> Verdict {
     require(case.exists(&format!("runs/w/{round}")), || format!("there is no folder runs/w/{round}"))
 }
 
-/// An answered question is neither answered nor withdrawn.
+/// An answered question cannot be answered again or withdrawn.
 pub fn answered_is_over(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
     answer_by_askbox(case, "w")?;
     over(case, &round, "answered/w.json")
 }
 
-/// A withdrawn question is neither answered nor withdrawn again.
+/// A withdrawn question cannot be answered or withdrawn again.
 pub fn withdrawn_is_over(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
     Mailbox::open(&case.mailbox)?.withdraw(&id("w")?, "ann", None)?;

@@ -63,7 +63,7 @@ impl Runner {
         Ok(Case { runner: self, mailbox })
     }
 
-    /// Checks that the command answers at all: an operation that nobody has is not supported.
+    /// Checks that the command answers at all. The operation `none` is not supported by any harness.
     ///
     /// # Errors
     /// [`Error::Failed`] if it cannot be started, or does not answer.
@@ -108,7 +108,7 @@ impl Runner {
         let Some(harness) = &mut self.harness else { return violated("the process ended at once") };
         let reply = harness.ask(request);
         if reply.is_err() {
-            // Its next reply may be the one that was waited for.
+            // Its next reply may belong to this request.
             self.harness = None;
         }
         reply
@@ -231,7 +231,7 @@ pub fn question(workflow: &str) -> Value {
     })
 }
 
-/// All names in a folder, in order. None if the folder does not exist.
+/// All names in a folder, in order. Empty if the folder does not exist.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! The checks, in the order in which they run.
+//! The checks, in their order.
 
 use crate::commands::conformance::case::Case;
 use crate::commands::conformance::verdict::Verdict;
@@ -8,7 +8,7 @@ use crate::commands::conformance::{answers, crashes, documents, hashes, locks, n
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// The section of docs/protocol.md that it stands for.
+    /// The section of docs/protocol.md that has the rule.
     pub clause: &'static str,
     /// The rule, in one sentence.
     pub rule: &'static str,
@@ -40,7 +40,7 @@ pub const ALL: &[Check] = &[
     check("repeated", "posting", "The same question again writes nothing, another one is a conflict", documents::repeated),
     check("used-id", "posting", "The id of a round that went on is not posted again", documents::used_id),
     check("checkpoint", "the-checkpoint", "A checkpoint is saved with all of its values", documents::checkpoint),
-    check("bad-checkpoint", "the-checkpoint", "What cannot be a checkpoint is refused", documents::bad_checkpoints),
+    check("bad-checkpoint", "the-checkpoint", "A document that cannot be a checkpoint is refused", documents::bad_checkpoints),
     check("unknown-fields", "what-a-reader-tolerates", "Unknown fields are kept", documents::unknown_fields),
     check("newer-version", "what-a-reader-tolerates", "A question of a newer version stays as it is", documents::newer_versions),
     check("leftover", "what-a-reader-tolerates", "A round that is over is not answered from pending/", answers::leftovers),

@@ -164,7 +164,7 @@ pub fn checkpoint(case: &mut Case<'_>) -> Verdict {
     }
 }
 
-/// What cannot be a checkpoint is refused, and the earlier one stays.
+/// A document that cannot be a checkpoint is refused, and the earlier checkpoint stays.
 pub fn bad_checkpoints(case: &mut Case<'_>) -> Verdict {
     case.done("save", json!({"workflow_id": "w", "checkpoint": {"current_step": "one"}}))?;
     let before = case.bytes("checkpoints/w.json").unwrap_or_default();

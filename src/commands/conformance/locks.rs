@@ -16,7 +16,7 @@ use askbox_mailbox::error::IoContext;
 const MOVES: [&str; 3] = ["answer", "withdraw", "save"];
 /// How long a held lock is watched. A program that does not take the lock needs less for a move, unless the machine is very busy.
 const WATCHED: Duration = Duration::from_millis(1500);
-/// Less than the time after which askbox's own programs give up.
+/// How long a free lock is waited for: less than the 20 seconds of askbox's own programs.
 const GIVES_UP: Duration = Duration::from_secs(15);
 
 /// A move waits as long as its stripe is held, and takes place once the stripe is free.
@@ -33,7 +33,7 @@ pub fn waits(case: &mut Case<'_>) -> Verdict {
         let changed = files.iter().any(|(file, before)| case.bytes(file) != *before);
         drop(held);
         match early {
-            // Some wait for less than askbox does. What counts is that nothing changed.
+            // Some wait for less than askbox does. They have changed nothing.
             Some(Reply::Refused(..)) if !changed => Ok(()),
             Some(Reply::Unsupported) => lacks(&request),
             None if !changed => match harness.receive(case.runner.limit)? {

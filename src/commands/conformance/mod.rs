@@ -38,7 +38,7 @@ use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::text;
 
-/// The page that the clauses are sections of.
+/// The page of the protocol, whose sections are the clauses.
 const PAGE: &str = "docs/protocol.md";
 
 /// Runs the checks. The exit status is 1 if one is violated.

@@ -46,7 +46,7 @@ impl Pair {
     }
 }
 
-/// Of two posts of different questions, one takes place, and its question waits.
+/// Two posts of different questions: one takes place, and its question waits.
 pub fn posts(case: &mut Case<'_>) -> Verdict {
     case.make()?;
     let mut pair = Pair::start(case)?;
@@ -66,7 +66,7 @@ pub fn posts(case: &mut Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// Of two answers, one counts.
+/// Two answers: one counts.
 pub fn answers(case: &mut Case<'_>) -> Verdict {
     case.make()?;
     let mut pair = Pair::start(case)?;
@@ -84,7 +84,7 @@ pub fn answers(case: &mut Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// Of a withdrawal and an answer, one counts.
+/// A withdrawal and an answer: one counts.
 pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
     case.make()?;
     let has = |case: &mut Case<'_>, operation: &str| match case.reply(operation, json!({"workflow_id": "nothing", "value": "a"})) {
