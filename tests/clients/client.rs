@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use crate::support::{Outcome, World, output};
 
@@ -16,6 +17,15 @@ pub enum Client {
 /// The folder of the project.
 pub fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The program behind a name. `python3` may be a script that looks for the version to use, which takes longer than a harness needs.
+pub fn interpreter(name: &str) -> String {
+    static PYTHON: LazyLock<String> = LazyLock::new(|| {
+        let said = output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]));
+        said.ok().stdout.trim().to_owned()
+    });
+    if name == "python3" { PYTHON.clone() } else { name.to_owned() }
 }
 
 impl Client {

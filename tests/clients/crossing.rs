@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-use crate::client::project;
+use crate::client::{interpreter, project};
 use crate::support::dice::{Dice, number};
 use crate::support::process::LIMIT;
 use crate::support::{Running, World, needs};
@@ -33,7 +33,7 @@ struct Harness {
 
 impl Harness {
     fn start(world: &World, (words, _): (&[&str], &[&str])) -> Self {
-        let mut command = world.any_command(words[0]);
+        let mut command = world.any_command(interpreter(words[0]));
         command.arg(project().join("tests/conformance").join(words[1])).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         command.env("PATH", world.path_with_programs()).env("PYTHONDONTWRITEBYTECODE", "1");
         let mut process = Running::start(&mut command);
@@ -147,7 +147,9 @@ fn four_implementations_race_on_one_mailbox_and_one_wins() {
         assert_eq!(state["context"].as_str().unwrap(), state["current_step"].as_str().unwrap().repeat(20_000), "{workflow}: it is torn");
     }
     let [withdrawn, answered] = ends;
-    println!("{races} races of posts, {races} of an answer ({answered} first) and a withdrawal ({withdrawn} first), {races} of saves: none lost");
+    println!(
+        "{races} races of posts, {races} of an answer ({answered} first) and a withdrawal ({withdrawn} first), {races} of saves: none lost"
+    );
 }
 
 #[test]

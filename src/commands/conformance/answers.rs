@@ -210,9 +210,9 @@ pub fn states(case: &mut Case<'_>) -> Verdict {
                 document["closed"] = json!({"state": "delivered", "at": at, "by": "test"});
             }
             let name = if state == "answered" { format!("{workflow}.json") } else { format!("{workflow}.{round}.json") };
-            std::fs::create_dir_all(case.mailbox.join(format!("runs/{workflow}/{round}"))).map_err(failed)?;
+            case.make_folder(&format!("runs/{workflow}/{round}"))?;
             case.put(&format!("{state}/{name}"), document.to_string().as_bytes())?;
-            std::fs::remove_file(case.mailbox.join(format!("pending/{workflow}.json"))).map_err(failed)?;
+            case.remove(&format!("pending/{workflow}.json"))?;
         }
         let found = case.done("round", json!({"workflow_id": workflow, "question_id": round}))?;
         require(found["state"] == state, || format!("a round in {state}/ is found as {}", found["state"]))?;
@@ -237,8 +237,4 @@ pub fn answer_by_askbox(case: &Case<'_>, workflow: &str) -> Verdict {
 fn hash(case: &Case<'_>, workflow: &str) -> Verdict<String> {
     let mailbox = Mailbox::open(&case.mailbox)?;
     Ok(read_question::pending(&mailbox, &id(workflow)?)?.typed.hash()?.to_string())
-}
-
-fn failed(error: std::io::Error) -> Stop {
-    Stop::Failed(askbox_mailbox::error::Error::failed(format!("the scratch mailbox cannot be changed: {error}"), "see the disk: df /tmp"))
 }

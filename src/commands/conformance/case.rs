@@ -185,6 +185,18 @@ impl Case<'_> {
         Ok(())
     }
 
+    /// Makes a folder below the mailbox, with those above it.
+    pub fn make_folder(&self, below: &str) -> Verdict {
+        let path = self.mailbox.join(below);
+        Ok(std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).io("create", &path)?)
+    }
+
+    /// Removes a file below the mailbox.
+    pub fn remove(&self, below: &str) -> Verdict {
+        let path = self.mailbox.join(below);
+        Ok(std::fs::remove_file(&path).io("remove", &path)?)
+    }
+
     /// The bytes of a file below the mailbox. `None` if it does not exist.
     pub fn bytes(&self, below: &str) -> Option<Vec<u8>> {
         std::fs::read(self.mailbox.join(below)).ok()
