@@ -130,7 +130,7 @@ fn what_cannot_be_seen_is_written_out_in_the_editor_and_stays() {
 }
 
 #[test]
-fn keys_that_were_pressed_before_the_call_was_shown_confirm_nothing() {
+fn keys_pressed_before_the_call_was_shown_confirm_nothing() {
     needs!("tmux");
     let world = git_push();
     // The next line of a pasted text is there before the editor ends.

@@ -101,7 +101,7 @@ fn result() -> Value {
 }
 
 #[test]
-fn the_changed_question_of_a_dialog_is_not_said_to_be_asked_anew() {
+fn the_changed_question_of_a_dialog_is_not_said_to_come_anew() {
     let mut asking = Asking::new();
     let workflow = asking.receipt.round.workflow.clone();
     let mut document = read_question::pending(&asking.mailbox, &workflow).unwrap();

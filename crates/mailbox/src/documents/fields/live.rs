@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_beside_a_dialogs_call_cannot_be_taken_for_askboxs_words() {
+    fn names_beside_a_dialogs_call_cannot_be_taken_for_our_words() {
         let mut live = live(Vec::new());
         (live.branch, live.agent) = (Some("fix/läuft-1".into()), Some("reviewer".into()));
         assert_eq!(live.words(), "claude session in shop (fix/läuft-1), agent reviewer");
