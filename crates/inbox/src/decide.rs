@@ -243,7 +243,8 @@ impl App<'_> {
         let Place::Question(opened) = &self.place else { return Wish::Nothing };
         at_stake.splice(0..0, opened.unnoticed());
         if is_whole {
-            let in_own_words = opened.draft.is_in_own_words();
+            // A note goes to the agent with the answer, and may have been meant for another window as well.
+            let in_own_words = opened.draft.is_in_own_words() || !opened.draft.note.trim().is_empty();
             at_stake.extend(self.left_out(Act::Send));
             // One warning is enough to make the person look. The one that names the permission is there in any case, and the ones beside it
             // name texts.

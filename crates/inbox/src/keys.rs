@@ -9,7 +9,7 @@ use crate::question::opened::Act;
 use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::person::{self, AtStake, LeftOut, Named};
+use askbox_cli::person::{self, AtStake, LeftOut, Named, Next};
 use askbox_mailbox::text::excerpt;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
@@ -186,7 +186,7 @@ impl App<'_> {
             KeyCode::Enter => match panel.at {
                 None => "choose first: a number, or the arrow keys".clone_into(&mut self.said),
                 // The digit may belong to a line for a shell, such as `echo 1`.
-                Some(_) if let Some(AtStake::Strayed { word, .. }) = self.letters.at_stake("", None) => {
+                Some(_) if let Some(word) = self.letters.strange() => {
                     panel.at = None;
                     self.said = format!("\"{}\" means nothing here; choose with the arrow keys", excerpt(&word, 40));
                 }
@@ -255,7 +255,7 @@ impl App<'_> {
     fn open_unless_strayed(&mut self) {
         let strayed = self.waiting.chosen().and_then(|row| {
             let (address, question, headline) = (row.address.clone(), row.question, row.headline.clone());
-            self.letters.at_stake("", Some(Named { address, question, headline, draft: String::new() }))
+            self.letters.at_stake("", Next::Opens(Named { address, question, headline, draft: String::new() }))
         });
         if self.may_go_on(strayed.as_slice()) {
             self.open_chosen();

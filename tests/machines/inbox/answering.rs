@@ -20,7 +20,8 @@ fn a_question_of_another_machine_is_seen_and_answered() {
     terminal.see("A note beside");
     terminal.press(&["quickly", "Enter"]);
     terminal.see("note: quickly");
-    terminal.press(&["1", "Enter"]);
+    terminal.press(&["1"]);
+    terminal.send_asked();
     terminal.see("build:docs-42: answered: merge; accepted by build");
     let answer = build.world.document("answered/docs-42.json")["answer"].clone();
     assert_eq!((answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()), (Some("merge"), Some("ann"), Some("quickly")));

@@ -44,8 +44,8 @@ pub enum AtStake {
     Strayed {
         /// The letters.
         word: String,
-        /// The question that the key opens, if it only opens one.
-        opens: Option<Box<Named>>,
+        /// The effect of the key.
+        next: Box<Next>,
     },
     /// Words that may mean one of these options.
     NearMiss {
@@ -79,6 +79,20 @@ pub enum AtStake {
         questions: Vec<Named>,
         /// The reason.
         why: String,
+    },
+}
+
+/// The effect of a key that comes behind strange letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// It opens this question.
+    Opens(Named),
+    /// It sends this answer to this workflow.
+    Sends {
+        /// The workflow.
+        to: Address,
+        /// The answer, as text.
+        answer: String,
     },
 }
 
@@ -117,12 +131,12 @@ impl AtStake {
                     format!("did you mean \"{word}\"? this question takes no words of yours; {again} {does}, esc leads back")
                 }
             }
-            Self::Strayed { word, opens: Some(row) } => {
-                format!("\"{}\" does nothing here; {again} opens {}", excerpt(word, 40), row.address)
-            }
-            Self::Strayed { word, opens: None } => {
-                format!("was \"{}\" meant for this question? look at what is chosen; {again} sends it", excerpt(word, 40))
-            }
+            Self::Strayed { word, next } => match &**next {
+                Next::Opens(row) => format!("\"{}\" does nothing here; {again} opens {}", excerpt(word, 40), row.address),
+                Next::Sends { to, answer } => {
+                    format!("was \"{}\" meant for this question? {again} sends {to} `{}`", excerpt(word, 40), excerpt(answer, 60))
+                }
+            },
             Self::NearMiss { .. } => "Is this one of the options?".into(),
             Self::DecisionOn { act, question } => {
                 format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, 60))

@@ -15,7 +15,7 @@ mod decision;
 mod texts;
 mod told;
 
-pub use at_stake::{AtStake, Named};
+pub use at_stake::{AtStake, Named, Next};
 pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
 pub use texts::{LeftOut, Texts, texts_left_out};
 pub use told::{PressAgain, about};

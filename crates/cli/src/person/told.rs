@@ -59,7 +59,7 @@ impl PressAgain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::person::{Act, LeftOut, Named};
+    use crate::person::{Act, LeftOut, Named, Next};
     use askbox_mailbox::address::Address;
     use askbox_mailbox::documents::fields::options::Choice;
 
@@ -92,8 +92,9 @@ mod tests {
             AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
         };
         let (one, two) = (named("one", "One?"), named("two", "Two?"));
-        let strayed =
-            |word: &str, opens: Option<&Named>| AtStake::Strayed { word: word.into(), opens: opens.map(|row| row.clone().into()) };
+        let strayed = |word: &str, next: Next| AtStake::Strayed { word: word.into(), next: next.into() };
+        let opens = |row: &Named| Next::Opens(row.clone());
+        let sends = |answer: &str| Next::Sends { to: one.address.clone(), answer: answer.into() };
         let allows = |address: &str, call: &str, key: &str| {
             let option = Choice { description: "one time".into(), ..choice(key) };
             AtStake::Allows { address: address.parse().unwrap(), call: call.into(), option: option.into() }
@@ -112,8 +113,9 @@ mod tests {
             (together(&[&one], "no"), together(&[&one], "never")),
             (together(&[&one], "no"), together(&[&named("one", "Another?")], "no")),
             (together(&[&one], "no"), together(&[&Named { draft: "half a thought".into(), ..one.clone() }], "no")),
-            (strayed("ls", None), strayed("ls", Some(&one))),
-            (strayed("ls", Some(&one)), strayed("ls", Some(&two))),
+            (strayed("ls", sends("keep")), strayed("ls", opens(&one))),
+            (strayed("ls", sends("keep")), strayed("ls", sends("merge"))),
+            (strayed("ls", opens(&one)), strayed("ls", opens(&two))),
             (allows("one", "Bash(ls)", "once"), allows("two", "Bash(ls)", "once")),
             (allows("one", "Bash(ls)", "once"), allows("one", "Bash(rm)", "once")),
             (allows("one", "Bash(ls)", "once"), allows("one", "Bash(ls)", "workflow")),
@@ -168,7 +170,7 @@ mod tests {
             "this is your draft from before; this button again goes on with it",
             "Is this one of the options?",
             "this button again sends your words to one: \"One?\"",
-            "was \"ls\" meant for this question? look at what is chosen; this button again sends it",
+            "was \"ls\" meant for this question? this button again sends one `keep`",
             "\"ls\" does nothing here; this button again opens one",
             "this button again allows Bash(ls) to one with `once`: one time",
             "Decline this question?",

@@ -64,8 +64,8 @@ impl Page {
                 self.words.push((code.into_string(), style));
             }
             Event::Html(html) | Event::InlineHtml(html) => self.push(html.into_string().replace('\n', " ")),
-            Event::SoftBreak => self.push(" "),
-            Event::HardBreak => self.end_line(),
+            // A person who writes two lines means two lines. The page shows them so, too.
+            Event::SoftBreak | Event::HardBreak => self.end_line(),
             Event::Rule => {
                 self.end_paragraph();
                 self.out.push(Line::from("─".repeat(self.columns.min(40))));

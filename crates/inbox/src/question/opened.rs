@@ -10,7 +10,7 @@ use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::question::stray::TypedLetters;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
-use askbox_cli::person::AtStake;
+use askbox_cli::person::{AtStake, Next};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::Kind;
 
@@ -158,7 +158,10 @@ impl Opened {
     fn key_of_review(&mut self, key: KeyEvent) -> Act {
         match key.code {
             KeyCode::Enter => match self.draft.value(self.shown.question()) {
-                Some(value) => return Act::Send(value, self.letters.at_stake("", None)),
+                Some(value) => {
+                    let strayed = self.letters.at_stake("", self.sends(&value));
+                    return Act::Send(value, strayed);
+                }
                 None => {
                     self.draft.at = self.draft.parts.iter().position(|p| p.given.is_none()).unwrap_or(0);
                     return Act::Say(Cow::Borrowed("this one is not answered yet"));
@@ -228,7 +231,10 @@ impl Opened {
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };
         match part.value() {
-            Ok(value) => Act::Give(value, self.at_stake(part)),
+            Ok(value) => {
+                let at_stake = self.at_stake(part, &value);
+                Act::Give(value, at_stake)
+            }
             Err(Unclear::Because(why)) => Act::Say(why.into()),
             Err(Unclear::Number(wanted)) => Act::Say(wanted.into()),
             Err(Unclear::NearMiss(near)) => Act::AskMeaning(near),
@@ -236,9 +242,13 @@ impl Opened {
     }
 
     /// Returns the warnings for the part's answer: words that it would leave out, and letters that may be meant for another program.
-    fn at_stake(&self, part: &PartDraft) -> Vec<AtStake> {
+    fn at_stake(&self, part: &PartDraft, value: &AnswerValue) -> Vec<AtStake> {
         let words = if part.chosen() == Some(Choosable::Words) { part.typed() } else { String::new() };
-        part.words_beside().into_iter().chain(self.letters.at_stake(&words, None)).collect()
+        part.words_beside().into_iter().chain(self.letters.at_stake(&words, self.sends(value))).collect()
+    }
+
+    fn sends(&self, value: &AnswerValue) -> Next {
+        Next::Sends { to: self.shown.address(), answer: value.to_text() }
     }
 
     /// Takes the part's answer, and goes on to the next part of a batch.

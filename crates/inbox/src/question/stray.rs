@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
 
-use askbox_cli::person::{AtStake, Named};
+use askbox_cli::person::{AtStake, Next};
 
 /// After a longer pause, letters that are keys begin a new word. A person who moves with letters, and then begins own words, waits this
 /// long.
@@ -76,11 +76,14 @@ impl TypedLetters {
         self.word.iter().any(|letter| !letter.is_key)
     }
 
-    /// The word, if it was hardly meant for this question, with the text that was typed behind it. `opens` is the question that the next
-    /// enter would open, if it only opens one.
-    pub fn at_stake(&self, behind: &str, opens: Option<Named>) -> Option<AtStake> {
-        let word: String = self.word.iter().map(|letter| letter.letter).collect();
-        self.is_stray().then(|| AtStake::Strayed { word: format!("{word}{behind}"), opens: opens.map(Box::new) })
+    /// The word, if it was hardly meant for this window.
+    pub fn strange(&self) -> Option<String> {
+        self.is_stray().then(|| self.word.iter().map(|letter| letter.letter).collect())
+    }
+
+    /// The word, if it was hardly meant for this window, with the text that was typed behind it. `next` is the effect of the next enter.
+    pub fn at_stake(&self, behind: &str, next: Next) -> Option<AtStake> {
+        self.strange().map(|word| AtStake::Strayed { word: format!("{word}{behind}"), next: next.into() })
     }
 }
 
@@ -88,25 +91,21 @@ impl TypedLetters {
 mod tests {
     use super::*;
 
-    fn word(typed: &TypedLetters) -> Option<AtStake> {
-        typed.at_stake(" ls", None)
-    }
-
     #[test]
     fn a_strange_letter_makes_a_word_that_no_pause_ends() {
         let mut typed = TypedLetters::default();
         for letter in ['j', 'j', 'k'] {
             typed.note(letter, true);
         }
-        assert!(word(&typed).is_none() && typed.is_within_a_word());
+        assert!(typed.strange().is_none() && typed.is_within_a_word());
         typed.note('x', false);
         typed.last = Instant::now().checked_sub(2 * PAUSE);
         typed.note('j', true);
-        assert_eq!(word(&typed), Some(AtStake::Strayed { word: "jjkxj ls".into(), opens: None }));
+        assert_eq!(typed.strange(), Some("jjkxj".into()));
         typed.other_key(KeyCode::Tab);
-        assert!(word(&typed).is_some(), "a shell line may hold it");
+        assert!(typed.strange().is_some(), "a shell line may hold it");
         typed.other_key(KeyCode::Down);
-        assert!(word(&typed).is_none(), "what was chosen since was meant");
+        assert!(typed.strange().is_none(), "what was chosen since was meant");
     }
 
     #[test]
@@ -117,8 +116,8 @@ mod tests {
         typed.last = Instant::now().checked_sub(2 * PAUSE);
         typed.note('i', true);
         typed.note('x', false);
-        assert_eq!(word(&typed), Some(AtStake::Strayed { word: "ix ls".into(), opens: None }));
+        assert_eq!(typed.strange(), Some("ix".into()));
         typed.other_key(KeyCode::Backspace);
-        assert!(word(&typed).is_none());
+        assert!(typed.strange().is_none());
     }
 }
