@@ -252,7 +252,7 @@ fn a_question_is_left_declined_or_asked_back_with_a_note() {
     terminal.press(&["but slowly", "Enter"]);
     terminal.see("note: but slowly");
     terminal.press(&["1", "Enter"]);
-    // A note was typed into the right window or not, as any words.
+    // A note may have been typed into the wrong window.
     terminal.see("y, then enter, sends your words to noted: \"");
     terminal.confirm();
     terminal.see("No question is waiting");
