@@ -100,8 +100,9 @@ class Host:
                 raise Conflict(
                     f"{self.workflow_id} is {found.state}: a runner goes on with the answer", "see it: relaunch status " + self.workflow_id
                 )
-            raise self._waiting()
-        return (yield from self._post(saved.question))
+        else:
+            yield from self._post(saved.question)
+        raise self._waiting()
 
     def saved(self) -> Steps[Optional[Saved]]:
         """Returns the state that was saved last. Raises `Invalid` if this version cannot read it."""
@@ -137,6 +138,7 @@ class Host:
         variables[self.sdk] = {"v": VERSION, "by": by, "question": question, "state": state}
         yield from self._operations.save_checkpoint(self.workflow_id, {**checkpoint, "state_variables": variables})
         yield from self._post(question)
+        raise self._waiting()
 
     def why_not(self, call_id: str) -> Steps[Optional[str]]:
         """Returns None if the call may be made now, and marks it by then. Otherwise returns the words for the model."""
@@ -149,9 +151,8 @@ class Host:
     def once(self, call_id: str) -> Steps[bool]:
         return (yield from self._operations.once(f"{self.sdk} {call_id}"))
 
-    def _post(self, question: Question) -> Steps[NoReturn]:
-        yield from self._operations.post(question, {}, False, ())
-        raise self._waiting()
+    def _post(self, question: Question) -> Steps[Round]:
+        return (yield from self._operations.post(question, {}, False, ()))
 
     def _waiting(self) -> Waiting:
         return Waiting(f"a person is awaited: {self.workflow_id}", f"exit with status 6; the person answers with ask-answer {self.workflow_id}")
