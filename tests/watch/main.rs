@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod acp;
 mod agent_version;
 mod any_program;
 mod asked_within;

@@ -8,14 +8,16 @@
 //! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
 //! - [`sessions`]: the sessions that run on this machine.
 //! - [`stream`]: reads the output of `claude`.
+//! - [`acp`]: speaks the Agent Client Protocol with any agent that knows it.
 //! - [`program`]: reads the output of any other program.
-//! - [`output`]: reads the output of either.
+//! - [`output`]: reads the output of any of them.
 //! - [`events`]: the events that a run records, the same for every agent program.
 //! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
 //! - `definitions`: the agents that are defined in files.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod acp;
 pub mod chain_signals;
 pub mod claude;
 pub mod definitions;

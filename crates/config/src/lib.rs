@@ -35,6 +35,7 @@ pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
 pub use sections::runners::{EXEC, Runner, RunnerKind, Runners};
 pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
+pub use shell_commands::surely;
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use template::template;
 pub use tool_rule::ToolRule;

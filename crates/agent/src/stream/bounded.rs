@@ -7,24 +7,24 @@ use crate::stream::wire::{self, Raw};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The largest JSON value that is parsed into memory, in bytes of its text.
-pub(super) const EXACT_LIMIT: usize = 256 << 10;
+pub(crate) const EXACT_LIMIT: usize = 256 << 10;
 /// The longest string that is kept in a tool input of an event, in bytes.
 const INPUT_STRING: usize = 8 << 10;
 /// The largest tool input that is kept as a structure in an event, in bytes of its text.
 const INPUT_LIMIT: usize = 64 << 10;
 
 /// The first `limit` bytes of a text, or up to three less, so that no character is cut.
-pub(super) fn head(text: &str, limit: usize) -> &str {
+pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
 /// The last `limit` bytes of a text, or up to three less, so that no character is cut.
-pub(super) fn tail(text: &str, limit: usize) -> &str {
+pub(crate) fn tail(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
 /// The longest id, name or word, in bytes. A longer one is cut.
-pub(super) const NAME: usize = 512;
+pub(crate) const NAME: usize = 512;
 /// The longest path and the longest error, in bytes. A longer one is cut.
 const LINE: usize = 4096;
 
@@ -33,22 +33,22 @@ const LINE: usize = 4096;
 ///
 /// # Errors
 /// If an escape is half of a surrogate pair.
-pub(super) fn name(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
+pub(crate) fn name(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
     Ok(head(wire::string(raw)?.raw(), NAME).into())
 }
 
 /// [`name`]; `None` for a value of another type.
-pub(super) fn some_name(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
+pub(crate) fn some_name(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
     Ok(wire::text(raw)?.map(|name| head(name.raw(), NAME).into()))
 }
 
 /// A JSON string of at most 4096 bytes, otherwise like [`name`].
-pub(super) fn path(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
+pub(crate) fn path(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
     Ok(head(wire::string(raw)?.raw(), LINE).into())
 }
 
 /// The whole value; `None` if it is missing, larger than [`EXACT_LIMIT`] or nested too deep.
-pub(super) fn exact(raw: Raw<'_>) -> Option<Value> {
+pub(crate) fn exact(raw: Raw<'_>) -> Option<Value> {
     let json = raw.map(RawValue::get)?;
     if json.len() > EXACT_LIMIT {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn exact(raw: Raw<'_>) -> Option<Value> {
 
 /// The input of a tool for an event, with shortened strings. If the input is too large or nested too deep, the beginning of its JSON as
 /// a string.
-pub(super) fn input(raw: Raw<'_>) -> Value {
+pub(crate) fn input(raw: Raw<'_>) -> Value {
     let Some(json) = raw.map(RawValue::get) else {
         return Value::Null;
     };

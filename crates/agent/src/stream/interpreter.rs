@@ -261,7 +261,8 @@ fn plan_limit(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>>
     Ok(items)
 }
 
-fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
+/// A line that is not interpreted.
+pub(crate) fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
     let head = if with_head { head(line.text(), RAW_HEAD) } else { "" };
     vec![StreamItem::Event(EventKind::Raw { what: what.into(), bytes: line.size(), head: head.into() })]
 }

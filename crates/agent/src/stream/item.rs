@@ -69,6 +69,10 @@ pub enum StreamItem {
         /// The content of the reply; null if it is missing or larger than 256 KiB.
         response: Value,
     },
+    /// The reply of an agent that speaks ACP to a request that askbox sent.
+    Acp(crate::acp::Reply),
+    /// A line that the agent waits for, and that nobody has to decide about.
+    Say(String),
     /// A turn ended. The event `result` precedes it.
     TurnEnded(Box<TurnOutcome>),
 }

@@ -24,7 +24,7 @@ const PATH: usize = 4096;
 const PATHS: usize = 256 << 10;
 
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     calls: VecDeque<ToolSummary>,
     omitted: u64,
     open: VecDeque<Open>,
@@ -44,13 +44,13 @@ struct Open {
 }
 
 impl Ledger {
-    pub(super) fn new_turn(&mut self) {
+    pub(crate) fn new_turn(&mut self) {
         self.words.clear();
         self.unfinished.clear();
     }
 
     /// Takes in the next words of a text that is being generated.
-    pub(super) fn is_saying(&mut self, words: &str) {
+    pub(crate) fn is_saying(&mut self, words: &str) {
         self.unfinished.push_str(tail(words, WORDS));
         // Not at each piece, because that would copy the whole end each time.
         if self.unfinished.len() > 2 * WORDS {
@@ -59,11 +59,11 @@ impl Ledger {
     }
 
     /// Drops the text that was being generated, because it is void.
-    pub(super) fn unsay(&mut self) {
+    pub(crate) fn unsay(&mut self) {
         self.unfinished.clear();
     }
 
-    pub(super) fn said(&mut self, text: &str) {
+    pub(crate) fn said(&mut self, text: &str) {
         self.unfinished.clear();
         if !self.words.is_empty() {
             self.words.push_str("\n\n");
@@ -75,7 +75,7 @@ impl Ledger {
     }
 
     /// Takes in a tool call; `file` is the file that it is going to write.
-    pub(super) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<Untrusted>) {
+    pub(crate) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<Untrusted>) {
         let (id, name): (Untrusted, Untrusted) = (head(id, CALL_INPUT).into(), head(name, CALL_INPUT).into());
         if self.calls.len() == CALLS {
             self.calls.pop_front();
@@ -96,7 +96,7 @@ impl Ledger {
     }
 
     /// Takes in a tool result; returns the name of the tool if the call is known.
-    pub(super) fn answered(&mut self, id: &Untrusted, is_error: bool, text: &str, bytes: u64) -> Option<Untrusted> {
+    pub(crate) fn answered(&mut self, id: &Untrusted, is_error: bool, text: &str, bytes: u64) -> Option<Untrusted> {
         let id = head(id.raw(), CALL_INPUT);
         let unanswered = |call: &&mut ToolSummary| call.id == id && call.is_error.is_none();
         if let Some(call) = self.calls.iter_mut().rev().find(unanswered) {
@@ -117,26 +117,26 @@ impl Ledger {
         Some(open.name)
     }
 
-    pub(super) fn calls(&self) -> (Vec<ToolSummary>, u64) {
+    pub(crate) fn calls(&self) -> (Vec<ToolSummary>, u64) {
         (self.calls.iter().cloned().collect(), self.omitted)
     }
 
-    pub(super) fn files(&self) -> &[Untrusted] {
+    pub(crate) fn files(&self) -> &[Untrusted] {
         &self.files
     }
 
     /// The end of the agent's words in this turn, with the words of a text that was cut.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let between = if self.words.is_empty() || self.unfinished.is_empty() { "" } else { "\n\n" };
         tail(&[&self.words, between, &self.unfinished].concat(), WORDS).to_owned()
     }
 }
 
 /// The bytes that are kept of a tool result's text in an event.
-pub(super) const RESULT_TEXT: usize = 4 << 10;
+pub(crate) const RESULT_TEXT: usize = 4 << 10;
 
 /// The file that a call writes, for the tools that write one.
-pub(super) fn written_file(tool: &str, input: Raw<'_>) -> Option<Untrusted> {
+pub(crate) fn written_file(tool: &str, input: Raw<'_>) -> Option<Untrusted> {
     if !matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit") {
         return None;
     }
@@ -145,7 +145,7 @@ pub(super) fn written_file(tool: &str, input: Raw<'_>) -> Option<Untrusted> {
 }
 
 /// The head of a tool result's text, and the result's true size in bytes.
-pub(super) fn result_text(line: &Line<'_>, content: Raw<'_>) -> serde_json::Result<(String, u64)> {
+pub(crate) fn result_text(line: &Line<'_>, content: Raw<'_>) -> serde_json::Result<(String, u64)> {
     let mut bytes = content.map_or(0, |content| line.dropped_in(content.get()));
     if let Some(whole) = wire::text(content)? {
         return Ok((head(whole.raw(), RESULT_TEXT).to_owned(), bytes + whole.raw().len() as u64));

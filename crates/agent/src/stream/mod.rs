@@ -11,16 +11,17 @@
 //!   `ledger` (the work of the run so far).
 //! - `item`: what the interpreter returns.
 
-mod bounded;
+pub(crate) mod bounded;
 mod interpreter;
 mod item;
-mod ledger;
+pub(crate) mod ledger;
 pub mod lines;
 mod shorten;
 mod verdict;
-mod wire;
+pub(crate) mod wire;
 
 pub use interpreter::Interpreter;
+pub(crate) use interpreter::raw;
 pub use item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 

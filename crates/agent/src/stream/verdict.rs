@@ -79,6 +79,11 @@ pub enum Verdict {
         /// The message.
         message: Untrusted,
     },
+    /// It ended, and nothing shows that the agent has done its work. Only an agent that speaks ACP ends a turn so.
+    Unclear {
+        /// The reason.
+        why: Untrusted,
+    },
     /// It reached the limit on turns.
     MaxTurns,
     /// It reached the limit on money.

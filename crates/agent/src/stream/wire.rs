@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use askbox_mailbox::untrusted::Untrusted;
 
-pub(super) type Raw<'a> = Option<&'a RawValue>;
+pub(crate) type Raw<'a> = Option<&'a RawValue>;
 
 /// Any line.
 #[derive(Deserialize, Default)]
@@ -186,7 +186,7 @@ pub(super) struct Paths<'a> {
 ///
 /// # Errors
 /// If it is not a JSON object, or if a field of the shape appears twice.
-pub(super) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<T> {
+pub(crate) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<T> {
     // serde would also read a list of a struct's fields in their order.
     if line.trim_ascii_start().starts_with('{') { serde_json::from_str(line) } else { Err(Error::custom("not an object")) }
 }
@@ -195,7 +195,7 @@ pub(super) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<
 ///
 /// # Errors
 /// If a field of the shape appears twice.
-pub(super) fn object<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> serde_json::Result<T> {
+pub(crate) fn object<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> serde_json::Result<T> {
     raw.map(RawValue::get).filter(|json| json.starts_with('{')).map_or_else(|| Ok(T::default()), serde_json::from_str)
 }
 
@@ -254,7 +254,7 @@ pub(super) fn word(raw: Raw<'_>) -> &str {
 }
 
 /// A value of a simple type; `None` for a value of another type.
-pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+pub(crate) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     raw.and_then(|json| serde_json::from_str(json.get()).ok())
 }
 
@@ -266,7 +266,7 @@ pub(super) fn count(raw: Raw<'_>) -> Option<u64> {
 
 /// A copy of the line, of the same length, with U+FFFD for each half of a surrogate pair and a space for each control character. `None`
 /// if the line has neither.
-pub(super) fn repair(line: &str) -> Option<String> {
+pub(crate) fn repair(line: &str) -> Option<String> {
     let mut bytes = line.as_bytes().to_vec();
     let (mut at, mut changed) = (0, false);
     while at < bytes.len() {

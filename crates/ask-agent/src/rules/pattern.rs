@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::tool_names::{BASH, EDIT, GLOB, READ, WRITE};
-use askbox_config::ToolRule;
+use askbox_config::{ToolRule, surely};
 
 /// What follows from a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn names(rule: &str, tool: &str, input: &Map<String, Value>, cwd: &Pa
         (_, "") => true,
         (READ | WRITE | EDIT | GLOB, glob) => file_of(tool, input, cwd).is_some_and(|path| matches_glob(glob, &path, cwd)),
         (BASH, words) => match (sense, input.get("command").and_then(Value::as_str)) {
-            (Sense::Allows, Some(command)) => is_surely(command, words),
+            (Sense::Allows, Some(command)) => surely::is_named_by(command, words),
             (Sense::Allows, None) => false,
             (Sense::AsksOrRefuses, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, input)),
         },
@@ -74,39 +74,6 @@ fn matches_glob(glob: &str, path: &Path, cwd: &Path) -> bool {
     };
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     glob::Pattern::new(&whole).is_ok_and(|pattern| pattern.matches_path_with(path, options))
-}
-
-/// True if each command in the line surely is one that the words name. A line with any character whose meaning only a shell knows is
-/// refused: substitutions, redirections, groups, variables.
-fn is_surely(line: &str, words: &str) -> bool {
-    let Some(commands) = plain_commands(line) else { return false };
-    let fits = |command: &String| match words.strip_suffix(":*") {
-        Some(prefix) => command.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
-        None => command == words,
-    };
-    !commands.is_empty() && commands.iter().all(fits)
-}
-
-/// The commands of a line, cut at `;`, `|`, `||`, `&&` and line ends outside of quotes. `None` if a part is not plain.
-fn plain_commands(line: &str) -> Option<Vec<String>> {
-    let mut commands = vec![String::new()];
-    let (mut quote, mut chars) = (None, line.chars().peekable());
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some('"'), '$' | '`' | '\\') | (None, '$' | '`' | '\\' | '<' | '>' | '(' | ')' | '{' | '}' | '#') => return None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '&') if chars.next_if_eq(&'&').is_none() => return None,
-            (None, '&' | ';' | '|' | '\n') => {
-                commands.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        commands.last_mut()?.push(c);
-    }
-    let commands = commands.iter().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty());
-    quote.is_none().then(|| commands.collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
+use crate::shell_commands::surely;
 use crate::workflow_pattern::WorkflowPattern;
+use askbox_agent::acp::Preset;
+use askbox_agent::acp::presets::{self, PRESETS};
 use askbox_agent::claude;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -29,9 +32,11 @@ section! {
     "runner.*" Runner {
         /// How askbox and the program talk. `"claude"`: in Claude Code's stream-json on standard input and output. `"program"`: it is any
         /// script or program. It gets the answered round as one JSON object on standard input, and its exit status says how the round
-        /// ends. The guide for programs has the details.
+        /// ends. The guide for programs has the details. `"acp"`: in the Agent Client Protocol, as Codex, opencode, Kimi, Copilot, Qwen and
+        /// Gemini speak it. The page about agents has the details.
         kind: RunnerKind = RunnerKind::Claude,
-        /// The agent program: a path, or a name on the watcher's `PATH`. A runner of the kind `"program"` must name one.
+        /// The agent program: a path, or a name on the watcher's `PATH`. A runner of the kind `"program"` must name one. For the kind
+        /// `"acp"`, the default is that of the preset.
         program: String = CLAUDE.into(),
         /// The ids of the workflows that this runner runs. `*` stands for any characters. No id may fit two runners. `runner.default` runs
         /// all other workflows. Example: `["billing-*"]`.
@@ -41,13 +46,20 @@ section! {
         args: Vec<String> = Vec::new(),
         /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
+        /// What a runner of the kind `"acp"` begins with: the program, arguments, environment and mode of `"codex"`, `"copilot"`, `"gemini"`,
+        /// `"kimi"`, `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the one with the NAME of the runner, if there is one.
+        preset: String = String::new(),
+        /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the one of
+        /// the preset, or else the agent's default. Use one in which the agent asks for permissions. Example: `"read-only"`.
+        mode: String = String::new(),
         /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
         /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent
         /// program's own, which differs between versions. Example: `"acceptEdits"`.
         permission_mode: String = "default".into(),
         /// The tools that the agent may use without asking: one `--allowedTools` rule each. Any other call that needs a permission
         /// becomes a question to a person, or is refused: see `approvals.ask_stopped`. The list replaces the default, so repeat the
-        /// default's rules.
+        /// default's rules. With the kind `"acp"`, askbox itself allows such calls when the agent asks: `Tool`, `Bash(WORDS:*)` and
+        /// `Bash(COMMAND)`, if the call surely is one of them.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),
         /// Whether the agent has the Task tool (newer versions call it Agent), which starts subagents inside the agent's session. With
         /// `false`, the agent works alone, and starts other agents only by `relaunch spawn`, if `allowed_tools` permits that.
@@ -62,7 +74,11 @@ section! {
 const CLAUDE: &str = "claude";
 
 /// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.
-const ONLY_OF_CLAUDE: [&str; 4] = ["permission_mode", "allowed_tools", "task_tool", "dangerously_skip_permissions"];
+const ONLY_OF_CLAUDE: [&str; 3] = ["permission_mode", "task_tool", "dangerously_skip_permissions"];
+/// The key that a runner of the kind [`RunnerKind::Acp`] obeys as well.
+const OF_AGENTS: &str = "allowed_tools";
+/// The keys that only a runner of the kind [`RunnerKind::Acp`] obeys.
+const ONLY_OF_ACP: [&str; 2] = ["preset", "mode"];
 
 /// How askbox and an agent program talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -73,6 +89,8 @@ pub enum RunnerKind {
     Claude,
     /// By the round on standard input, and by the exit status.
     Program,
+    /// In the Agent Client Protocol.
+    Acp,
 }
 
 /// The name of the only runner in [`Runners::only`].
@@ -85,6 +103,80 @@ pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"]
 pub(crate) fn not_enforced(name: &str, key: &str) -> Error {
     let fix = "take it out, and let the program itself ask before what it does (ask-post, then exit status 6)";
     Error::invalid(format!("runner.{name}.{key}"), "nothing enforces it for a runner of the kind \"program\"", fix)
+}
+
+impl Runner {
+    /// What is known about the agent of a runner of the kind [`RunnerKind::Acp`]. `name` is the runner's.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> Option<&'static Preset> {
+        presets::find(if self.preset.is_empty() { name } else { &self.preset })
+    }
+
+    /// Adds what the preset says and the operator does not.
+    fn begin_with_preset(&mut self, name: &str) {
+        let Some(preset) = self.agent(name) else { return };
+        if self.names_no_program() {
+            self.program = preset.program.into();
+            self.args.splice(0..0, preset.args.iter().map(|arg| (*arg).to_owned()));
+        }
+        if self.mode.is_empty() {
+            self.mode = preset.mode.into();
+        }
+        for (variable, value) in preset.env {
+            self.env.entry((*variable).into()).or_insert_with(|| (*value).into());
+        }
+    }
+
+    /// True if the operator names no program. `claude` does not speak ACP, so its name is not one.
+    fn names_no_program(&self) -> bool {
+        self.program.is_empty() || self.program == CLAUDE
+    }
+
+    /// True if a rule of `allowed_tools` surely names this call.
+    #[must_use]
+    pub fn allows(&self, tool: &str, input: &serde_json::Map<String, serde_json::Value>) -> bool {
+        self.allowed_tools.iter().any(|rule| surely::allows(rule, tool, input))
+    }
+
+    /// Refuses keys that nothing would enforce for this kind, and a runner without a program. `is_set` says which keys the file has.
+    fn check(&self, name: &str, is_set: impl Fn(&str) -> bool) -> Result<()> {
+        let not_obeyed: Vec<&str> = match self.kind {
+            RunnerKind::Claude => ONLY_OF_ACP.to_vec(),
+            RunnerKind::Acp => ONLY_OF_CLAUDE.to_vec(),
+            RunnerKind::Program => [&ONLY_OF_CLAUDE[..], &[OF_AGENTS], &ONLY_OF_ACP].concat(),
+        };
+        let wrong = not_obeyed.into_iter().find(|key| is_set(key));
+        match (self.kind, wrong) {
+            (RunnerKind::Program, _) if !is_set("program") || self.program.is_empty() => {
+                let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
+                Err(Error::invalid(
+                    format!("runner.{name}.program"),
+                    "is missing: of the kind \"program\" there is no default",
+                    fix,
+                ))
+            }
+            (RunnerKind::Program, Some(key)) => Err(not_enforced(name, key)),
+            (kind, Some(key)) => {
+                let (kind, fix) = match kind {
+                    RunnerKind::Acp => ("acp", "take it out, and set `mode` and `allowed_tools`"),
+                    _ => ("claude", "take it out, or set kind = \"acp\""),
+                };
+                Err(Error::invalid(format!("runner.{name}.{key}"), format!("a runner of the kind \"{kind}\" does not obey it"), fix))
+            }
+            (RunnerKind::Acp, None) => {
+                let known = || PRESETS.map(|preset| preset.name).join(", ");
+                if !self.preset.is_empty() && presets::find(&self.preset).is_none() {
+                    return Err(Error::invalid(format!("runner.{name}.preset"), "is not known", format!("use one of: {}", known())));
+                }
+                if self.names_no_program() && self.agent(name).is_none() {
+                    let fix = format!("name the agent's program, or a preset: {}", known());
+                    return Err(Error::invalid(format!("runner.{name}.program"), "is missing: `claude` itself does not speak ACP", fix));
+                }
+                Ok(())
+            }
+            (_, None) => Ok(()),
+        }
+    }
 }
 
 impl Runners {
@@ -106,6 +198,9 @@ impl Runners {
                 ));
             }
         };
+        if runner.kind == RunnerKind::Acp {
+            runner.begin_with_preset(name);
+        }
         if runner.program.is_empty() {
             runner.program = Runner::default().program;
         }
@@ -155,19 +250,8 @@ impl Runners {
             let fix = "give the runner another name";
             return Err(Error::invalid(format!("runner.{EXEC}"), "is the name of the program that `relaunch exec` runs", fix));
         }
-        for (name, runner) in self.named.iter().filter(|(_, runner)| runner.kind == RunnerKind::Program) {
-            let is_set = |key: &str| set.contains(&format!("runner.{name}.{key}"));
-            if !is_set("program") || runner.program.is_empty() {
-                let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
-                return Err(Error::invalid(
-                    format!("runner.{name}.program"),
-                    "is missing: of the kind \"program\" there is no default",
-                    fix,
-                ));
-            }
-            if let Some(key) = ONLY_OF_CLAUDE.into_iter().find(|key| is_set(key)) {
-                return Err(not_enforced(name, key));
-            }
+        for (name, runner) in &self.named {
+            runner.check(name, |key| set.contains(&format!("runner.{name}.{key}")))?;
         }
         let patterns: Vec<_> = self.named.iter().flat_map(|(name, runner)| runner.workflows.iter().map(move |one| (name, one))).collect();
         for (n, (name, one)) in patterns.iter().enumerate() {
@@ -229,6 +313,25 @@ mod tests {
             assert!(two(one, other).is_ok(), "{one} {other}");
         }
         assert!(two("billing *", "x").unwrap_err().0.contains("(line 2, column 14)"));
+    }
+
+    #[test]
+    fn an_acp_runner_begins_with_its_preset() {
+        let acp = |name: &str, more: &str| read(&format!("[runner]\ndefault = '{name}'\n[runner.{name}]\nkind = 'acp'\n{more}\n"));
+        let codex = acp("codex", "args = ['-c', 'x']").unwrap().runner.find(None).unwrap().1;
+        assert_eq!((codex.program.as_str(), codex.mode.as_str(), codex.args), ("codex-acp", "workspace-write", vec!["-c".into(), "x".into()]));
+        assert_eq!(codex.env.get("NO_BROWSER").map(String::as_str), Some("1"));
+        let own = acp("mine", "preset = 'kimi'\nprogram = '/opt/kimi'\nmode = 'plan'\nenv = { KIMI_CODE_NO_AUTO_UPDATE = '0' }").unwrap();
+        let own = own.runner.find(None).unwrap().1;
+        assert_eq!((own.program.as_str(), own.mode.as_str(), own.args.len()), ("/opt/kimi", "plan", 0));
+        assert_eq!(own.env.get("KIMI_CODE_NO_AUTO_UPDATE").map(String::as_str), Some("0"));
+        assert_eq!(acp("kimi", "").unwrap().runner.find(None).unwrap().1.args, ["acp"]);
+        for (more, problem) in [("", "runner.mine.program: is missing"), ("preset = 'x'", "runner.mine.preset: is not known")] {
+            assert!(acp("mine", more).unwrap_err().0.contains(problem), "{more}");
+        }
+        assert!(acp("codex", "permission_mode = 'plan'").unwrap_err().0.contains("runner.codex.permission_mode"));
+        assert!(read("[runner.b]\nmode = 'plan'\n").unwrap_err().0.contains("runner.b.mode"));
+        assert!(acp("codex", "allowed_tools = ['Read']").is_ok());
     }
 
     #[test]

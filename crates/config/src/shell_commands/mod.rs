@@ -19,6 +19,7 @@
 mod programs;
 #[cfg(test)]
 mod spellings;
+pub mod surely;
 mod words;
 
 use programs::name;

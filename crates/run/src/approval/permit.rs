@@ -119,6 +119,12 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Stri
     format!("User chose: {how}.{note}\n{then}{whose}")
 }
 
+/// True if the answer allows the call, or a changed one.
+#[must_use]
+pub fn is_allowed(question: &Question) -> bool {
+    matches!(reply(question), Some(Reply::Once | Reply::Workflow | Reply::Edited(_)))
+}
+
 /// True if the answer counts and allows exactly this call, used or not. If the person has changed the call, this is the changed one.
 #[must_use]
 pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {

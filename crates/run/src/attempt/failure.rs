@@ -44,6 +44,8 @@ pub enum Class {
     Turns,
     /// The agent ended its turn with a chain signal, and waits for nothing.
     NoResult,
+    /// The agent ended its turn, and nothing shows that it has done its work.
+    Unclear,
     /// A hook of the agent's own settings kept the message from the model, or ended the turn without a result.
     Blocked,
     /// The model refused to go on.
@@ -80,6 +82,7 @@ impl Class {
             Self::Tree => "tree",
             Self::Turns => "turns",
             Self::NoResult => "no_result",
+            Self::Unclear => "unclear",
             Self::Blocked => "blocked",
             Self::Refusal => "refusal",
             Self::InvalidRequest => "invalid_request",
@@ -129,6 +132,9 @@ impl Class {
                 return format!(
                     "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry {workflow}"
                 );
+            }
+            Self::Unclear => {
+                return format!("see what the agent did: relaunch logs {workflow}; to let it go on: relaunch retry {workflow}");
             }
             Self::Blocked => return format!("change that hook in the agent's settings, then go on: relaunch retry {workflow}"),
             Self::Refusal => return format!("change the task or its context, then go on: relaunch retry {workflow}"),
@@ -224,6 +230,7 @@ pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
         Verdict::NotStarted { reason, .. } => of_startup(reason.raw()),
         Verdict::ResumeUnknown | Verdict::Other { .. } => Class::Agent,
         Verdict::Completed { .. } if turn.is_error => Class::Agent,
+        Verdict::Unclear { .. } => Class::Unclear,
         Verdict::Blocked { .. } => Class::Blocked,
         Verdict::HookStopped if turn.text.is_empty() => Class::Blocked,
         Verdict::Completed { .. } | Verdict::HookStopped | Verdict::Interrupted { .. } => return None,

@@ -2,6 +2,7 @@
 //!
 //! - `record`: the record of an attempt: its plan and its progress, and the file that keeps them
 //! - `run_json`: how `run.json` spells a record
+//! - `acp_session`: the session that an attempt opened with an agent that speaks ACP
 //! - `auto_choice`: why `relaunch.mode = "auto"` chose a new or a resumed session
 //! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
 //! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
@@ -15,6 +16,7 @@
 //! - `program_exit`: what the exit status of a program means
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
 
+pub mod acp_session;
 pub mod auto_choice;
 pub mod earlier;
 pub mod earlier_calls;

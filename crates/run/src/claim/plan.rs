@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attempt::acp_session;
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::record::{Begin, Plan, Run};
 use crate::attempt::suspended_call;
@@ -27,7 +28,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     why = why.or(cwd_why);
     let (runner, Runner { kind, .. }) = config.runner_of(&round.workflow)?;
     let decided = match kind {
-        RunnerKind::Claude => begin(mailbox, config, question, known.as_ref(), config_dir.as_deref())?,
+        RunnerKind::Claude | RunnerKind::Acp => begin(mailbox, config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?,
         // A program has no session that could be continued.
         RunnerKind::Program => Decided { begin: Begin::Fresh, why: None, auto: None, transcript: None },
     };
@@ -57,7 +58,8 @@ pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, questio
     }
     let config = config();
     let (config_dir, _) = config_dir(&config, question, known.as_ref());
-    Ok(begin(mailbox, &config, question, known.as_ref(), config_dir.as_deref())?.begin == Begin::Fresh)
+    let (_, Runner { kind, .. }) = config.runner_of(&question.workflow_id)?;
+    Ok(begin(mailbox, &config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?.begin == Begin::Fresh)
 }
 
 /// True if there is a checkpoint: one that the question names, or the workflow's own.
@@ -84,7 +86,7 @@ fn auto(mailbox: &Mailbox, question: &Question, decided: &Decided) -> Option<Aut
 
 /// Decides between a fresh session and a fork, and says why if the choice differs from the configuration. Only sessions that askbox
 /// launched are forked: a subagent's Bash sees the id of its *main* session, which may be in use in a terminal.
-fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<&Workflow>, config_dir: Option<&Path>) -> Result<Decided> {
+fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<&Workflow>, sessions: &Sessions) -> Result<Decided> {
     let carries_checkpoint = carries_checkpoint(mailbox, question);
     // The results of children, and the answer that a session waits for, mean something only to that session.
     let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
@@ -99,21 +101,18 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
         _ => Some(session_of_asker(mailbox, question, known)?),
     };
     let session = match &asker {
-        Some(Asker::Session { id, .. }) => {
-            let dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)));
-            dir.and_then(|d| transcript::find(&d, &id.to_string()))
-        }
+        Some(Asker::Session { id, of }) => sessions.find(mailbox, &question.workflow_id, *id, of.as_ref()),
         _ => None,
     };
     if fresh_by_mode {
         let why = "fresh: the question names a call that waits in a session, and no run is on record that asked it so";
         let decided = fresh(waits.then(|| why.into()), "a new session, because the question has a checkpoint");
-        return Ok(Decided { transcript: session, ..decided });
+        return Ok(Decided { transcript: session.and_then(Found::transcript), ..decided });
     }
     Ok(match (asker, session) {
-        (Some(Asker::Session { id: from, of }), transcript @ Some(_)) => {
+        (Some(Asker::Session { id: from, of }), Some(found)) => {
             let auto = by_auto("the session that asked, because the question has no checkpoint");
-            Decided { begin: Begin::Fork { from, of }, why: None, auto, transcript }
+            Decided { begin: Begin::Fork { from, of }, why: None, auto, transcript: found.transcript() }
         }
         (Some(Asker::Session { id: from, .. }), None) => fresh(
             Some(transcript_gone(&from)),
@@ -128,6 +127,47 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
             "a new session, although the question has no checkpoint: askbox did not launch the session that asked",
         ),
     })
+}
+
+/// Where the sessions of a runner lie.
+enum Sessions {
+    /// Claude Code's transcripts, in this folder.
+    Claude(Option<PathBuf>),
+    /// In the agent. askbox has their ids in the records of the runs.
+    Acp,
+}
+
+/// A session that exists.
+enum Found {
+    Transcript(PathBuf),
+    OnRecord,
+}
+
+impl Found {
+    fn transcript(self) -> Option<PathBuf> {
+        match self {
+            Self::Transcript(path) => Some(path),
+            Self::OnRecord => None,
+        }
+    }
+}
+
+impl Sessions {
+    fn of(kind: RunnerKind, config_dir: Option<&Path>) -> Self {
+        match kind {
+            RunnerKind::Acp => Self::Acp,
+            _ => Self::Claude(config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|n| std::env::var_os(n)))),
+        }
+    }
+
+    /// Finds a session. `of` is its workflow, if it is another one: the session of another workflow is not continued over ACP.
+    fn find(&self, mailbox: &Mailbox, workflow: &WorkflowId, id: SessionId, of: Option<&WorkflowId>) -> Option<Found> {
+        match self {
+            Self::Claude(dir) => transcript::find(dir.as_ref()?, &id.to_string()).map(Found::Transcript),
+            Self::Acp if of.is_some() => None,
+            Self::Acp => acp_session::find(mailbox, workflow, id).map(|_| Found::OnRecord),
+        }
+    }
 }
 
 /// Why a session that askbox launched is not forked.

@@ -82,7 +82,7 @@ impl Gc<'_> {
             children::noted(self.mailbox, workflow).into_iter().filter(|c| !lineage::kin(self.mailbox, c).is_known).collect();
         let known = |depth: usize, name: &str, is_folder: bool| match depth {
             0 if is_folder => name == children::CHILDREN,
-            0 => name == "result.txt" || (name == "waiter" && held.is_some()),
+            0 => matches!(name, "result.txt" | "acp.lock") || (name == "waiter" && held.is_some()),
             _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
         };
         disk::untouch(&recent_rounds::path(self.mailbox, workflow))?;

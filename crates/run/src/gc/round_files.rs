@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::approval::call;
+use crate::attempt::acp_session;
 use crate::attempt::once;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
@@ -17,7 +18,7 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox};
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 12] = [
+const OF_AN_ATTEMPT: [&str; 13] = [
     "run.json",
     "events.jsonl",
     activity_so_far::NAME,
@@ -27,6 +28,7 @@ const OF_AN_ATTEMPT: [&str; 12] = [
     agent_lock::NAME,
     "answer.txt",
     round_input::FILE,
+    acp_session::FILE,
     "handed_over",
     "stop.json",
     "control",

@@ -149,14 +149,27 @@ pub const ROUND_FILE: &str = "ASKBOX_ROUND";
 #[must_use]
 pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce, round: &Path) -> Invocation {
     let args = runner.args.iter().map(|arg| arg.replace("{workflow_id}", run.workflow_id.as_str()));
-    let mut call = Invocation::plain(Path::new(&runner.program)).extra_args(args).scrub(std::env::vars_os().map(|(name, _)| name));
+    let call = Invocation::plain(Path::new(&runner.program)).extra_args(args);
+    in_environment(call.env(ROUND_FILE, round), mailbox, run, runner, nonce)
+}
+
+/// The call of an agent that speaks ACP, for an attempt.
+#[must_use]
+pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce) -> Invocation {
+    let call = Invocation::plain(Path::new(&runner.program)).extra_args(&runner.args);
+    in_environment(call, mailbox, run, runner, nonce)
+}
+
+/// The call in the environment of a run, with the operator's variables last.
+fn in_environment(call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce) -> Invocation {
+    let mut call = call.scrub(std::env::vars_os().map(|(name, _)| name));
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }
     for (name, value) in environment(mailbox, run, nonce) {
         call = call.env(name, value);
     }
-    runner.env.iter().fold(call.env(ROUND_FILE, round), |call, (name, value)| call.env(name, value))
+    runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
 }
 
 /// The operator's own argument that keeps askbox's settings, and therefore all of its hooks, from the agent. `None` if there is no such

@@ -29,8 +29,8 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     })
 }
 
-/// The message that the round is to bring.
-fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
+/// The message that the round is to bring, without the calls of earlier attempts.
+pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     if let Content::Results { results, prompt } = question.content() {
         let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();

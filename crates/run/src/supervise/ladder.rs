@@ -19,6 +19,8 @@ use crate::process::run_processes::TERM_GRACE;
 
 /// How long the agent may take to end its turn after an interrupt message. It usually takes less than a tenth of a second.
 pub(super) const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// How long an agent that speaks ACP may take to end its turn after it was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// How long the agent may go on writing before it is interrupted. A tool call that began just before the request is seen within this
 /// time, and is then not cut.
 const NO_CALL_BEGAN: Duration = Duration::from_millis(500);
@@ -124,6 +126,13 @@ impl Ladder {
     pub fn of_program(request: StopRequest, now: Instant) -> Self {
         let grace = if request.now { TERM_GRACE } else { request.grace };
         Self { until: Some(now + grace), ..Self::on(Rung::Terminate, request, now) }
+    }
+
+    /// A ladder for an agent that speaks ACP. It has no boundary, and its interrupt ends a tool call with its processes, which SIGTERM does
+    /// not. So the ladder begins with the interrupt.
+    #[must_use]
+    pub fn of_acp(request: StopRequest, now: Instant) -> Self {
+        Self { until: Some(now + CANCEL_GRACE), ..Self::on(Rung::Interrupt, request, now) }
     }
 
     fn on(rung: Rung, request: StopRequest, now: Instant) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::money::budget::Allowance;
 use crate::supervise::started_agent::{Launch, Started};
-use crate::supervise::{start_agent, start_program};
+use crate::supervise::{start_acp, start_agent, start_program};
 use askbox_config::RunnerKind;
 use askbox_mailbox::error::Result;
 
@@ -14,5 +14,6 @@ pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Sta
     match runner.kind {
         RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
         RunnerKind::Program => start_program::start(launch, &runner),
+        RunnerKind::Acp => start_acp::start(launch, &runner),
     }
 }

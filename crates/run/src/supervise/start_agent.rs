@@ -24,6 +24,8 @@ use crate::supervise::hooks::{self, HeldCalls};
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::claude::{self, Invocation};
+use askbox_agent::output::AgentOutput;
+use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Staged;
 use askbox_mailbox::documents::content::Content;
@@ -68,7 +70,13 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
         log.note(format!("in a fork of session {from} of {of}, {what}"));
     }
     hidden_by.iter().for_each(|hidden_by| log.note(about_path(hidden_by, &call)));
-    let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
+    let interpreter = match &spawned.start {
+        SessionStart::New => Interpreter::new(),
+        SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
+        SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
+    };
+    let output = AgentOutput::Claude(Box::new(interpreter));
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
     let held_message = match (message, &run.plan.role) {
         (Some(message), Some(_)) => {
             agent.say(&role_question());
@@ -83,7 +91,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
             None
         }
     };
-    Ok(Started { agent, held_message, max_turns })
+    Ok(Started { agent, held_message, max_turns, acp: None })
 }
 
 fn prepare(

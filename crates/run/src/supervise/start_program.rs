@@ -10,6 +10,8 @@ use crate::process::launch::{self, SessionStart};
 use crate::prompt::round_input;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::events::EventKind;
+use askbox_agent::output::AgentOutput;
+use askbox_agent::program::ProgramOutput;
 use askbox_config::{Runner, RunnerKind};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
@@ -61,8 +63,8 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         resumed: None,
         program: call.program.file_name().map(|name| text::file_name(name).into()),
     });
-    let mut agent = RunningAgent::connect(mailbox, run, spawned, sources, channel, log);
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, AgentOutput::Program(ProgramOutput::default()), sources, channel, log);
     agent.say(&input);
     agent.close_input();
-    Ok(Started { agent, held_message: None, max_turns: None })
+    Ok(Started { agent, held_message: None, max_turns: None, acp: None })
 }

@@ -17,15 +17,16 @@ use crate::process::agent_lock;
 use crate::process::launch::{self, SessionStart};
 use crate::process::pipes::{self, AgentErrors, AgentInput};
 use crate::process::poll_thread::{PollSource, PollThread};
+use crate::supervise::attend::acp_talk::AcpTalk;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;
 use crate::supervise::stop::{self, ControlFifo};
+use askbox_agent::acp::Client;
 use askbox_agent::claude::Invocation;
 use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
-use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk;
@@ -51,6 +52,8 @@ pub(crate) struct Started {
     pub(crate) held_message: Option<String>,
     /// The number of the model's answers after which the supervisor stops the run; `None` if the operator's own arguments set a limit.
     pub(crate) max_turns: Option<u32>,
+    /// The conversation up to the message, with an agent that speaks ACP.
+    pub(crate) acp: Option<AcpTalk>,
 }
 
 /// The parts of an agent that exist before it is connected.
@@ -143,6 +146,7 @@ impl RunningAgent {
         mailbox: &Mailbox,
         run: &Run,
         spawned: SpawnedAgent,
+        output: AgentOutput,
         mut sources: Vec<Box<dyn PollSource>>,
         channel: SyncSender<RunMessage>,
         log: &mut EventLog<'_>,
@@ -150,14 +154,7 @@ impl RunningAgent {
         let SpawnedAgent { mut child, watched, stderr, threads, start, kind } = spawned;
         let Threads { input, output: reader, poll: mut poll_thread } = threads;
         let folder = run.folder(mailbox);
-        let output = Arc::new(Mutex::new(match kind {
-            RunnerKind::Claude => AgentOutput::Claude(Box::new(match &start {
-                SessionStart::New => Interpreter::new(),
-                SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
-                SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
-            })),
-            RunnerKind::Program => AgentOutput::Program(ProgramOutput::default()),
-        }));
+        let output = Arc::new(Mutex::new(output));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
         let control_fifo = match stop::listen_for_wake_ups(&folder, move || drop(on_stop.send(RunMessage::CheckStopRequest))) {
             Ok((control_fifo, wake_ups)) => {
@@ -227,8 +224,16 @@ impl RunningAgent {
     /// Reads the output of a plain program; `None` for an agent.
     pub(crate) fn of_program<T>(&self, read: impl FnOnce(&ProgramOutput) -> T) -> Option<T> {
         match &*self.output.lock().unwrap_or_else(PoisonError::into_inner) {
-            AgentOutput::Claude(_) => None,
+            AgentOutput::Claude(_) | AgentOutput::Acp(_) => None,
             AgentOutput::Program(output) => Some(read(output)),
+        }
+    }
+
+    /// Works with the conversation of an agent that speaks ACP; `None` for any other. Lines that this makes are to be written at once.
+    pub(crate) fn of_acp<T>(&self, work: impl FnOnce(&mut Client) -> T) -> Option<T> {
+        match &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner) {
+            AgentOutput::Claude(_) | AgentOutput::Program(_) => None,
+            AgentOutput::Acp(client) => Some(work(client)),
         }
     }
 

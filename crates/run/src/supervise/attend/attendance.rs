@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
+use crate::supervise::attend::acp_talk::AcpTalk;
 use crate::supervise::attend::conclusion::{Attended, Outcome};
 use crate::supervise::attend::hold_requests::Requests;
 use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};
@@ -27,6 +28,8 @@ pub(super) struct Attendance<'a, 'b> {
     pub(super) stopping: Stopping,
     pub(super) deadlines: Deadlines,
     pub(super) session: Session,
+    /// The conversation with an agent that speaks ACP.
+    pub(super) acp: Option<AcpTalk>,
     pub(super) answers: ModelAnswers,
     pub(super) tools: OpenCalls,
     pub(super) requests: Requests,
@@ -43,11 +46,11 @@ impl<'a, 'b> Attendance<'a, 'b> {
         log: &'a mut EventLog<'b>,
         tree_time: Option<Duration>,
     ) -> Self {
-        let Started { agent, held_message, max_turns } = started;
+        let Started { agent, held_message, max_turns, acp } = started;
         let began = Instant::now();
         let deadlines = Deadlines::new(&config.limits, tree_time, began);
         let (deadlines, session) = match agent.kind {
-            RunnerKind::Claude => (deadlines, Session::new(held_message)),
+            RunnerKind::Claude | RunnerKind::Acp => (deadlines, Session::new(held_message)),
             RunnerKind::Program => (deadlines.of_a_quiet_program(), Session::of_a_program()),
         };
         Self {
@@ -56,6 +59,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             stopping: Stopping::default(),
             deadlines,
             session,
+            acp,
             answers: ModelAnswers::new(max_turns),
             tools: OpenCalls::default(),
             requests: Requests::default(),
@@ -120,23 +124,26 @@ impl Attendance<'_, '_> {
             {
                 self.time_is_over(limit, now);
             }
+            self.talk_when_due(now);
             let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
             let working = self.stopping.is_working().then(|| self.deadlines.next());
             let turn_ends = self.requests.turn_ends_until().filter(|_| self.stopping.is_working());
-            let next = [self.stopping.next_rung(), drained, working, turn_ends, next_look].into_iter().flatten().min();
+            let next_word = self.acp.as_ref().and_then(AcpTalk::due);
+            let next = [self.stopping.next_rung(), drained, working, turn_ends, next_look, next_word].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match message {
                 Ok(RunMessage::Output(items)) => {
+                    self.acp.iter_mut().for_each(AcpTalk::heard_something);
                     items.into_iter().for_each(|item| self.take(item));
                     self.deadlines.sign_of_life(Instant::now());
                 }
                 Ok(RunMessage::OutputEnded) => {
                     output_ended = true;
                     // An agent can say nothing more: let it exit. A program may have work to do.
-                    if self.live.agent.kind == RunnerKind::Claude {
+                    if self.live.agent.kind != RunnerKind::Program {
                         self.stopping.let_it_exit(&mut self.live);
                     }
                 }

@@ -66,6 +66,11 @@ impl Outcome {
         self.turn_ending = Some(Ending::Refused { class: Class::Role, why });
     }
 
+    /// Notes that the attempt ends in this way before the agent has its message.
+    pub(super) fn end_before_the_message(&mut self, ending: Ending) {
+        self.turn_ending = Some(ending);
+    }
+
     /// True if a stop ended the turn. Such a turn has no result, whatever the agent program calls it.
     pub(super) fn was_cut(&self, turn: &TurnOutcome) -> bool {
         self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. })

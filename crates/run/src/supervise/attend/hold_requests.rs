@@ -207,14 +207,15 @@ impl Requests {
 
     /// Ends the run because the time of the hold, or of the run, is over. The model gets no request, and the question stays.
     fn end_run_for(&mut self, live: &mut LiveRun<'_, '_>, held: &HeldRequest, when: &str) {
-        let (about, line) = match &held.request {
-            Request::Server(asked, _) => {
-                (format!("what the MCP server `{}` asks", asked.server.excerpt(60)), claude::interrupt("askbox-asks"))
-            }
-            Request::Call(..) => ("about the call".into(), claude::permission_deny_and_end(held.request.id(), TURN_ENDS)),
+        let about = match &held.request {
+            Request::Server(asked, _) => format!("what the MCP server `{}` asks", asked.server.excerpt(60)),
+            Request::Call(..) => "about the call".into(),
         };
         live.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
-        live.agent.say(&line);
+        match &held.request {
+            Request::Server(..) => live.agent.say(&claude::interrupt("askbox-asks")),
+            Request::Call(..) => live.refuse_and_end(held.request.id(), TURN_ENDS),
+        }
         self.ends_for = Some(EndsFor { question: held.asked.round.question, until: Instant::now() + INTERRUPT_GRACE });
     }
 

@@ -26,6 +26,7 @@ use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::PermissionRequest;
 use askbox_agent::{claude, subagents, transcript};
+use askbox_config::RunnerKind;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
@@ -68,6 +69,11 @@ impl StoppedCalls {
             }
             return None;
         }
+        if is_allowed_by_rule(live, &asked) {
+            log_decision(live, &asked, "allow", "a rule of allowed_tools names this call", None);
+            live.permit(asked.request_id.raw());
+            return None;
+        }
         match was_let_through(live, &asked) {
             Ok(true) => {
                 allow(live, &asked);
@@ -96,6 +102,17 @@ pub(super) enum NextStep {
     NotYet(Waiting),
     /// A person is to be asked.
     Ask(Request, Box<Question>),
+}
+
+/// True if a rule of `allowed_tools` surely names the call of an agent that speaks ACP, and no rule of `[approvals]` does. (`claude` obeys
+/// `allowed_tools` itself.)
+fn is_allowed_by_rule(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> bool {
+    let Some(input) = asked.input.as_object().filter(|_| asked.complete && !asked.requires_user_interaction) else { return false };
+    let tool = asked.tool_name.raw();
+    let approvals = &live.config.approvals;
+    live.agent.kind == RunnerKind::Acp
+        && !approvals.ask.iter().chain(&approvals.refuse).any(|rule| rule.names(tool, input))
+        && live.config.runner_of(&live.run.workflow_id).is_ok_and(|(_, runner)| runner.allows(tool, input))
 }
 
 /// True if `askbox hook` has let exactly this call through, and a rule of the agent program now asks about it as well. If the operator
@@ -166,6 +183,9 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
 
 /// The working folder of the call, from the transcript of the session or of its subagent.
 fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
+    if let Some(cwd) = live.agent.of_acp(|client| client.cwd().to_path_buf()) {
+        return Some(cwd);
+    }
     let session = transcript_of(live)?;
     let transcript = match &asked.subagent {
         Some(id) => subagents::transcript(&session, id.raw())?,
@@ -290,19 +310,19 @@ pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &PermissionReques
 
 fn allow(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
     log_decision(live, asked, "allow", "a person has allowed exactly this call", None);
-    live.agent.say(&claude::permission_allow(asked.request_id.raw()));
+    live.permit(asked.request_id.raw());
 }
 
 /// Lets the call through with the input that the person has made of it.
 fn allow_edited(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, input: Input) {
     log_decision(live, asked, "allow", "a person has changed the call, and allowed it so", None);
-    live.agent.say(&claude::permission_allow_with(asked.request_id.raw(), &Value::Object(input)));
+    live.permit_with(asked.request_id.raw(), Value::Object(input));
 }
 
 /// Refuses the call in a person's words, or because of a question. No rule of the configuration would change that.
 fn decline(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, words: &str) {
     log_decision(live, asked, "decline", words, None);
-    live.agent.say(&claude::permission_deny(asked.request_id.raw(), words));
+    live.refuse(asked.request_id.raw(), words);
 }
 
 /// Refuses a call because something failed, so that nobody could be asked about it.
@@ -328,7 +348,7 @@ fn refuse(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
 fn deny(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
     let rule = claude::rule_for(asked.tool_name.raw(), &asked.input).filter(|_| !asked.requires_user_interaction);
     log_decision(live, asked, "deny", why, rule);
-    live.agent.say(&claude::permission_deny(asked.request_id.raw(), why));
+    live.refuse(asked.request_id.raw(), why);
 }
 
 fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {

@@ -14,6 +14,7 @@ use crate::supervise::attend::limits::TimeLimit;
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::ladder::{Doing, Ladder, Rung, StopRequest};
 use crate::supervise::stop;
+use askbox_agent::acp::Client;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_config::RunnerKind;
@@ -122,10 +123,18 @@ impl Stopping {
             live.log.note(format!("the tool boundary cannot be asked for: {e}"));
         }
         let now = Instant::now();
-        let ladder = if is_program { Ladder::of_program(request, now) } else { Ladder::begin(request, doing, now) };
+        let ladder = match live.agent.kind {
+            RunnerKind::Claude => Ladder::begin(request, doing, now),
+            RunnerKind::Program => Ladder::of_program(request, now),
+            RunnerKind::Acp => Ladder::of_acp(request, now),
+        };
         let rung = ladder.rung();
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
+        if live.agent.of_acp(|client| !client.has_turn()) == Some(true) {
+            // There is nothing to cancel: the agent has no message yet.
+            self.let_it_exit(live);
+        }
     }
 
     /// Forces the end of a turn that was to end for a question: the agent does not end it. The question stays, and its answer is for the
@@ -143,6 +152,9 @@ impl Stopping {
 
     /// Lets the agent exit after its turn, by closing its input.
     pub(super) fn let_it_exit(&mut self, live: &mut LiveRun<'_, '_>) {
+        if let Some(close) = live.agent.of_acp(Client::close) {
+            live.agent.say(&close);
+        }
         live.agent.close_input();
         if !matches!(self.phase, Phase::Exiting(_) | Phase::Overdue(_)) {
             self.phase = Phase::Exiting(Instant::now() + EXIT_GRACE);
@@ -177,7 +189,8 @@ impl Stopping {
 
     /// Sends the interrupt again, because it had no effect if it was sent before the turn began.
     pub(super) fn interrupt_again(&self, live: &mut LiveRun<'_, '_>) {
-        if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
+        let speaks = live.agent.kind == RunnerKind::Claude;
+        if speaks && matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
             live.agent.say(&claude::interrupt("askbox-stop-begun"));
         }
     }
@@ -185,8 +198,9 @@ impl Stopping {
     /// Handles the end of a turn: asks for a report if the stop wants one, else lets the agent exit. `cut` is true if the stop ended
     /// the turn. Returns the text that the agent wrote before it was asked for a report.
     pub(super) fn turn_ended(&mut self, live: &mut LiveRun<'_, '_>, cut: bool) -> Option<Untrusted> {
+        let can_report = live.agent.kind == RunnerKind::Claude;
         match &self.phase {
-            Phase::Stopping(ladder) if cut && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
+            Phase::Stopping(ladder) if cut && can_report && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
                 let request = StopRequest { now: false, ..ladder.request.clone() };
                 self.ask_for_report(live, request)
             }
@@ -215,9 +229,12 @@ fn stand_on(live: &mut LiveRun<'_, '_>, rung: Rung) {
     live.log.note(format!("ladder: {}", rung.word()));
     match rung {
         Rung::Boundary => {}
-        Rung::Interrupt => live.agent.say(&claude::interrupt("askbox-stop")),
-        Rung::Terminate if live.agent.kind == RunnerKind::Program => {
-            // A shell that waits for its command would react only once that has ended.
+        Rung::Interrupt => {
+            let line = live.agent.of_acp(Client::cancel).unwrap_or_else(|| claude::interrupt("askbox-stop"));
+            live.agent.say(&line);
+        }
+        Rung::Terminate if live.agent.kind != RunnerKind::Claude => {
+            // A shell that waits for its command would react only once that has ended, and many an agent leaves its tools behind.
             let token = live.run.token();
             run_processes::signal(|t| t == token, Signal::TERM);
         }

@@ -39,6 +39,8 @@ impl Attendance<'_, '_> {
                 self.role_answered(&response)
             }
             StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
+            StreamItem::Acp(reply) => self.acp_replied(reply),
+            StreamItem::Say(line) => self.live.agent.say(&line),
             StreamItem::PlanLimit { resets_at, limit } => self.outcome.note_plan_limit(PlanLimit::new(resets_at, &limit)),
             StreamItem::UnknownRequest { request_id } => self.live.agent.say(&claude::unknown_request(request_id.raw())),
             StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
@@ -95,6 +97,9 @@ impl Attendance<'_, '_> {
     }
 
     fn turn_ended(&mut self, turn: &TurnOutcome) {
+        if self.acp_goes_on(turn) {
+            return;
+        }
         let cut = self.outcome.was_cut(turn);
         if cut && !self.stopping.has_begun() {
             // The hooks read a request to stop before the message about it has come here, if the disk is slow.
@@ -102,7 +107,8 @@ impl Attendance<'_, '_> {
         }
         let stopped_by_us = self.stopping.has_begun() && (cut || self.stopping.is_reporting());
         if !stopped_by_us {
-            let ending = self.asked_with_a_tool(turn).unwrap_or_else(|| self.outcome.ending_of(turn));
+            let ending = self.asked_with_a_tool(turn).or_else(|| self.asked_before_unclear_end(turn));
+            let ending = ending.unwrap_or_else(|| self.outcome.ending_of(turn));
             if ending.is_delivered() {
                 self.session.record(&mut self.live);
             }

@@ -1,0 +1,506 @@
+//! The two sides of the conversation with one agent process: our requests out, the agent's lines in.
+//!
+//! A line is made here, and written by the caller. So a prompt counts as made before the agent can have read it.
+
+use std::path::PathBuf;
+
+use agent_client_protocol_schema::v1::{RequestPermissionRequest, SessionNotification, SessionUpdate};
+use serde_json::{Value, json};
+
+use crate::acp::envelope::{self, Envelope, shaped};
+use crate::acp::permission::{self, Choice, Waiting};
+use crate::acp::replay::Replay;
+use crate::acp::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
+use crate::acp::signs;
+use crate::acp::turn::Turn;
+use crate::events::{EventKind, Tokens};
+use crate::stream::bounded::{NAME, head};
+use crate::stream::raw;
+use crate::stream::ledger::Ledger;
+use crate::stream::lines::Line;
+use crate::stream::wire::{Raw, repair};
+use crate::stream::{Interruption, PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use askbox_mailbox::untrusted::Untrusted;
+
+/// The most requests for a permission that wait at once. More are answered with `cancelled`.
+const MOST_WAITING: usize = 64;
+
+/// Where a session works.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionPlace {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// Further folders that it may work in, if the agent takes them.
+    pub folders: Vec<PathBuf>,
+}
+
+/// The conversation with one agent process.
+#[derive(Debug)]
+pub struct Client {
+    /// The session's name in askbox's records.
+    name: Untrusted,
+    place: SessionPlace,
+    /// The beginning of a text that is an error of the API; empty if there is none.
+    error_text: &'static str,
+    last_id: u64,
+    /// Our requests without a reply.
+    asked: Vec<(u64, Asked)>,
+    info: AgentInfo,
+    /// The session's id, in the agent's words.
+    session: Option<String>,
+    replay: Replay,
+    turn: Option<Turn>,
+    permissions: Vec<Waiting>,
+    ledger: Ledger,
+    /// US dollars of the whole session: before the turn, and now. `None` if unknown.
+    cost: (Option<f64>, Option<f64>),
+}
+
+impl Client {
+    /// For a process that has said nothing yet. `name` is the session's id in askbox's records.
+    #[must_use]
+    pub fn new(name: &str, place: SessionPlace, error_text: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            place,
+            error_text,
+            last_id: 0,
+            asked: Vec::new(),
+            info: AgentInfo::default(),
+            session: None,
+            replay: Replay::default(),
+            turn: None,
+            permissions: Vec::new(),
+            ledger: Ledger::default(),
+            cost: (None, None),
+        }
+    }
+
+    /// The session's working folder.
+    #[must_use]
+    pub fn cwd(&self) -> &std::path::Path {
+        &self.place.cwd
+    }
+
+    /// True if the agent has played back a message with the marker that was looked for.
+    #[must_use]
+    pub fn has_seen_marker(&self) -> bool {
+        self.replay.has_marker
+    }
+
+    /// True if the agent has played back anything.
+    #[must_use]
+    pub fn has_seen_history(&self) -> bool {
+        self.replay.has_history
+    }
+
+    /// True while a turn goes on.
+    #[must_use]
+    pub fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn request(&mut self, asked: Asked, params: Value) -> String {
+        self.last_id += 1;
+        self.asked.push((self.last_id, asked));
+        envelope::request(self.last_id, asked.method(), params)
+    }
+
+    /// The first request. No files and no terminals are offered. Forms are, because without them some agents ask in a way that looks like
+    /// a permission.
+    pub fn initialize(&mut self) -> String {
+        let params = json!({
+            "protocolVersion": replies::VERSION,
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false },
+                "terminal": false,
+                "elicitation": { "form": {} },
+            },
+            "clientInfo": { "name": "askbox", "version": env!("CARGO_PKG_VERSION") },
+        });
+        self.request(Asked::Initialize, params)
+    }
+
+    /// Begins a session.
+    pub fn new_session(&mut self) -> String {
+        self.session = None;
+        self.cost.0 = Some(0.0);
+        let params = self.place_params();
+        self.request(Asked::New, params)
+    }
+
+    /// Continues a session without its history.
+    pub fn resume(&mut self, session: &str) -> String {
+        self.continue_by(Asked::Resume, session)
+    }
+
+    /// Continues a session, whose history is played back, and looks for a marker in it.
+    pub fn load(&mut self, session: &str, marker: &str) -> String {
+        self.replay = Replay::looking_for(marker);
+        self.continue_by(Asked::Load, session)
+    }
+
+    fn continue_by(&mut self, asked: Asked, session: &str) -> String {
+        self.session = Some(session.to_owned());
+        let mut params = self.place_params();
+        params["sessionId"] = session.into();
+        self.request(asked, params)
+    }
+
+    fn place_params(&self) -> Value {
+        let mut params = json!({ "cwd": self.place.cwd.display().to_string(), "mcpServers": [] });
+        if self.info.takes_folders && !self.place.folders.is_empty() {
+            params["additionalDirectories"] = self.place.folders.iter().map(|folder| folder.display().to_string()).collect();
+        }
+        params
+    }
+
+    /// Sets the session's mode.
+    pub fn set_mode(&mut self, mode: &str) -> String {
+        let params = json!({ "sessionId": self.session, "modeId": mode });
+        self.request(Asked::Mode, params)
+    }
+
+    /// Begins a turn. From now on, updates belong to it.
+    pub fn prompt(&mut self, text: &str) -> String {
+        self.turn = Some(Turn::begin());
+        self.ledger.new_turn();
+        let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
+        self.request(Asked::Prompt, params)
+    }
+
+    /// Ends the turn: nobody decides about the requests that wait, and the turn is cancelled. Empty if no turn goes on.
+    pub fn cancel(&mut self) -> String {
+        let mut lines: String = self.permissions.drain(..).map(|waiting| permission::cancelled(&waiting.id)).collect();
+        if let (Some(turn), Some(session)) = (&mut self.turn, &self.session) {
+            turn.was_cancelled = true;
+            lines.push_str(&envelope::notification("session/cancel", json!({ "sessionId": session })));
+        }
+        lines
+    }
+
+    /// Closes the session, if the agent can and no turn goes on. Empty otherwise.
+    pub fn close(&mut self) -> String {
+        match self.session.clone() {
+            Some(session) if self.info.can_close && self.turn.is_none() => self.request(Asked::Close, json!({ "sessionId": session })),
+            _ => String::new(),
+        }
+    }
+
+    /// Answers a request for a permission. Returns the line, and the choice that it makes. `None` if the request no longer waits.
+    pub fn decide(&mut self, request_id: &str, choice: Choice) -> Option<(String, Choice)> {
+        let at = self.permissions.iter().position(|waiting| waiting.id == request_id)?;
+        let (line, made) = self.permissions.remove(at).reply(choice);
+        if let Some(turn) = self.turn.as_mut().filter(|_| made != Choice::Allow) {
+            turn.was_refused = true;
+        }
+        Some((line, made))
+    }
+
+    /// Answers a form: nobody has decided.
+    #[must_use]
+    pub fn cancel_form(request_id: &str) -> String {
+        envelope::reply(request_id, json!({ "action": "cancel" }))
+    }
+
+    /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
+    #[must_use]
+    pub fn interrupted(&self, how: &str) -> EventKind {
+        let (tool_calls, tool_calls_omitted) = self.ledger.calls();
+        EventKind::Interrupted {
+            how: how.into(),
+            text: self.ledger.words().as_str().into(),
+            report: None,
+            tool_calls,
+            tool_calls_omitted,
+            files_touched: self.ledger.files().to_vec(),
+            session_id: self.session.as_ref().map(|_| self.name.clone()),
+        }
+    }
+
+    /// The items of this line, in order. A line without meaning for askbox becomes one event `raw`.
+    pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
+        if line.over_limit() {
+            return raw("over_limit", line, true);
+        }
+        if let Some(items) = self.read(line) {
+            return items;
+        }
+        if let Some(repaired) = repair(line.text())
+            && let Some(items) = self.read(&line.with_text(&repaired))
+        {
+            return items;
+        }
+        raw(if line.torn() { "torn" } else { "not_json" }, line, true)
+    }
+
+    /// `None` if the line is not a JSON object.
+    fn read(&mut self, line: &Line<'_>) -> Option<Vec<StreamItem>> {
+        Some(match envelope::read(line.text()).ok()? {
+            Envelope::Request { id, method, params } => self.requested(line, id, &method, params),
+            Envelope::Notification { method, params } => self.notified(line, &method, params),
+            Envelope::Reply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {
+                Some(at) => {
+                    let (_, asked) = self.asked.remove(at);
+                    self.replied(line, asked, result)
+                }
+                // A second reply, or one to nothing.
+                None => raw("acp/unexpected_reply", line, false),
+            },
+            Envelope::Other => raw("acp/other", line, false),
+        })
+    }
+
+    fn requested(&mut self, line: &Line<'_>, id: String, method: &str, params: Raw<'_>) -> Vec<StreamItem> {
+        match method {
+            "session/request_permission" => self.permission_asked(line, id, params),
+            "elicitation/create" => {
+                let message = shaped::<Value>(params).and_then(|all| all["message"].as_str().map(Untrusted::from)).unwrap_or_default();
+                vec![StreamItem::Acp(Reply::Elicited { request_id: id.into(), message })]
+            }
+            _ => {
+                let mut items = raw(&format!("acp/{}", head(method, 64)), line, false);
+                items.push(StreamItem::Say(envelope::no_such_method(&id, head(method, NAME))));
+                items
+            }
+        }
+    }
+
+    fn permission_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
+        let read = shaped::<RequestPermissionRequest>(params).filter(|asked| self.session.as_deref() == Some(&*asked.session_id.0));
+        let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
+        let room = self.permissions.len() < MOST_WAITING;
+        let (Some(asked), Some(turn), true) = (read, self.turn.as_mut(), room) else {
+            let mut items = raw("acp/request_permission", line, false);
+            items.push(StreamItem::Say(permission::cancelled(&id)));
+            return items;
+        };
+        let mut items = Vec::new();
+        turn.called(&asked.tool_call, true, &mut self.ledger, &mut items);
+        let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
+        let (tool_name, input) = call.map(|call| call.words()).unwrap_or_default();
+        let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
+        let is_question = permission::is_question(asked.meta.as_ref());
+        items.push(StreamItem::Permission(PermissionRequest {
+            request_id: id.as_str().into(),
+            tool_name,
+            complete: is_whole && input.as_object().is_some_and(|fields| !fields.is_empty()),
+            input,
+            tool_use_id: head(&asked.tool_call.tool_call_id.0, NAME).into(),
+            description: description.into(),
+            requires_user_interaction: is_question,
+            subagent: None,
+        }));
+        self.permissions.push(Waiting::new(id, asked.options));
+        items
+    }
+
+    fn notified(&mut self, line: &Line<'_>, method: &str, params: Raw<'_>) -> Vec<StreamItem> {
+        match method {
+            "session/update" => self.updated(line, params),
+            "$/cancel_request" => {
+                let id = shaped::<Value>(params).map(|all| all["requestId"].to_string()).unwrap_or_default();
+                self.permissions.retain(|waiting| waiting.id != id);
+                vec![StreamItem::RequestCancelled { request_id: id.into() }]
+            }
+            other => raw(&format!("acp/{}", head(other, 64)), line, false),
+        }
+    }
+
+    fn updated(&mut self, line: &Line<'_>, params: Raw<'_>) -> Vec<StreamItem> {
+        let Some(notification) = shaped::<SessionNotification>(params) else {
+            return raw("acp/update", line, false);
+        };
+        if self.session.as_deref() != Some(&*notification.session_id.0) {
+            return raw("acp/other_session", line, false);
+        }
+        match (&notification.update, self.turn.as_mut()) {
+            (SessionUpdate::UsageUpdate(usage), _) => {
+                self.cost.1 = usage.cost.as_ref().filter(|cost| cost.currency == "USD" && cost.amount.is_finite()).map(|cost| cost.amount);
+                Vec::new()
+            }
+            (SessionUpdate::SessionInfoUpdate(info), turn) => {
+                let sign = info.meta.as_ref().and_then(signs::in_session_info);
+                turn.into_iter().for_each(|turn| turn.sign = turn.sign.or(sign));
+                Vec::new()
+            }
+            (
+                SessionUpdate::AvailableCommandsUpdate(_) | SessionUpdate::CurrentModeUpdate(_) | SessionUpdate::ConfigOptionUpdate(_),
+                _,
+            ) => Vec::new(),
+            (
+                SessionUpdate::AgentMessageChunk(_)
+                | SessionUpdate::AgentThoughtChunk(_)
+                | SessionUpdate::ToolCall(_)
+                | SessionUpdate::ToolCallUpdate(_),
+                Some(turn),
+            ) => turn.update(notification.update, &mut self.ledger),
+            // Before the prompt: the history, or words of the agent program. Behind the result: late.
+            (SessionUpdate::UserMessageChunk(chunk), None) => {
+                if let agent_client_protocol_schema::v1::ContentBlock::Text(text) = &chunk.content {
+                    self.replay.told(&text.text);
+                }
+                Vec::new()
+            }
+            (_, None) => {
+                self.replay.other();
+                Vec::new()
+            }
+            (_, Some(_)) => raw("acp/update", line, false),
+        }
+    }
+
+    fn replied(&mut self, line: &Line<'_>, asked: Asked, result: Result<Raw<'_>, Raw<'_>>) -> Vec<StreamItem> {
+        let result = match (asked, result) {
+            (Asked::Prompt, result) => return self.turn_ended(result),
+            (Asked::Close, _) => return Vec::new(),
+            (_, Ok(result)) => result,
+            (_, Err(error)) => {
+                let (code, message) = replies::error(error);
+                return vec![StreamItem::Acp(Reply::Failed { asked, code, message: message.into() })];
+            }
+        };
+        match asked {
+            Asked::Initialize => {
+                self.info = AgentInfo::of(result);
+                vec![StreamItem::Acp(Reply::Initialized(self.info.clone()))]
+            }
+            Asked::Mode => vec![StreamItem::Acp(Reply::ModeSet)],
+            _ => self.opened(line, asked, result),
+        }
+    }
+
+    fn opened(&mut self, line: &Line<'_>, how: Asked, result: Raw<'_>) -> Vec<StreamItem> {
+        let reply = shaped::<OpenedSession>(result).unwrap_or_default();
+        let resumed = self.session.clone();
+        // A session that is continued keeps its id, whatever the reply says.
+        let Some(session) = resumed.clone().or(reply.session_id).filter(|id| !id.is_empty() && id.len() <= NAME) else {
+            let mut items = raw("acp/session", line, false);
+            let message = "the agent names no session".into();
+            items.push(StreamItem::Acp(Reply::Failed { asked: how, code: 0, message }));
+            return items;
+        };
+        self.session = Some(session.clone());
+        let mode = reply.modes.and_then(|modes| modes.current_mode_id);
+        let permission_mode = Untrusted::from(head(mode.as_deref().unwrap_or_default(), NAME));
+        let cwd = Untrusted::from(self.place.cwd.display().to_string());
+        let version = Untrusted::from(format!("{} {}", self.info.name.raw(), self.info.version.raw()).trim());
+        let started = EventKind::Started {
+            session_id: self.name.clone(),
+            model: Untrusted::default(),
+            version,
+            permission_mode: permission_mode.clone(),
+            cwd: cwd.clone(),
+            resumed: resumed.map(Untrusted::from),
+            program: None,
+        };
+        let began = StreamItem::Began {
+            session_id: self.name.clone(),
+            model: Untrusted::default(),
+            version: Untrusted::default(),
+            permission_mode,
+            cwd,
+            first: true,
+        };
+        vec![began, StreamItem::Event(started), StreamItem::Acp(Reply::Opened(Opened { how, session, mode }))]
+    }
+
+    fn turn_ended(&mut self, result: Result<Raw<'_>, Raw<'_>>) -> Vec<StreamItem> {
+        let Some(mut turn) = self.turn.take() else { return Vec::new() };
+        let mut items = Vec::new();
+        turn.flush(&mut self.ledger, &mut items);
+        items.extend(self.permissions.drain(..).map(|waiting| StreamItem::RequestCancelled { request_id: waiting.id.into() }));
+        let reply = result.ok().and_then(shaped::<Value>).unwrap_or_default();
+        let verdict = match result {
+            Ok(_) => self.verdict(&turn, &reply),
+            Err(error) => failed(error),
+        };
+        let outcome = TurnOutcome {
+            is_error: !matches!(verdict, Verdict::Completed { .. } | Verdict::Interrupted { .. }),
+            session_id: self.name.clone(),
+            text: turn.text().into(),
+            terminal_reason: Some(word(&verdict).into()),
+            stop_reason: reply["stopReason"].as_str().map(|word| head(word, NAME).into()),
+            cost_usd: self.cost.1.zip(self.cost.0).map(|(now, before)| (now - before).max(0.0)),
+            tokens: tokens(&reply["usage"]),
+            turns: turn.answers,
+            duration_ms: u64::try_from(turn.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            verdict,
+        };
+        self.cost.0 = self.cost.1.or(self.cost.0);
+        let api_error_status = match outcome.verdict {
+            Verdict::ApiError { status, .. } => status,
+            _ => None,
+        };
+        items.push(StreamItem::Event(EventKind::Result {
+            is_error: outcome.is_error,
+            text: outcome.text.clone(),
+            terminal_reason: outcome.terminal_reason.clone(),
+            stop_reason: outcome.stop_reason.clone(),
+            api_error_status,
+            cost_usd: outcome.cost_usd,
+            tokens: outcome.tokens,
+            turns: outcome.turns,
+            duration_ms: outcome.duration_ms,
+            files_touched: self.ledger.files().to_vec(),
+        }));
+        items.push(StreamItem::TurnEnded(Box::new(outcome)));
+        items
+    }
+
+    /// The verdict on a turn whose prompt has a result.
+    fn verdict(&self, turn: &Turn, reply: &Value) -> Verdict {
+        let text = turn.text();
+        let unclear = |why: &str| Verdict::Unclear { why: why.into() };
+        match reply["stopReason"].as_str().unwrap_or_default() {
+            "cancelled" if turn.was_cancelled => Verdict::Interrupted { during: Interruption::Streaming, is_error: false },
+            "refusal" => Verdict::Other { subtype: "refusal".into(), terminal_reason: None, message: text.into() },
+            "max_turn_requests" => Verdict::MaxTurns,
+            _ if turn.was_refused => unclear("a call was not permitted, and the turn ended"),
+            "end_turn" => match turn.sign.or_else(|| signs::in_reply(reply)) {
+                Some(sign) => unclear(sign),
+                None if text.is_empty() => unclear("the turn ended without any words behind the last tool call"),
+                None if !self.error_text.is_empty() && text.starts_with(self.error_text) => unclear("the turn ended with an error as its text"),
+                None => Verdict::Completed { text: text.into() },
+            },
+            other => unclear(&format!("the turn ended with `{}`", head(other, 64))),
+        }
+    }
+}
+
+/// The verdict on a prompt that was answered with an error.
+fn failed(error: Raw<'_>) -> Verdict {
+    /// The code of an agent that is not logged in.
+    const NOT_LOGGED_IN: i64 = -32000;
+    let (code, message) = replies::error(error);
+    let status = match code {
+        NOT_LOGGED_IN => Some(401),
+        code => u16::try_from(code).ok().filter(|status| (400..600).contains(status)),
+    };
+    match status {
+        Some(status) => Verdict::ApiError { status: Some(status), error_type: Untrusted::default(), message: message.into() },
+        None => Verdict::Other { subtype: format!("error {code}").into(), terminal_reason: None, message: message.into() },
+    }
+}
+
+/// The word for the verdict in the event.
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Completed { .. } => "completed",
+        Verdict::Interrupted { .. } => "cancelled",
+        Verdict::MaxTurns => "max_turns",
+        Verdict::ApiError { .. } => "api_error",
+        Verdict::Unclear { .. } => "unclear",
+        _ => "error",
+    }
+}
+
+fn tokens(usage: &Value) -> Tokens {
+    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+    Tokens {
+        input: count("inputTokens"),
+        output: count("outputTokens"),
+        cache_read: count("cachedReadTokens"),
+        cache_creation: count("cachedWriteTokens"),
+    }
+}

@@ -1,0 +1,37 @@
+//! Speaks the Agent Client Protocol (ACP, version 1) with an agent: JSON-RPC, one object a line, in both directions.
+//!
+//! The agent's lines become the same [`StreamItem`](crate::stream::StreamItem)s as those of `claude`. The requests that are used are few:
+//! `initialize`, `session/new`, `session/resume`, `session/load`, `session/set_mode`, `session/prompt`, `session/cancel` and
+//! `session/close`. Every other request of the agent is answered with an error, so that it waits for nothing.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `client` | the two sides of the conversation: our requests out, the agent's lines in |
+//! | `replies` | the agent's replies to our requests, and what an agent can do |
+//! | `envelope` | one line of JSON-RPC, within limits |
+//! | `turn` | the updates between our prompt and its result, as events |
+//! | `open_calls` | the tool calls of a turn |
+//! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
+//! | `permission` | a request for a permission, and the option that answers it |
+//! | `signs` | signs that a turn failed although the agent says that it ended well |
+//! | `replay` | the search for a message in the history that an agent plays back |
+//! | `presets` | what is known about each agent |
+
+mod client;
+mod envelope;
+mod open_calls;
+mod permission;
+pub mod presets;
+mod replay;
+mod replies;
+mod signs;
+mod tool;
+mod turn;
+
+pub use client::{Client, SessionPlace};
+pub use permission::Choice;
+pub use presets::Preset;
+pub use replies::{AgentInfo, Asked, Opened, Reply};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What is known about each agent that speaks ACP: how it is started, and what it needs.
+//!
+//! What an agent can do is not in this table, because it is asked each time. Everything here was measured with the version that
+//! `docs/agents.md` names.
+
+/// What is known about one agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name in the configuration.
+    pub name: &'static str,
+    /// The program.
+    pub program: &'static str,
+    /// Its arguments.
+    pub args: &'static [&'static str],
+    /// The mode that makes the agent ask for permissions. Empty if its own default does, or if it has no modes.
+    pub mode: &'static str,
+    /// Variables of its environment.
+    pub env: &'static [(&'static str, &'static str)],
+    /// The beginning of a text that is an error of the API. Empty if the agent reports errors in another way.
+    pub error_text: &'static str,
+    /// What an operator has to know before they rely on it.
+    pub warnings: &'static [&'static str],
+    /// True if a session that is loaded in the clock minute of its creation is lost.
+    pub loads_after_a_minute: bool,
+}
+
+const PLAIN: Preset =
+    Preset { name: "", program: "", args: &[], mode: "", env: &[], error_text: "", warnings: &[], loads_after_a_minute: false };
+
+/// All of them, by name.
+pub const PRESETS: [Preset; 8] = [
+    Preset { name: "claude-acp", program: "claude-agent-acp", mode: "default", ..PLAIN },
+    Preset {
+        name: "codex",
+        program: "codex-acp",
+        mode: "workspace-write",
+        env: &[("INITIAL_AGENT_MODE", "workspace-write"), ("NO_BROWSER", "1")],
+        ..PLAIN
+    },
+    Preset {
+        name: "copilot",
+        program: "copilot",
+        args: &["--acp"],
+        env: &[("COPILOT_AUTO_UPDATE", "false")],
+        error_text: "Error:",
+        warnings: &["it repeats the arguments of tool calls in another spelling after a resume, so its prompt cache is lost"],
+        ..PLAIN
+    },
+    Preset {
+        name: "gemini",
+        program: "gemini",
+        args: &["--acp"],
+        mode: "default",
+        loads_after_a_minute: true,
+        warnings: &[
+            "set general.sessionRetention.enabled to false in ~/.gemini/settings.json: otherwise it deletes a session that was loaded",
+            "it names no command in its requests for permission, so no rule of allowed_tools fits them",
+        ],
+        ..PLAIN
+    },
+    Preset {
+        name: "kimi",
+        program: "kimi",
+        args: &["acp"],
+        mode: "default",
+        env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
+        warnings: &["an error of the API in the middle of a text looks like the end of that text"],
+        ..PLAIN
+    },
+    Preset {
+        name: "opencode",
+        program: "opencode",
+        args: &["acp"],
+        env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        warnings: &["its subagents cannot ask for a permission: a rule `ask` for their tools makes the turn hang"],
+        ..PLAIN
+    },
+    Preset {
+        name: "pi",
+        program: "pi-acp",
+        warnings: &["it never asks for a permission: whatever it wants to do, it does"],
+        ..PLAIN
+    },
+    Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", ..PLAIN },
+];
+
+/// The agent with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_sorted_and_have_a_program() {
+        assert!(PRESETS.is_sorted_by_key(|preset| preset.name));
+        assert!(PRESETS.iter().all(|preset| !preset.program.is_empty()));
+        assert_eq!(find("codex").map(|preset| preset.mode), Some("workspace-write"));
+        assert_eq!(find("claude"), None, "that runner speaks stream-json");
+    }
+}

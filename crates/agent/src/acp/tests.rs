@@ -1,0 +1,158 @@
+//! The shapes of real agents' lines, as they were measured.
+
+use serde_json::{Value, json};
+
+use crate::acp::{Asked, Choice, Client, Reply, SessionPlace};
+use crate::events::EventKind;
+use crate::stream::lines::Line;
+use crate::stream::{StreamItem, TurnOutcome, Verdict};
+
+fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
+    client.feed(&Line::whole(&message.to_string()))
+}
+
+/// A client whose session `s` has its prompt.
+fn prompted() -> Client {
+    let mut client = Client::new("ours", SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()] }, "");
+    let mut reply = |line: String, result: Value| {
+        let id = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
+        (id, result)
+    };
+    for step in [Asked::Initialize, Asked::New] {
+        let (line, result) = match step {
+            Asked::Initialize => (client.initialize(), json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}})),
+            _ => (client.new_session(), json!({"sessionId": "s", "modes": {"currentModeId": "auto", "availableModes": []}})),
+        };
+        let (id, result) = reply(line, result);
+        assert!(!feed(&mut client, &json!({"jsonrpc": "2.0", "id": id, "result": result})).is_empty());
+    }
+    assert!(client.prompt("go").contains("\"id\":3"));
+    client
+}
+
+fn update(update: Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}})
+}
+
+fn said(text: &str) -> Value {
+    update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
+}
+
+/// The events of these lines.
+fn events(client: &mut Client, lines: &[Value]) -> Vec<EventKind> {
+    let items = lines.iter().flat_map(|line| feed(client, line)).collect::<Vec<_>>();
+    items.into_iter().filter_map(|item| if let StreamItem::Event(event) = item { Some(event) } else { None }).collect()
+}
+
+fn end(client: &mut Client, result: &Value) -> TurnOutcome {
+    let items = feed(client, &json!({"jsonrpc": "2.0", "id": 3, "result": result}));
+    let ended = items.into_iter().find_map(|item| if let StreamItem::TurnEnded(turn) = item { Some(*turn) } else { None });
+    ended.expect("the turn ended")
+}
+
+#[test]
+fn a_call_is_told_once_its_input_is_known() {
+    // claude names the call first and fills its input in later.
+    let mut client = prompted();
+    let lines = [
+        update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": {}})),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "`ls`", "rawInput": {"command": "ls"}})),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "a"})),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "a"})),
+    ];
+    let events = events(&mut client, &lines);
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert!(matches!(&events[0], EventKind::ToolCall { name, input, .. } if *name == "Bash" && input["command"] == "ls"));
+    assert!(matches!(&events[1], EventKind::ToolResult { text, is_error: false, .. } if *text == "a"));
+}
+
+#[test]
+fn a_call_may_begin_with_its_end_or_its_request() {
+    // gemini sends no `tool_call` for calls that it asks about.
+    let mut client = prompted();
+    let ended = update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "ls", "kind": "execute", "status": "failed"}));
+    assert_eq!(events(&mut client, &[ended]).len(), 2);
+    let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {"sessionId": "s",
+        "toolCall": {"toolCallId": "u", "title": "rm x", "kind": "execute"},
+        "options": [{"optionId": "p", "name": "Yes", "kind": "allow_once"}, {"optionId": "a", "name": "All", "kind": "allow_always"}]}});
+    let items = feed(&mut client, &asked);
+    let request = items.iter().find_map(|item| if let StreamItem::Permission(request) = item { Some(request) } else { None }).unwrap();
+    assert_eq!((request.request_id.raw(), request.complete, &request.input), ("0", true, &json!({"title": "rm x"})));
+    let (line, made) = client.decide("0", Choice::Allow).unwrap();
+    assert_eq!((line.contains("\"optionId\":\"p\""), made), (true, Choice::Allow));
+    assert_eq!(client.decide("0", Choice::Allow), None, "it was answered");
+}
+
+#[test]
+fn a_missing_kind_is_cancelled() {
+    let mut client = prompted();
+    let asked = |id: u32, options: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+            "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": options}})
+    };
+    feed(&mut client, &asked(7, json!([{"optionId": "a", "name": "All", "kind": "allow_always"}])));
+    let (line, made) = client.decide("7", Choice::Allow).unwrap();
+    assert_eq!((line.contains("cancelled"), made), (true, Choice::Cancel));
+    // A request that cannot be read has a reply too.
+    let items = feed(&mut client, &asked(8, json!("none")));
+    assert!(items.iter().any(|item| matches!(item, StreamItem::Say(line) if line.contains("\"id\":8") && line.contains("cancelled"))));
+    assert!(matches!(end(&mut client, &json!({"stopReason": "end_turn"})).verdict, Verdict::Unclear { .. }));
+}
+
+#[test]
+fn only_the_text_behind_the_last_call_is_the_result() {
+    let mut client = prompted();
+    let call = update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "rawInput": {"a": 1}, "status": "completed"}));
+    events(&mut client, &[said("before"), call, said("be"), said("hind")]);
+    let turn = end(&mut client, &json!({"stopReason": "end_turn", "usage": {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}}));
+    assert_eq!((&turn.verdict, turn.tokens.input, turn.turns), (&Verdict::Completed { text: "behind".into() }, 3, 2));
+    assert!(feed(&mut client, &said("late")).is_empty());
+    let again = feed(&mut client, &json!({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": "end_turn"}}));
+    assert!(matches!(&again[..], [StreamItem::Event(EventKind::Raw { what, .. })] if *what == "acp/unexpected_reply"));
+}
+
+#[test]
+fn a_cancel_answers_what_waits_and_ends_the_turn() {
+    let mut client = prompted();
+    let asked = json!({"jsonrpc": "2.0", "id": "x", "method": "session/request_permission",
+        "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}});
+    feed(&mut client, &asked);
+    let lines = client.cancel();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&"x".into(), &"cancelled".into()));
+    assert_eq!((&lines[1]["method"], &lines[1]["params"]["sessionId"]), (&"session/cancel".into(), &"s".into()));
+    assert!(matches!(end(&mut client, &json!({"stopReason": "cancelled"})).verdict, Verdict::Interrupted { .. }));
+    // codex ends a turn so by itself once a call was refused.
+    let mut client = prompted();
+    assert!(matches!(end(&mut client, &json!({"stopReason": "cancelled"})).verdict, Verdict::Unclear { .. }));
+}
+
+#[test]
+fn the_history_is_searched_over_pieces() {
+    let mut client = Client::new("ours", SessionPlace::default(), "");
+    client.initialize();
+    assert!(client.load("s", "[askbox round q").contains("session/load"));
+    let piece = |text: &str| update(json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}}));
+    feed(&mut client, &piece("[askbox "));
+    assert!(!client.has_seen_marker() && client.has_seen_history());
+    feed(&mut client, &piece("round q attempt 1]"));
+    assert!(client.has_seen_marker());
+}
+
+#[test]
+fn lines_of_any_shape_are_survived() {
+    let mut client = prompted();
+    for line in [
+        "", "{}", "[]", "null", "1", "{\"id\":1}", "{\"method\":1}", "{\"id\":{},\"method\":\"x\"}", "{\"id\":-1,\"result\":1}",
+        "{\"method\":\"session/update\",\"params\":[]}", "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"new\"}}}",
+        "{\"method\":\"$/cancel_request\"}", "{\"id\":0,\"method\":\"session/request_permission\"}", "{\"id\":0,\"method\":\"elicitation/create\"}",
+        "{\"id\":3,\"error\":7}", "{\"id\":\"\\ud800\",\"method\":\"x\"}",
+    ] {
+        client.feed(&Line::whole(line));
+    }
+    let mut fresh = Client::new("ours", SessionPlace::default(), "");
+    let line = fresh.initialize();
+    assert!(line.contains("\"protocolVersion\":1") && line.contains("\"form\":{}"));
+    let items = feed(&mut fresh, &json!({"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 2, "info": {}}}));
+    assert!(matches!(&items[..], [StreamItem::Acp(Reply::Initialized(info))] if !info.is_understood() && info.protocol == 2));
+}

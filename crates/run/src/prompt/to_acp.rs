@@ -1,0 +1,61 @@
+//! The messages to an agent that speaks ACP. Each begins with a marker, which is searched for in the history of a session if nothing
+//! else shows that the agent got a message.
+
+use crate::approval::permit;
+use crate::attempt::record::Run;
+use crate::prompt::inserted::quoted;
+use crate::prompt::templates::CONTINUE;
+use askbox_mailbox::Question;
+use askbox_mailbox::id::RoundId;
+
+/// Added to a message that the agent may have had before.
+const LOOK: &str = "\n\nYou may have had this message before, and a process died since then. Look at what is there before you do anything: what you are \
+    asked for may have been done already. Do not repeat it blindly.\n";
+
+/// To an agent whose turn ended without a result.
+const UNCLEAR: &str = "\
+Your turn ended, and nothing shows that your work is done. If it is done, end with a few sentences that say what you have done. If it is \
+not, look at what is there before you repeat anything, and then go on. If you need a decision, ask with `ask-post` and end your turn.";
+
+/// The beginning of the marker, which is the same in every message of a round.
+#[must_use]
+pub(crate) fn marker_of_round(round: &RoundId) -> String {
+    format!("[askbox round {}", round.question)
+}
+
+/// A message with its marker.
+#[must_use]
+pub(crate) fn marked(run: &Run, text: &str) -> String {
+    format!("{} attempt {}]\n\n{text}", marker_of_round(&run.round()), run.attempt)
+}
+
+/// A message that may come a second time.
+#[must_use]
+pub(crate) fn perhaps_again(text: &str) -> String {
+    format!("{}{LOOK}", text.trim_end())
+}
+
+/// To a session that has the message.
+#[must_use]
+pub(crate) fn to_continue() -> &'static str {
+    CONTINUE
+}
+
+/// To an agent whose turn ended without a result.
+#[must_use]
+pub(crate) fn about_no_result() -> &'static str {
+    UNCLEAR
+}
+
+/// Behind an answer that allows a call: the agent has read that the call was rejected, and may have forgotten it.
+#[must_use]
+pub(crate) fn about_cut_call(question: &Question) -> String {
+    if question.asked.approval.is_none() || !permit::is_allowed(question) {
+        return String::new();
+    }
+    format!(
+        "\n\nIf you have read that this call was rejected, cancelled or aborted, that was not your user's decision: the run had ended to wait for \
+         your user. Your user was asked this about it:\n{}\n",
+        quoted(&question.question)
+    )
+}

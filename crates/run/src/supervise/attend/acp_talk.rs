@@ -1,0 +1,364 @@
+//! The conversation with an agent that speaks ACP, up to its message and between its turns.
+//!
+//! 1. `initialize` says what the agent can do.
+//! 2. The session is opened: a new one, or the one of an earlier round or attempt, by `session/resume` or `session/load`. If that fails,
+//!    a new one is begun.
+//! 3. The session is put into the configured mode. It is set each time, because some agents forget it.
+//! 4. The session's id is put on record, durably. Only then the message is sent.
+//!
+//! If an earlier attempt sent the message and nothing shows that the agent worked on it, the session's history is played back and
+//! searched for the message's marker. If the marker is not there either, the message is sent again, with the remark that it may be the
+//! second time.
+//!
+//! A turn that ends without a result is continued once. A second one parks the round.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::attempt::acp_session::{self, AcpSession};
+use crate::attempt::ending::Ending;
+use crate::attempt::failure::Class;
+use crate::prompt::to_acp;
+use crate::supervise::attend::attendance::Attendance;
+use askbox_agent::acp::{AgentInfo, Asked, Client, Opened, Reply};
+use askbox_agent::stream::{TurnOutcome, Verdict};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::untrusted::Untrusted;
+
+/// How long nothing may come before the history of a session counts as played back.
+const QUIET: Duration = Duration::from_millis(500);
+/// The error of an agent that is not logged in.
+const NOT_LOGGED_IN: i64 = -32000;
+/// The most further messages of an attempt, about refused calls.
+const MOST_MESSAGES: u32 = 16;
+
+/// Whether the session has this round's message from an earlier attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// No attempt has sent it.
+    No,
+    /// It was sent, and the agent worked on it.
+    Yes,
+    /// It was sent, and nothing shows whether the agent got it.
+    Unknown,
+}
+
+/// The session to open.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// The session to continue; `None`: a new one.
+    pub(crate) session: Option<AcpSession>,
+    /// Whether it has the round's message.
+    pub(crate) heard: Heard,
+}
+
+/// The round's message in its forms.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    /// For a session that knows nothing.
+    pub(crate) in_new_session: String,
+    /// For the session that asked.
+    pub(crate) continued: String,
+    /// True if the call that the answer allows was let through before.
+    pub(crate) may_be_done: bool,
+}
+
+/// Something that waits for its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// The message, once nothing has come for a while.
+    Message(Instant),
+    /// The loading of the session.
+    Load(Instant),
+}
+
+/// The conversation with one agent process.
+#[derive(Debug)]
+pub(crate) struct AcpTalk {
+    opening: Opening,
+    messages: Messages,
+    /// The mode to set; empty for none.
+    mode: String,
+    /// True if a session that is loaded in the clock minute of its creation is lost.
+    loads_after_a_minute: bool,
+    info: AgentInfo,
+    opened: Option<Opened>,
+    due: Option<Due>,
+    was_continued: bool,
+    further_messages: u32,
+    /// Held as long as this process works on the session.
+    _lock: Lock,
+}
+
+impl AcpTalk {
+    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, lock: Lock) -> Self {
+        Self {
+            opening,
+            messages,
+            mode,
+            loads_after_a_minute,
+            info: AgentInfo::default(),
+            opened: None,
+            due: None,
+            was_continued: false,
+            further_messages: 0,
+            _lock: lock,
+        }
+    }
+
+    /// When something is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due.map(|due| match due {
+            Due::Message(at) | Due::Load(at) => at,
+        })
+    }
+
+    /// Notes that the agent has printed something: the history may go on.
+    pub(super) fn heard_something(&mut self) {
+        if let Some(Due::Message(at)) = &mut self.due {
+            *at = Instant::now() + QUIET;
+        }
+    }
+
+    /// True if the session's history is to be searched for the message.
+    fn looks_for_marker(&self) -> bool {
+        self.opening.heard == Heard::Unknown && self.info.can_load
+    }
+}
+
+impl Attendance<'_, '_> {
+    /// Takes the agent's reply to a request of ours.
+    pub(super) fn acp_replied(&mut self, reply: Reply) {
+        match reply {
+            Reply::Elicited { request_id, message } => self.form_cancelled(&request_id, &message),
+            // The agent is on its way out.
+            _ if !self.stopping.is_working() => {}
+            Reply::Initialized(info) => self.initialized(info),
+            Reply::Opened(opened) => self.session_opened(opened),
+            Reply::ModeSet => self.session_ready(),
+            Reply::Failed { asked, code, message } => self.request_failed(asked, code, &message),
+        }
+    }
+
+    /// Makes a line by the conversation and writes it.
+    fn say_over_acp(&mut self, line: impl FnOnce(&mut Client) -> String) {
+        if let Some(line) = self.live.agent.of_acp(line) {
+            self.live.agent.say(&line);
+        }
+    }
+
+    fn initialized(&mut self, info: AgentInfo) {
+        if !info.is_understood() {
+            let why = format!("the agent speaks version {} of ACP, and askbox speaks version 1", info.protocol);
+            return self.cannot_begin(Ending::Refused { class: Class::Setup, why });
+        }
+        let Some(talk) = &mut self.acp else { return };
+        talk.info = info;
+        let Some(known) = &talk.opening.session else { return self.begin_session() };
+        if known.agent != talk.info.name.raw() {
+            let why = format!("a new session: the earlier one was of {}, and this agent is {}", known.agent, talk.info.name.raw());
+            return self.begin_another_session(&why);
+        }
+        let id = known.session.clone();
+        let loads = talk.looks_for_marker() || !talk.info.can_resume;
+        if loads && !talk.info.can_load {
+            return self.begin_another_session("a new session: the agent cannot continue one");
+        }
+        if !loads {
+            return self.say_over_acp(|client| client.resume(&id));
+        }
+        match end_of_first_minute(known.begun_at).filter(|_| talk.loads_after_a_minute) {
+            Some(wait) => talk.due = Some(Due::Load(Instant::now() + wait)),
+            None => self.load_session(),
+        }
+    }
+
+    fn load_session(&mut self) {
+        let marker = to_acp::marker_of_round(&self.live.run.round());
+        let session = self.acp.as_ref().and_then(|talk| talk.opening.session.as_ref()).map(|known| known.session.clone());
+        if let Some(session) = session {
+            self.say_over_acp(|client| client.load(&session, &marker));
+        }
+    }
+
+    fn begin_session(&mut self) {
+        self.say_over_acp(Client::new_session);
+    }
+
+    /// Begins a new session in place of the one that was to be continued.
+    fn begin_another_session(&mut self, why: &str) {
+        self.live.log.note(why);
+        if let Some(talk) = &mut self.acp {
+            talk.opening.session = None;
+        }
+        self.begin_session();
+    }
+
+    fn session_opened(&mut self, opened: Opened) {
+        let Some(talk) = &mut self.acp else { return };
+        let mode = talk.mode.clone();
+        let has_mode = mode.is_empty() || opened.mode.as_ref() == Some(&mode);
+        // An agent that names no modes cannot be put into one.
+        let has_modes = opened.mode.is_some() || opened.how != Asked::New;
+        talk.opened = Some(opened);
+        if has_mode {
+            self.session_ready();
+        } else if has_modes {
+            self.say_over_acp(|client| client.set_mode(&mode));
+        } else {
+            self.live.log.note(format!("the agent has no modes, so it is not put into the mode `{mode}`"));
+            self.session_ready();
+        }
+    }
+
+    fn session_ready(&mut self) {
+        let Some(talk) = &mut self.acp else { return };
+        if talk.opened.as_ref().is_some_and(|opened| opened.how == Asked::Load) {
+            talk.due = Some(Due::Message(Instant::now() + QUIET));
+        } else {
+            self.send_message();
+        }
+    }
+
+    /// Does what waits for its time.
+    pub(super) fn talk_when_due(&mut self, now: Instant) {
+        let Some(talk) = &mut self.acp else { return };
+        if !self.stopping.is_working() {
+            talk.due = None;
+        }
+        match talk.due {
+            Some(Due::Message(at)) if now >= at => {
+                talk.due = None;
+                self.history_played_back();
+            }
+            Some(Due::Load(at)) if now >= at => {
+                talk.due = None;
+                self.load_session();
+            }
+            _ => {}
+        }
+    }
+
+    fn history_played_back(&mut self) {
+        if self.live.agent.of_acp(|client| client.has_seen_history()) == Some(false) {
+            return self.begin_another_session("a new session: the earlier one has lost its history");
+        }
+        self.send_message();
+    }
+
+    /// Puts the session on record and sends the round's message.
+    fn send_message(&mut self) {
+        let Some(talk) = &mut self.acp else { return };
+        let Some(opened) = &talk.opened else { return };
+        let known = talk.opening.session.as_ref();
+        let session = AcpSession {
+            session: opened.session.clone(),
+            agent: talk.info.name.raw().to_owned(),
+            version: talk.info.version.raw().to_owned(),
+            cwd: self.live.agent.of_acp(|client| client.cwd().to_path_buf()).unwrap_or_else(PathBuf::new),
+            begun_at: known.map_or_else(time::now, |known| known.begun_at),
+        };
+        if let Err(e) = acp_session::note(self.live.mailbox, self.live.run, &session) {
+            return self.cannot_begin(Ending::of_trouble(&e));
+        }
+        let Messages { in_new_session, continued, may_be_done } = &talk.messages;
+        let has_marker = self.live.agent.of_acp(|client| client.has_seen_marker()) == Some(true);
+        let (text, note) = match (known, talk.opening.heard) {
+            (None, Heard::No) => (in_new_session.clone(), None),
+            (None, Heard::Yes | Heard::Unknown) => (to_acp::perhaps_again(in_new_session), Some("the message is sent again, in a new session")),
+            (Some(_), Heard::No) if *may_be_done => (to_acp::perhaps_again(continued), None),
+            (Some(_), Heard::No) => (continued.clone(), None),
+            (Some(_), Heard::Yes) => {
+                (to_acp::to_continue().to_owned(), Some("the session has its message from an earlier attempt: it is told to continue"))
+            }
+            (Some(_), Heard::Unknown) if has_marker => {
+                (to_acp::to_continue().to_owned(), Some("the session's history has the message: it is told to continue"))
+            }
+            (Some(_), Heard::Unknown) => {
+                (to_acp::perhaps_again(continued), Some("nothing shows that the session got its message: it is sent again"))
+            }
+        };
+        note.into_iter().for_each(|note| self.live.log.note(note));
+        self.prompt(&text);
+    }
+
+    fn prompt(&mut self, text: &str) {
+        let text = to_acp::marked(self.live.run, text);
+        self.say_over_acp(|client| client.prompt(&text));
+    }
+
+    fn request_failed(&mut self, asked: Asked, code: i64, message: &Untrusted) {
+        let words = message.excerpt(300);
+        let why = format!("`{}` failed ({code}): {words}", asked.method());
+        match asked {
+            _ if code == NOT_LOGGED_IN => self.cannot_begin(Ending::Refused { class: Class::Authentication, why }),
+            // Another process works on the session. That passes.
+            Asked::Resume | Asked::Load if message.raw().contains("thread_active_writer") => self.cannot_begin(Ending::Failed { why }),
+            Asked::Resume | Asked::Load => self.begin_another_session(&format!("a new session: {why}")),
+            Asked::Mode => self.cannot_begin(Ending::Refused { class: Class::Setup, why }),
+            _ => self.cannot_begin(Ending::Failed { why }),
+        }
+    }
+
+    /// Ends the attempt before the agent has its message.
+    fn cannot_begin(&mut self, ending: Ending) {
+        self.outcome.end_before_the_message(ending);
+        self.stopping.let_it_exit(&mut self.live);
+    }
+
+    fn form_cancelled(&mut self, request_id: &Untrusted, message: &Untrusted) {
+        self.live.log.note(format!("the agent asks its user with a form, which nobody sees: {}", message.excerpt(200)));
+        self.live.agent.say(&Client::cancel_form(request_id.raw()));
+        if let Some(()) = self.stopping.is_working().then_some(()) {
+            let words = format!(
+                "Your user has not seen your question, so nobody has answered or declined it. Ask it with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, \
+                 then end your turn: you will get the answer.",
+                self.live.run.workflow_id
+            );
+            self.live.tell_later(&words);
+        }
+    }
+
+    /// Sends another message after a turn, if there is something to tell, or if the turn ended without a result for the first time.
+    /// Returns true if it did.
+    pub(super) fn acp_goes_on(&mut self, turn: &TurnOutcome) -> bool {
+        let Some(talk) = &mut self.acp else { return false };
+        if !self.stopping.is_working() || self.requests.ends_for().is_some() {
+            return false;
+        }
+        let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. });
+        if !is_unclear && !matches!(turn.verdict, Verdict::Completed { .. }) {
+            return false;
+        }
+        let untold = self.live.take_untold();
+        if !untold.is_empty() && talk.further_messages < MOST_MESSAGES {
+            talk.further_messages += 1;
+            self.prompt(&untold.join("\n\n"));
+            return true;
+        }
+        if is_unclear && !talk.was_continued && !self.live.has_asked() {
+            talk.was_continued = true;
+            self.live.log.note("the turn ended without a result: the agent is asked to go on, once");
+            self.prompt(to_acp::about_no_result());
+            return true;
+        }
+        false
+    }
+
+    /// The ending of a turn without a result, if the agent has posted a question in this run: the question is what it had to say.
+    pub(super) fn asked_before_unclear_end(&self, turn: &TurnOutcome) -> Option<Ending> {
+        let has_asked = matches!(turn.verdict, Verdict::Unclear { .. }) && self.live.has_asked();
+        has_asked.then(|| Ending::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd })
+    }
+}
+
+/// How long the clock minute of this time still goes on, and a little more; `None` if it is over.
+fn end_of_first_minute(begun_at: Time) -> Option<Duration> {
+    const MINUTE: i64 = 60_000;
+    let into_minute = begun_at.timestamp_millis().rem_euclid(MINUTE);
+    let ends = begun_at.timestamp_millis() - into_minute + MINUTE + 1_000;
+    let left = ends - time::now().timestamp_millis();
+    // After a change of the clock, no wait is longer than a minute.
+    u64::try_from(left.min(MINUTE)).ok().filter(|left| *left > 0).map(Duration::from_millis)
+}

@@ -1,0 +1,109 @@
+//! Turns a claimed attempt into an agent that speaks ACP and has been asked what it can do. The rest of the conversation up to its
+//! message follows in `attend/acp_talk`.
+//!
+//! An agent program of an unknown maker may act before it reads anything. So the attempt's record is durable before it starts.
+
+use crate::approval::permit;
+use crate::attempt::acp_session::{self, AcpSession};
+use crate::attempt::record::{Begin, Record, Run, RunState};
+use crate::claim::permitted::{self, WorkFolder};
+use crate::process::launch::{self, SessionStart};
+use crate::prompt::{message, to_acp};
+use crate::supervise::attend::acp_talk::{AcpTalk, Heard, Messages, Opening};
+use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
+use askbox_agent::acp::{Client, SessionPlace};
+use askbox_agent::output::AgentOutput;
+use askbox_config::{Config, Runner, RunnerKind};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::fields::asked_in::Nonce;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, text, time};
+
+/// The lock of a workflow's session. Most agents let two processes work on one session, and then lose the work of one.
+const SESSION_LOCK: &str = "acp.lock";
+
+/// Launches the agent of an attempt and asks it what it can do.
+pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
+    let Launch { mailbox, config, attempt, log, sources, channel } = launch;
+    for (what, chosen) in [("agent definition", &attempt.run.plan.role), ("model", &attempt.run.plan.model)] {
+        if let Some(chosen) = chosen {
+            let name = &attempt.run.plan.runner;
+            return Err(Error::failed(
+                format!("{what} `{}` was chosen, and [runner.{name}] speaks ACP, which has no way to choose one", text::excerpt(chosen, 80)),
+                "choose it in the agent's own settings, and start without that choice",
+            ));
+        }
+    }
+    let preset = runner.agent(&attempt.run.plan.runner);
+    let lock = Lock::try_acquire(&mailbox.runs_of_workflow(&attempt.run.workflow_id).join(SESSION_LOCK))?;
+    let lock = lock.ok_or_else(|| Error::Held { message: "another run works on the session of the workflow".into(), hint: "it waits".into() })?;
+    let mut folder = permitted::of_launch(config, &attempt.run)?;
+    let document = match attempt.document.take() {
+        Some(document) => document,
+        None => read_question::of_round(&mailbox.round(Folder::Running, &attempt.run.round()), &attempt.run.round())?,
+    };
+    let mut opening = opening(mailbox, &attempt.run);
+    // Some agents hang or look into another project if a session is continued in another folder.
+    match opening.session.as_ref().map(|session| WorkFolder::open(config, &session.cwd)) {
+        Some(Ok(begun_in)) => folder = begun_in,
+        Some(Err(_)) => opening.session = None,
+        None => {}
+    }
+    if opening.session.is_none() && attempt.run.plan.begin != Begin::Fresh {
+        attempt.run.plan.begin = Begin::Fresh;
+        attempt.run.plan.begin_why = Some("fresh instead of resume: the agent's session is not on record, or its folder is gone".into());
+    }
+    let nonce = Nonce::generate();
+    let is_on_record = attempt.is_on_record();
+    let run = &mut attempt.run;
+    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.state = RunState::Running;
+    run.progress.started_at = Some(time::now());
+    let messages = messages(mailbox, config, &document.typed, run)?;
+    if is_on_record {
+        Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
+    }
+    attempt.make_durable(mailbox, &document)?;
+    let run = &attempt.run;
+    let call = launch::acp_call(mailbox, run, runner, &nonce);
+    let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
+    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()] };
+    let mut client = Client::new(&run.plan.session_id.to_string(), place, preset.map_or("", |preset| preset.error_text));
+    let initialize = client.initialize();
+    let output = AgentOutput::Acp(Box::new(client));
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
+    agent.say(&initialize);
+    let waits_a_minute = preset.is_some_and(|preset| preset.loads_after_a_minute);
+    let talk = AcpTalk::new(opening, messages, runner.mode.clone(), waits_a_minute, lock);
+    let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0);
+    Ok(Started { agent, held_message: None, max_turns, acp: Some(talk) })
+}
+
+/// Finds the session to open: the one of an earlier attempt of the round, or the one that the plan continues, or none.
+fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
+    let round = run.round();
+    let earlier: Vec<(u32, AcpSession)> =
+        (1..run.attempt).rev().filter_map(|n| Some((n, acp_session::of_attempt(mailbox, &round, n)?))).collect();
+    if let Some((_, last)) = earlier.first() {
+        let mut same = earlier.iter().filter(|(_, session)| session.session == last.session);
+        let heard = if same.any(|(n, _)| acp_session::was_heard(mailbox, &round, *n)) { Heard::Yes } else { Heard::Unknown };
+        return Opening { session: Some(last.clone()), heard };
+    }
+    let session = match &run.plan.begin {
+        Begin::Fork { from, of: None } => acp_session::find(mailbox, &run.workflow_id, *from),
+        Begin::Fork { of: Some(_), .. } | Begin::Fresh => None,
+    };
+    Opening { session, heard: Heard::No }
+}
+
+/// The messages for each way in which the session may be opened.
+fn messages(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<Messages> {
+    let mut fresh = run.clone();
+    fresh.plan.begin = Begin::Fresh;
+    let in_new_session = message::first_message(mailbox, config, question, &fresh)?;
+    let continued = message::round_message(mailbox, config, question, run)? + &message::renamed_folder(question, run);
+    let continued = format!("{}{}", continued.trim_end(), to_acp::about_cut_call(question));
+    let used = question.asked.approval.is_some() && permit::is_used(mailbox, &run.round());
+    Ok(Messages { in_new_session, continued, may_be_done: used })
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""An agent that speaks ACP and does what a test says, also what real agents do not do on demand.
+
+`$AGENT_DIR/turns` has one line for each prompt, over all processes: a JSON list of steps. A prompt behind the last line is answered with
+`done`. `$AGENT_DIR/received` gets every line that the client sends, `$AGENT_DIR/told` the text of each prompt, `$AGENT_DIR/starts` a line
+for each process. Sessions lie in `$AGENT_DIR/sessions`. `$ACP_CAN` names the abilities: resume, load, close, folders, modes.
+
+    {"say": T}  {"think": T}            a piece of a text
+    {"run": C}  {"run": C, "ask": true} a tool call that runs the command; with a request for permission first
+    {"quiet_call": C}                   the same without a `tool_call` in front of its end
+    {"send": OBJECT}  {"write": TEXT}   a line as it is
+    {"form": M}                         a question to the user
+    {"pause": NAME}                     waits until the file `go.NAME` is there
+    {"die": true}                       the process kills itself
+    {"end": RESULT}  {"fail": ERROR}    the reply to the prompt; without it, `end_turn`
+    {"end_twice": true}  {"deaf": true} two replies; never a reply, not even after a cancel
+    {"late": T}                         a piece of a text behind the reply
+"""
+import json, os, queue, signal, subprocess, sys, threading, time, uuid
+
+FOLDER = os.environ["AGENT_DIR"]
+CAN = os.environ.get("ACP_CAN", "resume,load,close,modes").split(",")
+OPTIONS = json.loads(os.environ.get("ACP_OPTIONS", "null")) or [
+    {"optionId": "o0", "name": "Always", "kind": "allow_always"},
+    {"optionId": "o1", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "o2", "name": "No", "kind": "reject_once"},
+]
+lock = threading.Lock()
+replies, cancelled, processes = {}, threading.Event(), []
+last_id = -1  # the first request has the id 0
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def append(name, text):
+    with open(path(name), "a") as file:
+        file.write(text + "\n")
+
+
+def write(text):
+    with lock:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def send(message):
+    write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+
+
+def update(session, kind, **fields):
+    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": kind, **fields}}})
+
+
+def piece(session, kind, text):
+    update(session, kind, content={"type": "text", "text": text})
+
+
+def ask(method, params):
+    global last_id
+    last_id += 1
+    mine = last_id
+    replies[mine] = queue.Queue()
+    send({"id": mine, "method": method, "params": params})
+    return replies[mine].get()
+
+
+def remember(session, entry):
+    append(f"sessions/{session}", json.dumps(entry))
+
+
+def run(session, step, command):
+    call = f"call-{uuid.uuid4().hex[:8]}"
+    fields = {"toolCallId": call, "title": command, "kind": "execute", "rawInput": {"command": command}}
+    if "run" in step:
+        update(session, "tool_call", **fields, status="pending")
+    if step.get("ask"):
+        reply = ask("session/request_permission", {"sessionId": session, "toolCall": fields, "options": OPTIONS})
+        append("permissions", json.dumps(reply.get("result")))
+        if reply.get("result", {}).get("outcome", {}).get("optionId") != "o1":
+            update(session, "tool_call_update", toolCallId=call, status="failed", content=[])
+            return step.get("ends_turn", False)
+    process = subprocess.Popen(["/bin/sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                               start_new_session=True)
+    processes.append(process)
+    out = process.communicate()[0].decode("utf-8", "replace")
+    processes.remove(process)
+    remember(session, {"call": command, "out": out})
+    update(session, "tool_call_update", toolCallId=call, status="failed" if process.returncode else "completed", kind="execute",
+           title=command, rawInput=fields["rawInput"], content=[{"type": "content", "content": {"type": "text", "text": out}}])
+    return False
+
+
+def turn(session, id, steps):
+    result, error, twice, late = {"stopReason": "end_turn"}, None, False, []
+    for step in steps:
+        if cancelled.is_set():
+            break
+        if "say" in step:
+            piece(session, "agent_message_chunk", step["say"])
+        elif "think" in step:
+            piece(session, "agent_thought_chunk", step["think"])
+        elif "run" in step or "quiet_call" in step:
+            if run(session, step, step.get("run") or step["quiet_call"]):
+                break
+        elif "send" in step:
+            send(json.loads(json.dumps(step["send"]).replace("SESSION", session)))
+        elif "write" in step:
+            write(step["write"])
+        elif "form" in step:
+            append("forms", json.dumps(ask("elicitation/create", {"sessionId": session, "mode": "form", "message": step["form"],
+                                           "requestedSchema": {"type": "object", "properties": {}}})))
+        elif "request" in step:
+            append("refused", json.dumps(ask(step["request"], {"sessionId": session, "path": "/etc/passwd"})))
+        elif "pause" in step:
+            append(f"at.{step['pause']}", str(os.getpid()))
+            while not os.path.exists(path(f"go.{step['pause']}")) and not cancelled.is_set():
+                time.sleep(0.02)
+        elif "die" in step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif "deaf" in step:
+            return
+        elif "end" in step:
+            result = step["end"]
+        elif "fail" in step:
+            error = step["fail"]
+        elif "end_twice" in step:
+            twice = True
+        elif "late" in step:
+            late.append(step["late"])
+    if cancelled.is_set():
+        result, error = {"stopReason": "cancelled"}, None
+    for _ in range(2 if twice else 1):
+        send({"id": id, "error": error} if error else {"id": id, "result": result})
+    for text in late:
+        piece(session, "agent_message_chunk", text)
+
+
+def modes():
+    return {"modes": {"currentModeId": "auto", "availableModes": []}} if "modes" in CAN else {}
+
+
+def handle(method, params, id):
+    session = params.get("sessionId")
+    if method == "initialize":
+        capabilities = {"loadSession": "load" in CAN, "sessionCapabilities": {
+            name: {} for name, can in [("resume", "resume"), ("close", "close"), ("additionalDirectories", "folders")] if can in CAN}}
+        return {"protocolVersion": int(os.environ.get("ACP_VERSION", "1")), "agentCapabilities": capabilities,
+                "agentInfo": {"name": os.environ.get("ACP_NAME", "fake"), "version": "1.0"}}
+    if method == "session/new":
+        if os.path.exists(path("logged_out")):
+            raise LookupError(-32000, "Authentication required")
+        session = f"ses_{uuid.uuid4().hex}"
+        append(f"sessions/{session}", "{}")
+        return {"sessionId": session, **modes()}
+    if method in ("session/resume", "session/load"):
+        if not os.path.exists(path(f"sessions/{session}")):
+            raise LookupError(-32002, "Unknown session")
+        if method == "session/load":
+            for line in open(path(f"sessions/{session}")):
+                entry = json.loads(line)
+                for kind, key in [("user_message_chunk", "user"), ("agent_message_chunk", "agent")]:
+                    if key in entry:
+                        piece(session, kind, entry[key])
+        return modes()
+    if method in ("session/set_mode", "session/close"):
+        return {}
+    if method == "session/prompt":
+        text = params["prompt"][0]["text"]
+        append("told", json.dumps(text))
+        turns = open(path("turns")).read().splitlines() if os.path.exists(path("turns")) else []
+        n = sum(1 for _ in open(path("told"))) - 1
+        steps = json.loads(turns[n]) if n < len(turns) else [{"say": "done"}]
+        if {"forget": True} not in steps:
+            remember(session, {"user": text})
+        cancelled.clear()
+        threading.Thread(target=turn, args=(session, id, [step for step in steps if "forget" not in step]), daemon=True).start()
+        return None
+    raise LookupError(-32601, "Method not found")
+
+
+def main():
+    os.makedirs(path("sessions"), exist_ok=True)
+    append("starts", os.environ.get("ASKBOX_RUN", "-"))
+    for line in sys.stdin:
+        append("received", line.rstrip("\n"))
+        message = json.loads(line)
+        method, id = message.get("method"), message.get("id")
+        if method == "session/cancel":
+            if os.path.exists(path("deaf_to_cancel")):
+                continue
+            cancelled.set()
+            for process in list(processes):
+                os.killpg(process.pid, signal.SIGKILL)
+            for waiting in replies.values():
+                waiting.put({})
+        elif method and id is not None:
+            try:
+                result = handle(method, message.get("params", {}), id)
+                if result is not None:
+                    send({"id": id, "result": result})
+            except LookupError as error:
+                send({"id": id, "error": {"code": error.args[0], "message": error.args[1]}})
+        elif id in replies:
+            replies[id].put(message)
+    os._exit(0)
+
+
+main()

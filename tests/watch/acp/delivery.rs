@@ -1,0 +1,182 @@
+//! Which ends of a turn count as delivered, and what the agent is told.
+
+use super::*;
+
+#[test]
+fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
+    let world = world("mode = \"plan\"\nenv = { ACP_CAN = \"resume,close,modes,folders\" }", "");
+    turns(&world, &[json!([{"think": "hm"}, {"say": "First "}, {"say": "words."}, {"run": "echo out"}, {"say": "All "}, {"say": "done."}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    assert_eq!(world.status("acp-1")["result"], "All done.");
+    let told = told(&world).remove(0);
+    assert!(told.starts_with("[askbox round ") && told.contains(" attempt 1]\n\nResume workflow acp-1.") && told.contains("User chose: a"));
+    assert_eq!(called(&world), ["initialize", "session/new", "session/set_mode", "session/prompt", "session/close"]);
+    let received = lines(&world, "received");
+    assert_eq!(received[0]["params"]["protocolVersion"], 1);
+    assert_eq!(received[1]["params"]["additionalDirectories"], json!([world.mailbox().display().to_string()]));
+    assert_eq!(received[2]["params"]["modeId"], "plan");
+    let events = events(&world, "acp-1", 1);
+    assert_eq!(types(&events), ["started", "thinking", "text", "tool_call", "tool_result", "text", "result"]);
+    let call = events.iter().find(|event| event["type"] == "tool_call").unwrap();
+    assert_eq!((&call["name"], &call["input"]["command"]), (&"Bash".into(), &"echo out".into()));
+    assert_eq!(events.iter().find(|event| event["type"] == "tool_result").unwrap()["text"], "out\n");
+    assert_eq!(events.iter().find(|event| event["type"] == "started").unwrap()["version"], "fake 1.0");
+    assert!(world.ok("relaunch", &["logs", "acp-1"]).contains("First words."));
+}
+
+#[test]
+fn a_question_of_an_acp_agent_resumes_its_session_once() {
+    for (can, method) in [("resume,close,modes", "session/resume"), ("load,modes", "session/load"), ("modes", "session/new")] {
+        let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "");
+        let ask = "ask-post -w acp-1 'And now?' -o yes=y -o no=n";
+        turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        until("it has asked", || world.in_mailbox("pending/acp-1.json").exists());
+        world.ok("ask-answer", &["acp-1", "yes"]);
+        world.closed("acp-1", "delivered", 2);
+        let told = told(&world);
+        assert_eq!((told.len(), world.status("acp-1")["result"].as_str()), (2, Some("thanks")), "{can}");
+        let continued = method != "session/new";
+        assert_eq!(told[1].contains("The question of workflow acp-1 has its reply."), continued, "{can}: {}", told[1]);
+        assert!(told[1].contains("User chose: yes"), "{}", told[1]);
+        let opened: Vec<_> = called(&world).into_iter().filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load")).collect();
+        assert_eq!(opened, ["session/new", method], "{can}");
+        assert_eq!(lines(&world, "starts").len(), 2);
+    }
+}
+
+#[test]
+fn a_silent_end_turn_is_continued_once_and_then_parked() {
+    let world = world("", "");
+    turns(&world, &[json!([{"run": "true"}]), json!([])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    let parked = world.reaches("acp-1", "parked");
+    assert_eq!((&parked["failure"], &parked["attempt"]), (&"unclear".into(), &1.into()));
+    assert!(parked["why"].as_str().unwrap().contains("without any words behind the last tool call"), "{parked}");
+    assert!(parked["todo"].as_str().unwrap().contains("relaunch logs acp-1"), "{parked}");
+    let told = told(&world);
+    assert_eq!(told.len(), 2);
+    assert!(told[1].contains("nothing shows that your work is done"), "{}", told[1]);
+    // The second time it says what it has done.
+    turns(&world, &[json!([]), json!([]), json!([]), json!([{"say": "I had merged it."}])]);
+    world.ok("relaunch", &["retry", "acp-1"]);
+    world.closed("acp-1", "delivered", 1);
+    assert_eq!(world.status("acp-1")["result"], "I had merged it.");
+}
+
+#[test]
+fn an_error_as_text_is_not_a_result() {
+    let ends = [
+        ("", json!({"stopReason": "end_turn", "usage": null}), "reports no usage"),
+        ("", json!({"stopReason": "end_turn", "_meta": {"quota": {"token_count": {"input_tokens": 0, "output_tokens": 0}}}}), "no tokens"),
+        ("", json!({"stopReason": "max_tokens"}), "`max_tokens`"),
+        ("preset = \"copilot\"", json!({"stopReason": "end_turn"}), "an error as its text"),
+    ];
+    for (runner, end, why) in ends {
+        let world = world(runner, "");
+        let turn = json!([{"say": "Error: 400 Bad Request"}, {"end": end}]);
+        turns(&world, &[turn.clone(), turn]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        let parked = world.reaches("acp-1", "parked");
+        assert_eq!(parked["failure"], "unclear", "{why}");
+        assert!(parked["why"].as_str().unwrap().contains(why), "{parked}");
+    }
+}
+
+#[test]
+fn an_acp_error_is_a_failure_of_its_class() {
+    for (error, state, failure) in [
+        (json!({"code": -32000, "message": "Authentication required"}), "parked", "authentication"),
+        (json!({"code": 400, "message": "bad"}), "parked", "invalid_request"),
+        (json!({"code": -32603, "message": "Internal error", "data": {"details": "boom"}}), "parked", "agent"),
+    ] {
+        let world = world("", "attempts = 2");
+        let turn = json!([{"fail": error}]);
+        turns(&world, &[turn.clone(), turn]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        let parked = world.reaches("acp-1", state);
+        assert_eq!(parked["failure"], failure, "{parked}");
+    }
+    let world = world("", "");
+    fs::write(world.agent("logged_out"), "").unwrap();
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    let parked = world.reaches("acp-1", "parked");
+    assert_eq!((&parked["failure"], told(&world).len()), (&"authentication".into(), 0));
+}
+
+#[test]
+fn updates_behind_the_result_do_not_count() {
+    let world = world("", "");
+    let warning = json!({"method": "session/update", "params": {"sessionId": "SESSION", "update":
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "another session"}}}});
+    let other = json!({"method": "session/update", "params": {"sessionId": "other", "update": warning["params"]["update"]}});
+    turns(&world, &[json!([{"send": other}, {"say": "done"}, {"late": "too late"}, {"end_twice": true}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    let events = events(&world, "acp-1", 1);
+    assert_eq!(types(&events), ["started", "text", "result"]);
+    assert_eq!(world.status("acp-1")["result"], "done");
+    let raw: Vec<_> = events.iter().filter(|event| event["type"] == "raw").map(|event| event["what"].as_str().unwrap()).collect();
+    assert!(raw.contains(&"acp/other_session") && raw.contains(&"acp/unexpected_reply"), "{raw:?}");
+}
+
+#[test]
+fn an_undeclared_request_gets_an_error_and_holds_nothing_up() {
+    let world = world("", "");
+    turns(&world, &[json!([{"request": "fs/write_text_file"}, {"say": "done"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    let refused = lines(&world, "refused").remove(0);
+    // Its first request has the id 0, and so has nothing to do with ours.
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&0.into(), &(-32601).into()));
+}
+
+#[test]
+fn a_form_is_cancelled_and_the_agent_is_told_to_ask() {
+    let world = world("", "");
+    turns(&world, &[json!([{"form": "Merge?"}, {"say": "cancelled"}]), json!([{"say": "asked"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    assert_eq!(lines(&world, "forms")[0]["result"], json!({"action": "cancel"}));
+    let told = told(&world);
+    assert!(told[1].contains("nobody has answered or declined it") && told[1].contains("ask-post"), "{}", told[1]);
+    assert_eq!(world.status("acp-1")["result"], "asked");
+}
+
+#[test]
+fn huge_and_torn_lines_of_an_acp_agent_are_notes() {
+    let world = world("", "");
+    let huge = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[{}0]}}\n", "1,".repeat(3 << 20));
+    let deep = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{}1{}}}\n", "[".repeat(5000), "]".repeat(5000));
+    fs::write(world.agent("turns"), "").unwrap();
+    let write = |text: &str| json!({"write": text});
+    turns(&world, &[json!([write(&huge), write("no json\n"), write("[1]\n"), write(&deep), write("{\"jsonrpc\":\"2.0\",\"id\":{}}\n"), {"say": "done"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    let events = events(&world, "acp-1", 1);
+    let raw: Vec<_> = events.iter().filter(|event| event["type"] == "raw").map(|event| event["what"].as_str().unwrap()).collect();
+    assert_eq!(raw[..3], ["over_limit", "not_json", "not_json"], "{raw:?}");
+    assert_eq!((raw.len(), world.status("acp-1")["result"].as_str()), (5, Some("done")));
+}
+
+#[test]
+fn another_version_of_the_protocol_parks_the_round() {
+    let world = world("env = { ACP_VERSION = \"2\" }", "");
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    let parked = world.reaches("acp-1", "parked");
+    assert!(parked["why"].as_str().unwrap().contains("speaks version 2 of ACP"), "{parked}");
+    assert_eq!(called(&world), ["initialize"]);
+}
