@@ -15,6 +15,8 @@
 //! | `machine.rs` | another machine, by ssh |
 //! | `network.rs` | machines in network namespaces, and links that a test cuts |
 //! | `claude/` | the real `claude` and its scripted API |
+//! | `openai.rs` | a scripted model API of OpenAI's two forms |
+//! | `http.rs` | as much HTTP as the scripted APIs need |
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
 //! | `json_schema.rs` | a small validator |
 //! | `programs.rs` | where the project and its built programs lie |
@@ -28,9 +30,11 @@ pub mod approval;
 pub mod claude;
 pub mod dice;
 pub mod files;
+mod http;
 pub mod json_schema;
 pub mod machine;
 pub mod network;
+pub mod openai;
 pub mod page;
 pub mod process;
 pub mod programs;

@@ -63,6 +63,7 @@ pub fn available(need: &str) -> bool {
         "typescript" => std::env::var_os("ASKBOX_TEST_TYPESCRIPT").is_some(),
         "python-sdks" => std::env::var_os("ASKBOX_TEST_PYTHON_SDKS").is_some(),
         "node-sdks" => std::env::var_os("ASKBOX_TEST_NODE_SDKS").is_some(),
+        "acp-agents" => std::env::var_os("ASKBOX_TEST_AGENTS").is_some(),
         program => find(program).is_some(),
     };
     let what = match need {
@@ -76,6 +77,7 @@ pub fn available(need: &str) -> bool {
         "typescript" => "the compiler of TypeScript, which tests/run installs and names in ASKBOX_TEST_TYPESCRIPT".to_owned(),
         "python-sdks" => "Python's SDKs for agents, which tests/run installs and names in ASKBOX_TEST_PYTHON_SDKS".to_owned(),
         "node-sdks" => "the AI SDK, which tests/run installs and names in ASKBOX_TEST_NODE_SDKS".to_owned(),
+        "acp-agents" => "agents that speak ACP, which tests/run installs and names in ASKBOX_TEST_AGENTS".to_owned(),
         program => format!("the program {program}, which tests/run installs where it can"),
     };
     assert!(there, "this test needs {what}; ASKBOX_TEST_WITHOUT={need} opts out of all tests that do");

@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, Finding, MOMENT, word};
 use crate::commands::doctor::in_force;
+use crate::commands::doctor::installation::acp_agents::AcpAgent;
 use crate::commands::doctor::installation::agent_version::AgentVersion;
 #[cfg(feature = "web")]
 use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
-use crate::commands::doctor::installation::{agent_version, peers, setup, targets};
+use crate::commands::doctor::installation::{acp_agents, agent_version, peers, setup, targets};
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::road::Road;
@@ -50,6 +51,9 @@ struct Report {
     /// The agent program and its version, if it is `claude`. Missing if only one workflow was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentVersion>,
+    /// The agents that speak ACP. Missing if no runner is of that kind, or if only one workflow was checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    acp_agents: Vec<AcpAgent>,
     /// The places where people are notified. Missing if there are none, or if only one workflow was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::KnownTarget>,
@@ -156,6 +160,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::agent_version(&checkup.config) } else { None };
+    let acp_agents = if args.id.is_none() && loaded.is_ok() && !only_answers { acp_agents::ask(&mut checkup) } else { Vec::new() };
     let history = if args.id.is_none() { history::known(&checkup) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
     #[cfg(feature = "web")]
@@ -173,6 +178,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         is_closed,
         road,
         agent,
+        acp_agents,
         targets,
         peers,
         #[cfg(feature = "web")]
@@ -205,6 +211,7 @@ fn words(report: &Report, is_missing: bool) -> String {
         out.push_str("No watcher is running; start one with: relaunch watch\n");
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
+    report.acp_agents.iter().for_each(|agent| out.push_str(&agent.words()));
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
     report.peers.iter().for_each(|peer| out.push_str(&peer.words()));
     #[cfg(feature = "web")]

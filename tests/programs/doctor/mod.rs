@@ -1,5 +1,6 @@
 //! `askbox doctor`: each test makes one kind of damage, which doctor must report, and runs the command that doctor suggests for it.
 
+mod acp_agents;
 mod agent_version;
 mod cannot_run;
 mod documents;

@@ -20,8 +20,8 @@
 //! Past its last step a script answers with the text of the newest tool result: so the final result of a run shows
 //! what the model was really told. Every request is kept: what the model received is the strongest assertion.
 
-use crate::claude::http::{Connection, Incoming};
 use crate::claude::openai;
+use crate::http::{Connection, Incoming};
 use crate::claude::script::{self, Position, Turn};
 use serde_json::{Value, json};
 use std::collections::HashMap;

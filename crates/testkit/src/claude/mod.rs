@@ -7,10 +7,9 @@
 //! | `live.rs` | a `claude` that is talked to while it runs |
 //! | `version.rs` | which version of `claude` it is, and what single versions lack |
 //! | `polling.rs` | the scheme of the first sketch, to be compared with |
-//! | `api.rs`, `http.rs`, `script.rs`, `openai.rs` | the API: what it was sent, its protocol, and the scripts that say what it replies |
+//! | `api.rs`, `script.rs`, `openai.rs` | the API: what it was sent, and the scripts that say what it replies |
 
 pub mod api;
-mod http;
 pub mod live;
 mod openai;
 pub mod polling;

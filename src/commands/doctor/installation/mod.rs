@@ -3,6 +3,7 @@
 //! | file | checks |
 //! |---|---|
 //! | `setup` | programs, configuration, folders |
+//! | `acp_agents` | whether the agents that speak ACP answer |
 //! | `agent_path` | the PATH that settings of `claude` give to an agent |
 //! | `agent_start` | what keeps `claude` from starting |
 //! | `agent_version` | the version of `claude` |
@@ -13,6 +14,7 @@
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
 
+pub(super) mod acp_agents;
 pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;

@@ -79,6 +79,12 @@ impl Connection {
         write!(self.writer, "{:x}\r\n{text}\r\n", text.len())
     }
 
+    /// The data of an event without a name, in a chunk of its own.
+    pub fn data(&mut self, data: &str) -> io::Result<()> {
+        let text = format!("data: {data}\n\n");
+        write!(self.writer, "{:x}\r\n{text}\r\n", text.len())
+    }
+
     pub fn end_stream(&mut self) -> io::Result<()> {
         self.writer.write_all(b"0\r\n\r\n")
     }

@@ -1,0 +1,223 @@
+//! A model API of OpenAI's two forms on loopback, which plays scripts: `/v1/responses` (codex) and `/v1/chat/completions` (kimi).
+//!
+//! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
+//! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`. A request without a script gets the text `ok`, as do
+//! an agent's own requests for titles.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::http::{Connection, Incoming};
+
+#[derive(Default)]
+struct State {
+    scripts: Vec<(String, Vec<Value>)>,
+    told: Vec<Vec<String>>,
+    calls: u64,
+    closing: bool,
+}
+
+/// The running server.
+pub struct OpenAi {
+    state: Arc<Mutex<State>>,
+    address: SocketAddr,
+}
+
+/// Who said something in a conversation.
+#[derive(Clone, Copy, PartialEq)]
+enum Who {
+    User,
+    Model,
+    Result,
+}
+
+impl OpenAi {
+    /// Starts it.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+        let address = listener.local_addr().expect("its address");
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                if lock(&shared).closing {
+                    return;
+                }
+                let shared = Arc::clone(&shared);
+                std::thread::spawn(move || drop(serve(stream, &shared)));
+            }
+        });
+        Self { state, address }
+    }
+
+    /// The base URL, with `/v1`.
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Plays these steps for conversations whose newest scripted message contains `marker`.
+    pub fn on(&self, marker: &str, steps: Value) {
+        let Value::Array(steps) = steps else { panic!("the steps for {marker:?} are a list") };
+        lock(&self.state).scripts.push((marker.to_owned(), steps));
+    }
+
+    /// The texts of users and results in each scripted request, oldest request first.
+    pub fn told(&self) -> Vec<Vec<String>> {
+        lock(&self.state).told.clone()
+    }
+}
+
+impl Drop for OpenAi {
+    fn drop(&mut self) {
+        lock(&self.state).closing = true;
+        let _woken = TcpStream::connect(self.address);
+    }
+}
+
+fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
+    let mut connection = Connection::new(stream)?;
+    while let Some(incoming) = connection.read()? {
+        answer(&mut connection, &incoming, state)?;
+    }
+    Ok(())
+}
+
+fn answer(to: &mut Connection, incoming: &Incoming, state: &Mutex<State>) -> io::Result<()> {
+    let path = incoming.path.split('?').next().unwrap_or_default();
+    let body: Value = serde_json::from_slice(&incoming.body).unwrap_or_default();
+    let (said, chat) = match path {
+        path if path.ends_with("/responses") => (of_responses(&body), false),
+        path if path.ends_with("/chat/completions") => (of_chat(&body), true),
+        path if path.ends_with("/models") => {
+            return to.reply(200, "", r#"{"object":"list","data":[],"models":[]}"#);
+        }
+        _ => return to.reply(404, "", r#"{"error":{"message":"no such path"}}"#),
+    };
+    let (step, call) = pick(&said, state);
+    let events = if chat { chat_events(&step, &call) } else { response_events(&step, &call) };
+    if body["stream"] != true {
+        return to.reply(200, "", &events.last().expect("an end").to_string());
+    }
+    to.start_stream()?;
+    for event in &events {
+        if chat { to.data(&event.to_string())? } else { to.event(event)? }
+    }
+    if chat {
+        to.data("[DONE]")?;
+    }
+    to.end_stream()
+}
+
+/// The step of this conversation, and an id for its call.
+fn pick(said: &[(Who, String)], state: &Mutex<State>) -> (Value, String) {
+    let mut state = lock(state);
+    state.calls += 1;
+    let call = format!("call_{}", state.calls);
+    let scripted = |text: &String| state.scripts.iter().rev().find(|(marker, _)| text.contains(marker.as_str()));
+    let newest = said.iter().enumerate().rev().find_map(|(at, (who, text))| Some((at, scripted(text).filter(|_| *who == Who::User)?)));
+    let Some((at, (_, steps))) = newest else { return (json!({"text": "ok"}), call) };
+    let turn = said[at..].iter().filter(|(who, _)| *who == Who::Model).count();
+    let step = steps.get(turn).cloned().unwrap_or_else(|| json!({"text": "the script is over"}));
+    let told = said.iter().filter(|(who, _)| *who != Who::Model).map(|(_, text)| text.clone()).collect();
+    state.told.push(told);
+    (step, call)
+}
+
+fn flat(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(|part| part["text"].as_str().map_or_else(|| flat(&part["content"]), str::to_owned)).collect(),
+        _ => String::new(),
+    }
+}
+
+/// The conversation of a Responses request. Items of the model that follow each other are one turn.
+fn of_responses(body: &Value) -> Vec<(Who, String)> {
+    let mut said: Vec<(Who, String)> = Vec::new();
+    for item in body["input"].as_array().into_iter().flatten() {
+        let kind = item["type"].as_str().unwrap_or("message");
+        if kind.ends_with("_output") {
+            said.push((Who::Result, flat(&item["output"])));
+        } else if kind.ends_with("_call") || kind == "reasoning" || item["role"] == "assistant" {
+            if said.last().is_none_or(|(who, _)| *who != Who::Model) {
+                said.push((Who::Model, String::new()));
+            }
+        } else if item["role"] == "user" {
+            said.push((Who::User, flat(&item["content"])));
+        }
+    }
+    said
+}
+
+fn of_chat(body: &Value) -> Vec<(Who, String)> {
+    let messages = body["messages"].as_array().into_iter().flatten();
+    messages
+        .filter_map(|message| {
+            let who = match message["role"].as_str()? {
+                "user" => Who::User,
+                "assistant" => Who::Model,
+                "tool" => Who::Result,
+                _ => return None,
+            };
+            Some((who, flat(&message["content"])))
+        })
+        .collect()
+}
+
+/// The events of a streamed response, as the API numbers and nests them.
+fn response_events(step: &Value, call: &str) -> Vec<Value> {
+    let item = match step["tool"].as_str() {
+        Some(tool) => json!({"type": "function_call", "id": format!("fc_{call}"), "call_id": call, "name": tool,
+            "arguments": step["input"].to_string(), "status": "completed"}),
+        None => json!({"type": "message", "id": format!("msg_{call}"), "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": step["text"], "annotations": []}]}),
+    };
+    let usage = json!({"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 110});
+    let response = |status: &str, output: Value, usage: Value| {
+        json!({"id": format!("resp_{call}"), "object": "response", "created_at": 1_760_000_000, "status": status, "model": "scripted",
+            "output": output, "usage": usage})
+    };
+    let mut events = vec![
+        json!({"type": "response.created", "response": response("in_progress", json!([]), Value::Null)}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+    ];
+    if let Some(text) = step["text"].as_str().filter(|_| step["tool"].is_null()) {
+        events.push(json!({"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}));
+    }
+    events.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
+    events.push(json!({"type": "response.completed", "response": response("completed", json!([item]), usage)}));
+    events
+}
+
+fn chat_events(step: &Value, call: &str) -> Vec<Value> {
+    let chunk = |delta: Value, why: Value| {
+        json!({"id": format!("chatcmpl-{call}"), "object": "chat.completion.chunk", "created": 1_760_000_000, "model": "scripted",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": why}]})
+    };
+    let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
+    let why = match step["tool"].as_str() {
+        Some(tool) => {
+            let function = json!({"name": tool, "arguments": step["input"].to_string()});
+            events.push(chunk(json!({"tool_calls": [{"index": 0, "id": call, "type": "function", "function": function}]}), Value::Null));
+            "tool_calls"
+        }
+        None => {
+            events.push(chunk(json!({"content": step["text"]}), Value::Null));
+            "stop"
+        }
+    };
+    events.push(chunk(json!({}), why.into()));
+    let mut last = chunk(json!({}), Value::Null);
+    last["choices"] = json!([]);
+    last["usage"] = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
+    events.push(last);
+    events
+}

@@ -1,0 +1,36 @@
+//! codex by its adapter `codex-acp`.
+
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+use crate::support::needs;
+
+/// codex without its sandbox, because containers do not always permit one.
+fn scene() -> Scene {
+    Scene::new("codex", |world, api| {
+        let settings = format!(
+            "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n[model_providers.scripted]\nname = \"scripted\"\n\
+             base_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n[analytics]\nenabled = false\n",
+            api.url()
+        );
+        std::fs::create_dir_all(world.home().join(".codex")).expect("a folder");
+        std::fs::write(world.home().join(".codex/config.toml"), settings).expect("its settings");
+        "mode = \"agent-full-access\"\nenv = { SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }".into()
+    })
+}
+
+fn shell(command: &str) -> Value {
+    json!({"tool": "exec_command", "input": {"cmd": command}})
+}
+
+#[test]
+fn codex_asks_and_comes_back_with_the_answer() {
+    needs!("acp-agents");
+    scene().asks_and_comes_back(shell);
+}
+
+#[test]
+fn codex_that_was_killed_at_work_goes_on() {
+    needs!("acp-agents");
+    scene().is_killed_at_work(shell);
+}

@@ -1,0 +1,33 @@
+//! kimi, with the Node.js that it needs.
+
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+use crate::support::needs;
+
+/// kimi asks before it runs a command. The operator lets it run any.
+fn scene() -> Scene {
+    Scene::new("kimi", |_, api| {
+        format!(
+            "allowed_tools = [\"Bash\"]\nenv = {{ KIMI_MODEL_NAME = \"scripted\", KIMI_MODEL_API_KEY = \"dummy\", KIMI_MODEL_PROVIDER_TYPE = \"openai\", \
+             KIMI_MODEL_BASE_URL = \"{}\" }}",
+            api.url()
+        )
+    })
+}
+
+fn shell(command: &str) -> Value {
+    json!({"tool": "Bash", "input": {"command": command}})
+}
+
+#[test]
+fn kimi_asks_and_comes_back_with_the_answer() {
+    needs!("acp-agents");
+    scene().asks_and_comes_back(shell);
+}
+
+#[test]
+fn kimi_that_was_killed_at_work_goes_on() {
+    needs!("acp-agents");
+    scene().is_killed_at_work(shell);
+}

@@ -1,0 +1,80 @@
+//! A world with a real agent, and the story that each of them is tested with.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::openai::OpenAi;
+use crate::support::{World, kill, until};
+
+/// A world whose workflows are run by a real agent.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) api: OpenAi,
+}
+
+/// The folder of the pinned agents.
+fn agents() -> PathBuf {
+    PathBuf::from(std::env::var_os("ASKBOX_TEST_AGENTS").expect("the test needs acp-agents"))
+}
+
+/// How an agent's model calls its shell.
+pub(crate) type Shell = fn(&str) -> Value;
+
+impl Scene {
+    /// `runner` are the keys of the runner `NAME`, whose preset has the same name.
+    pub(crate) fn new(name: &str, configure: impl FnOnce(&World, &OpenAi) -> String) -> Self {
+        let api = OpenAi::start();
+        let mut world = World::beside_its_work();
+        let bin = agents().join("node_modules/.bin");
+        world.set_path(format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display()));
+        let more = configure(&world, &api);
+        world.configure(&format!(
+            "[relaunch]\nmode = \"resume\"\nbackoff = \"20ms\"\nbackoff_max = \"40ms\"\n[runner]\ndefault = \"{name}\"\n\
+             [runner.{name}]\nkind = \"acp\"\n{more}\n"
+        ));
+        Self { world, api }
+    }
+
+    /// The agent asks in its shell, ends, and a new process continues its session with the answer, once.
+    pub(crate) fn asks_and_comes_back(&self, shell: Shell) {
+        let Self { world, api } = self;
+        let steps = [
+            shell("echo started >> $HOME/effects"),
+            shell("ask-post -w job 'Merge or keep?' -o merge=m -o keep=k"),
+            json!({"text": "I have asked."}),
+        ];
+        api.on("do the first part", json!(steps));
+        api.on("User chose: merge", json!([shell("echo merged >> $HOME/effects"), {"text": "It is merged."}]));
+        let _watcher = world.watch();
+        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        until("it has asked", || world.in_mailbox("pending/job.json").exists());
+        until("the agent is gone", || world.state("job") == "pending");
+        world.ok("ask-answer", &["job", "merge"]);
+        world.closed("job", "delivered", 2);
+        assert_eq!(world.status("job")["result"], "It is merged.");
+        assert_eq!(self.effects(), ["started", "merged"]);
+        let told = api.told();
+        let last = told.last().unwrap().join("\n");
+        assert!(last.contains("do the first part") && last.contains("User chose: merge"), "the session goes on: {last}");
+        assert_eq!(last.matches("User chose: merge").count(), 1);
+    }
+
+    /// The agent is killed while its tool runs. The next attempt continues its session, and the tool does not run twice.
+    pub(crate) fn is_killed_at_work(&self, shell: Shell) {
+        let Self { world, api } = self;
+        api.on("do the first part", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
+        api.on("Continue where you left off", json!([{"text": "It had run."}]));
+        let _watcher = world.watch();
+        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
+        world.processes("relaunch supervise").into_iter().for_each(kill);
+        world.closed("job", "delivered", 1);
+        assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It had run.")));
+        until("nobody is left", || world.processes("sleep 600").is_empty());
+    }
+
+    fn effects(&self) -> Vec<String> {
+        std::fs::read_to_string(self.world.home().join("effects")).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+}
