@@ -49,8 +49,8 @@ def send(message):
     write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
 
 
-def update(session, kind, **fields):
-    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": kind, **fields}}})
+def update(session, sort, **fields):
+    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": sort, **fields}}})
 
 
 def piece(session, kind, text):

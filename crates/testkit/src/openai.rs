@@ -133,7 +133,9 @@ fn pick(said: &[(Who, String)], state: &Mutex<State>) -> (Value, String) {
 fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(|part| part["text"].as_str().map_or_else(|| flat(&part["content"]), str::to_owned)).collect(),
+        Value::Array(parts) => {
+            parts.iter().map(|part| part["text"].as_str().map_or_else(|| flat(&part["content"]), str::to_owned)).collect()
+        }
         _ => String::new(),
     }
 }
@@ -190,7 +192,9 @@ fn response_events(step: &Value, call: &str) -> Vec<Value> {
         json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
     ];
     if let Some(text) = step["text"].as_str().filter(|_| step["tool"].is_null()) {
-        events.push(json!({"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}));
+        events.push(
+            json!({"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}),
+        );
     }
     events.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
     events.push(json!({"type": "response.completed", "response": response("completed", json!([item]), usage)}));

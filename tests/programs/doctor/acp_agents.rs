@@ -14,9 +14,15 @@ fn doctor_asks_acp_agents_what_they_can_do() {
     world.sh("mkdir acp");
     runner(&program, &format!("env = {{ {folder}, ACP_CAN = 'load' }}"));
     let agent = report(&world)["acp_agents"][0].clone();
-    assert_eq!((agent["runner"].as_str(), agent["name"].as_str(), agent["continues_by"].as_str()), (Some("gemini"), Some("fake"), Some("load")));
+    assert_eq!(
+        (agent["runner"].as_str(), agent["name"].as_str(), agent["continues_by"].as_str()),
+        (Some("gemini"), Some("fake"), Some("load"))
+    );
     let words = world.sh("askbox doctor");
-    assert!(words.contains("The agent of runner.gemini is fake 1.0. It continues a session by session/load.\n  Note: set general."), "{words}");
+    assert!(
+        words.contains("The agent of runner.gemini is fake 1.0. It continues a session by session/load.\n  Note: set general."),
+        "{words}"
+    );
     runner(&program, &format!("env = {{ {folder}, ACP_VERSION = '2' }}"));
     assert!(finds(&world, "acp_agent", "runner.gemini").contains(&program));
     // An agent that ends without an answer holds the doctor up for no time.

@@ -5,7 +5,10 @@ use super::*;
 #[test]
 fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
     let world = world("mode = \"plan\"\nenv = { ACP_CAN = \"resume,close,modes,folders\" }", "");
-    turns(&world, &[json!([{"think": "hm"}, {"say": "First "}, {"say": "words."}, {"run": "echo out"}, {"say": "All "}, {"say": "done."}])]);
+    turns(
+        &world,
+        &[json!([{"think": "hm"}, {"say": "First "}, {"say": "words."}, {"run": "echo out"}, {"say": "All "}, {"say": "done."}])],
+    );
     let _watcher = world.watch();
     world.ask_and_answer("acp-1");
     world.closed("acp-1", "delivered", 1);
@@ -43,7 +46,8 @@ fn a_question_of_an_acp_agent_resumes_its_session_once() {
         let continued = method != "session/new";
         assert_eq!(told[1].contains("The question of workflow acp-1 has its reply."), continued, "{can}: {}", told[1]);
         assert!(told[1].contains("User chose: yes"), "{}", told[1]);
-        let opened: Vec<_> = called(&world).into_iter().filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load")).collect();
+        let opened: Vec<_> =
+            called(&world).into_iter().filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load")).collect();
         assert_eq!(opened, ["session/new", method], "{can}");
         assert_eq!(lines(&world, "starts").len(), 2);
     }
@@ -161,7 +165,12 @@ fn huge_and_torn_lines_of_an_acp_agent_are_notes() {
     let deep = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{}1{}}}\n", "[".repeat(5000), "]".repeat(5000));
     fs::write(world.agent("turns"), "").unwrap();
     let write = |text: &str| json!({"write": text});
-    turns(&world, &[json!([write(&huge), write("no json\n"), write("[1]\n"), write(&deep), write("{\"jsonrpc\":\"2.0\",\"id\":{}}\n"), {"say": "done"}])]);
+    turns(
+        &world,
+        &[
+            json!([write(&huge), write("no json\n"), write("[1]\n"), write(&deep), write("{\"jsonrpc\":\"2.0\",\"id\":{}}\n"), {"say": "done"}]),
+        ],
+    );
     let _watcher = world.watch();
     world.ask_and_answer("acp-1");
     world.closed("acp-1", "delivered", 1);

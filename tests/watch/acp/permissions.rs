@@ -39,7 +39,8 @@ fn a_call_that_nobody_permits_is_refused_and_told() {
 #[test]
 fn several_options_of_one_kind_are_cancelled() {
     // kimi asks its user so.
-    let options = r#"[{"optionId":"q0_opt_0","name":"merge","kind":"allow_once"},{"optionId":"q0_opt_1","name":"keep","kind":"allow_once"}]"#;
+    let options =
+        r#"[{"optionId":"q0_opt_0","name":"merge","kind":"allow_once"},{"optionId":"q0_opt_1","name":"keep","kind":"allow_once"}]"#;
     let world = world(&format!("allowed_tools = [\"Bash\"]\nenv = {{ ACP_OPTIONS = '{options}' }}"), "");
     turns(&world, &[json!([{"run": ASKS, "ask": true}, {"say": "?"}]), json!([{"say": "done"}])]);
     let _watcher = world.watch();

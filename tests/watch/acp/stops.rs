@@ -34,6 +34,9 @@ fn an_acp_agent_that_ignores_the_cancel_is_ended_with_its_tools() {
     world.ok("relaunch", &["stop", "acp-1"]);
     world.reaches("acp-1", "interrupted");
     let notes: Vec<_> = events(&world, "acp-1", 1).iter().filter_map(|event| event["text"].as_str().map(str::to_owned)).collect();
-    assert!(notes.iter().any(|note| note == "ladder: in-band interrupt") && notes.iter().any(|note| note == "ladder: SIGTERM"), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note == "ladder: in-band interrupt") && notes.iter().any(|note| note == "ladder: SIGTERM"),
+        "{notes:?}"
+    );
     assert!(world.processes("acp.py").is_empty());
 }

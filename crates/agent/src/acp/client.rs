@@ -15,9 +15,9 @@ use crate::acp::signs;
 use crate::acp::turn::Turn;
 use crate::events::{EventKind, Tokens};
 use crate::stream::bounded::{NAME, head};
-use crate::stream::raw;
 use crate::stream::ledger::Ledger;
 use crate::stream::lines::Line;
+use crate::stream::raw;
 use crate::stream::wire::{Raw, repair};
 use crate::stream::{Interruption, PermissionRequest, StreamItem, TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
@@ -324,10 +324,9 @@ impl Client {
                 turn.into_iter().for_each(|turn| turn.sign = turn.sign.or(sign));
                 Vec::new()
             }
-            (
-                SessionUpdate::AvailableCommandsUpdate(_) | SessionUpdate::CurrentModeUpdate(_) | SessionUpdate::ConfigOptionUpdate(_),
-                _,
-            ) => Vec::new(),
+            (SessionUpdate::AvailableCommandsUpdate(_) | SessionUpdate::CurrentModeUpdate(_) | SessionUpdate::ConfigOptionUpdate(_), _) => {
+                Vec::new()
+            }
             (
                 SessionUpdate::AgentMessageChunk(_)
                 | SessionUpdate::AgentThoughtChunk(_)
@@ -460,7 +459,9 @@ impl Client {
             "end_turn" => match turn.sign.or_else(|| signs::in_reply(reply)) {
                 Some(sign) => unclear(sign),
                 None if text.is_empty() => unclear("the turn ended without any words behind the last tool call"),
-                None if !self.error_text.is_empty() && text.starts_with(self.error_text) => unclear("the turn ended with an error as its text"),
+                None if !self.error_text.is_empty() && text.starts_with(self.error_text) => {
+                    unclear("the turn ended with an error as its text")
+                }
                 None => Verdict::Completed { text: text.into() },
             },
             other => unclear(&format!("the turn ended with `{}`", head(other, 64))),

@@ -29,9 +29,19 @@ struct Fields<'a> {
 /// A line of the agent.
 pub(super) enum Envelope<'a> {
     /// It waits for a reply with this id, which is JSON as the agent wrote it.
-    Request { id: String, method: String, params: Raw<'a> },
-    Notification { method: String, params: Raw<'a> },
-    Reply { id: u64, result: Result<Raw<'a>, Raw<'a>> },
+    Request {
+        id: String,
+        method: String,
+        params: Raw<'a>,
+    },
+    Notification {
+        method: String,
+        params: Raw<'a>,
+    },
+    Reply {
+        id: u64,
+        result: Result<Raw<'a>, Raw<'a>>,
+    },
     /// An object that is none of these.
     Other,
 }

@@ -75,12 +75,7 @@ pub const PRESETS: [Preset; 8] = [
         warnings: &["its subagents cannot ask for a permission: a rule `ask` for their tools makes the turn hang"],
         ..PLAIN
     },
-    Preset {
-        name: "pi",
-        program: "pi-acp",
-        warnings: &["it never asks for a permission: whatever it wants to do, it does"],
-        ..PLAIN
-    },
+    Preset { name: "pi", program: "pi-acp", warnings: &["it never asks for a permission: whatever it wants to do, it does"], ..PLAIN },
     Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", ..PLAIN },
 ];
 

@@ -55,7 +55,9 @@ fn a_call_is_told_once_its_input_is_known() {
     // claude names the call first and fills its input in later.
     let mut client = prompted();
     let lines = [
-        update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": {}})),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": {}}),
+        ),
         update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "`ls`", "rawInput": {"command": "ls"}})),
         update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "a"})),
         update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": "a"})),
@@ -70,7 +72,8 @@ fn a_call_is_told_once_its_input_is_known() {
 fn a_call_may_begin_with_its_end_or_its_request() {
     // gemini sends no `tool_call` for calls that it asks about.
     let mut client = prompted();
-    let ended = update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "ls", "kind": "execute", "status": "failed"}));
+    let ended =
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "ls", "kind": "execute", "status": "failed"}));
     assert_eq!(events(&mut client, &[ended]).len(), 2);
     let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {"sessionId": "s",
         "toolCall": {"toolCallId": "u", "title": "rm x", "kind": "execute"},
@@ -143,10 +146,22 @@ fn the_history_is_searched_over_pieces() {
 fn lines_of_any_shape_are_survived() {
     let mut client = prompted();
     for line in [
-        "", "{}", "[]", "null", "1", "{\"id\":1}", "{\"method\":1}", "{\"id\":{},\"method\":\"x\"}", "{\"id\":-1,\"result\":1}",
-        "{\"method\":\"session/update\",\"params\":[]}", "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"new\"}}}",
-        "{\"method\":\"$/cancel_request\"}", "{\"id\":0,\"method\":\"session/request_permission\"}", "{\"id\":0,\"method\":\"elicitation/create\"}",
-        "{\"id\":3,\"error\":7}", "{\"id\":\"\\ud800\",\"method\":\"x\"}",
+        "",
+        "{}",
+        "[]",
+        "null",
+        "1",
+        "{\"id\":1}",
+        "{\"method\":1}",
+        "{\"id\":{},\"method\":\"x\"}",
+        "{\"id\":-1,\"result\":1}",
+        "{\"method\":\"session/update\",\"params\":[]}",
+        "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"new\"}}}",
+        "{\"method\":\"$/cancel_request\"}",
+        "{\"id\":0,\"method\":\"session/request_permission\"}",
+        "{\"id\":0,\"method\":\"elicitation/create\"}",
+        "{\"id\":3,\"error\":7}",
+        "{\"id\":\"\\ud800\",\"method\":\"x\"}",
     ] {
         client.feed(&Line::whole(line));
     }

@@ -149,11 +149,7 @@ impl Runner {
         match (self.kind, wrong) {
             (RunnerKind::Program, _) if !is_set("program") || self.program.is_empty() => {
                 let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
-                Err(Error::invalid(
-                    format!("runner.{name}.program"),
-                    "is missing: of the kind \"program\" there is no default",
-                    fix,
-                ))
+                Err(Error::invalid(format!("runner.{name}.program"), "is missing: of the kind \"program\" there is no default", fix))
             }
             (RunnerKind::Program, Some(key)) => Err(not_enforced(name, key)),
             (kind, Some(key)) => {
@@ -319,7 +315,10 @@ mod tests {
     fn an_acp_runner_begins_with_its_preset() {
         let acp = |name: &str, more: &str| read(&format!("[runner]\ndefault = '{name}'\n[runner.{name}]\nkind = 'acp'\n{more}\n"));
         let codex = acp("codex", "args = ['-c', 'x']").unwrap().runner.find(None).unwrap().1;
-        assert_eq!((codex.program.as_str(), codex.mode.as_str(), codex.args), ("codex-acp", "workspace-write", vec!["-c".into(), "x".into()]));
+        assert_eq!(
+            (codex.program.as_str(), codex.mode.as_str(), codex.args),
+            ("codex-acp", "workspace-write", vec!["-c".into(), "x".into()])
+        );
         assert_eq!(codex.env.get("NO_BROWSER").map(String::as_str), Some("1"));
         let own = acp("mine", "preset = 'kimi'\nprogram = '/opt/kimi'\nmode = 'plan'\nenv = { KIMI_CODE_NO_AUTO_UPDATE = '0' }").unwrap();
         let own = own.runner.find(None).unwrap().1;

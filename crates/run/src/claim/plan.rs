@@ -28,7 +28,9 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     why = why.or(cwd_why);
     let (runner, Runner { kind, .. }) = config.runner_of(&round.workflow)?;
     let decided = match kind {
-        RunnerKind::Claude | RunnerKind::Acp => begin(mailbox, config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?,
+        RunnerKind::Claude | RunnerKind::Acp => {
+            begin(mailbox, config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?
+        }
         // A program has no session that could be continued.
         RunnerKind::Program => Decided { begin: Begin::Fresh, why: None, auto: None, transcript: None },
     };

@@ -29,14 +29,18 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         if let Some(chosen) = chosen {
             let name = &attempt.run.plan.runner;
             return Err(Error::failed(
-                format!("{what} `{}` was chosen, and [runner.{name}] speaks ACP, which has no way to choose one", text::excerpt(chosen, 80)),
+                format!(
+                    "{what} `{}` was chosen, and [runner.{name}] speaks ACP, which has no way to choose one",
+                    text::excerpt(chosen, 80)
+                ),
                 "choose it in the agent's own settings, and start without that choice",
             ));
         }
     }
     let preset = runner.agent(&attempt.run.plan.runner);
     let lock = Lock::try_acquire(&mailbox.runs_of_workflow(&attempt.run.workflow_id).join(SESSION_LOCK))?;
-    let lock = lock.ok_or_else(|| Error::Held { message: "another run works on the session of the workflow".into(), hint: "it waits".into() })?;
+    let lock =
+        lock.ok_or_else(|| Error::Held { message: "another run works on the session of the workflow".into(), hint: "it waits".into() })?;
     let mut folder = permitted::of_launch(config, &attempt.run)?;
     let document = match attempt.document.take() {
         Some(document) => document,

@@ -21,8 +21,8 @@
 //! what the model was really told. Every request is kept: what the model received is the strongest assertion.
 
 use crate::claude::openai;
-use crate::http::{Connection, Incoming};
 use crate::claude::script::{self, Position, Turn};
+use crate::http::{Connection, Incoming};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;

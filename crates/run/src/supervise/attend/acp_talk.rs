@@ -30,6 +30,8 @@ use askbox_mailbox::untrusted::Untrusted;
 const QUIET: Duration = Duration::from_millis(500);
 /// The error of an agent that is not logged in.
 const NOT_LOGGED_IN: i64 = -32000;
+/// A minute in milliseconds.
+const MINUTE: i64 = 60_000;
 /// The most further messages of an attempt, about refused calls.
 const MOST_MESSAGES: u32 = 16;
 
@@ -266,7 +268,9 @@ impl Attendance<'_, '_> {
         let has_marker = self.live.agent.of_acp(|client| client.has_seen_marker()) == Some(true);
         let (text, note) = match (known, talk.opening.heard) {
             (None, Heard::No) => (in_new_session.clone(), None),
-            (None, Heard::Yes | Heard::Unknown) => (to_acp::perhaps_again(in_new_session), Some("the message is sent again, in a new session")),
+            (None, Heard::Yes | Heard::Unknown) => {
+                (to_acp::perhaps_again(in_new_session), Some("the message is sent again, in a new session"))
+            }
             (Some(_), Heard::No) if *may_be_done => (to_acp::perhaps_again(continued), None),
             (Some(_), Heard::No) => (continued.clone(), None),
             (Some(_), Heard::Yes) => {
@@ -310,14 +314,12 @@ impl Attendance<'_, '_> {
     fn form_cancelled(&mut self, request_id: &Untrusted, message: &Untrusted) {
         self.live.log.note(format!("the agent asks its user with a form, which nobody sees: {}", message.excerpt(200)));
         self.live.agent.say(&Client::cancel_form(request_id.raw()));
-        if let Some(()) = self.stopping.is_working().then_some(()) {
-            let words = format!(
-                "Your user has not seen your question, so nobody has answered or declined it. Ask it with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, \
-                 then end your turn: you will get the answer.",
-                self.live.run.workflow_id
-            );
-            self.live.tell_later(&words);
-        }
+        let words = format!(
+            "Your user has not seen your question, so nobody has answered or declined it. Ask it with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, \
+             then end your turn: you will get the answer.",
+            self.live.run.workflow_id
+        );
+        self.live.tell_later(&words);
     }
 
     /// Sends another message after a turn, if there is something to tell, or if the turn ended without a result for the first time.
@@ -355,7 +357,6 @@ impl Attendance<'_, '_> {
 
 /// How long the clock minute of this time still goes on, and a little more; `None` if it is over.
 fn end_of_first_minute(begun_at: Time) -> Option<Duration> {
-    const MINUTE: i64 = 60_000;
     let into_minute = begun_at.timestamp_millis().rem_euclid(MINUTE);
     let ends = begun_at.timestamp_millis() - into_minute + MINUTE + 1_000;
     let left = ends - time::now().timestamp_millis();
