@@ -80,7 +80,7 @@ def run(session, step, command):
         append("permissions", json.dumps(reply.get("result")))
         if reply.get("result", {}).get("outcome", {}).get("optionId") != "o1":
             update(session, "tool_call_update", toolCallId=call, status="failed", content=[])
-            return step.get("ends_turn", False)
+            return step.get("ends_turn", False)  # as opencode, qwen and copilot do
     process = subprocess.Popen(["/bin/sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                start_new_session=True)
     processes.append(process)

@@ -25,7 +25,8 @@ fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
     let call = events.iter().find(|event| event["type"] == "tool_call").unwrap();
     assert_eq!((&call["name"], &call["input"]["command"]), (&"Bash".into(), &"echo out".into()));
     assert_eq!(events.iter().find(|event| event["type"] == "tool_result").unwrap()["text"], "out\n");
-    assert_eq!(events.iter().find(|event| event["type"] == "started").unwrap()["version"], "fake 1.0");
+    let started = events.iter().find(|event| event["type"] == "started").unwrap();
+    assert_eq!((&started["version"], &started["permission_mode"]), (&"fake 1.0".into(), &"plan".into()));
     assert!(world.ok("relaunch", &["logs", "acp-1"]).contains("First words."));
 }
 

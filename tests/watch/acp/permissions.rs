@@ -85,3 +85,18 @@ fn a_call_that_waits_too_long_parks_and_runs_once_later() {
     assert!(called(&world).contains(&"session/resume".to_owned()));
     assert_eq!(world.status("acp-1")["result"], "done");
 }
+
+#[test]
+fn a_refusal_of_a_person_is_told_and_is_not_a_result() {
+    let world = world("", "");
+    turns(&world, &[json!([{"run": ASKS, "ask": true, "ends_turn": true}, {"say": "never"}]), json!([]), json!([{"say": "without it"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    until("it asks", || world.in_mailbox("pending/acp-1.json").exists());
+    world.ok("ask-answer", &["decline", "acp-1", "--note", "not on a Friday"]);
+    world.closed("acp-1", "delivered", 2);
+    let told = told(&world);
+    assert_eq!((effects(&world), told.len(), world.status("acp-1")["result"].as_str()), (0, 3, Some("without it")));
+    assert!(told[1].contains("not on a Friday"), "{}", told[1]);
+    assert!(told[2].contains("nothing shows that your work is done"), "{}", told[2]);
+}

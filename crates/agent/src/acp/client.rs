@@ -32,6 +32,8 @@ pub struct SessionPlace {
     pub cwd: PathBuf,
     /// Further folders that it may work in, if the agent takes them.
     pub folders: Vec<PathBuf>,
+    /// The mode that it is put into once it is open; empty for the agent's own.
+    pub mode: String,
 }
 
 /// The conversation with one agent process.
@@ -381,7 +383,8 @@ impl Client {
         };
         self.session = Some(session.clone());
         let mode = reply.modes.and_then(|modes| modes.current_mode_id);
-        let permission_mode = Untrusted::from(head(mode.as_deref().unwrap_or_default(), NAME));
+        let in_force = if self.place.mode.is_empty() { mode.as_deref().unwrap_or_default() } else { &self.place.mode };
+        let permission_mode = Untrusted::from(head(in_force, NAME));
         let cwd = Untrusted::from(self.place.cwd.display().to_string());
         let version = Untrusted::from(format!("{} {}", self.info.name.raw(), self.info.version.raw()).trim());
         let started = EventKind::Started {

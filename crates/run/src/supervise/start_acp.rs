@@ -72,7 +72,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let call = launch::acp_call(mailbox, run, runner, &nonce);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
-    let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()] };
+    let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()], mode: runner.mode.clone() };
     let mut client = Client::new(&run.plan.session_id.to_string(), place, preset.map_or("", |preset| preset.error_text));
     let initialize = client.initialize();
     let output = AgentOutput::Acp(Box::new(client));
