@@ -26,7 +26,7 @@ pub struct OpenAi {
     address: SocketAddr,
 }
 
-/// Who said something in a conversation.
+/// The speaker of a part of a conversation.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
     User,

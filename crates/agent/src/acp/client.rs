@@ -84,7 +84,7 @@ impl Client {
         &self.place.cwd
     }
 
-    /// True if the agent has played back a message with the marker that was looked for.
+    /// True if the agent has played back a message with the marker.
     #[must_use]
     pub fn has_seen_marker(&self) -> bool {
         self.replay.has_marker

@@ -1,6 +1,6 @@
 //! Speaks the Agent Client Protocol (ACP, version 1) with an agent: JSON-RPC, one object a line, in both directions.
 //!
-//! The agent's lines become the same [`StreamItem`](crate::stream::StreamItem)s as those of `claude`. The requests that are used are few:
+//! The agent's lines become [`StreamItem`](crate::stream::StreamItem)s, as the lines of `claude` do. The requests that are used are few:
 //! `initialize`, `session/new`, `session/resume`, `session/load`, `session/set_mode`, `session/prompt`, `session/cancel` and
 //! `session/close`. Every other request of the agent is answered with an error, so that it waits for nothing.
 //!

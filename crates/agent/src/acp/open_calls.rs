@@ -69,7 +69,7 @@ fn name_in(meta: Option<&serde_json::Map<String, Value>>) -> Option<&str> {
     meta?.get("claudeCode")?.get("toolName")?.as_str()
 }
 
-/// What an update about a call means.
+/// The meaning of an update about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
     /// The model has made another call.

@@ -1,6 +1,6 @@
 //! What is known about each agent that speaks ACP: how it is started, and what it needs.
 //!
-//! What an agent can do is not in this table, because it is asked each time. Everything here was measured with the version that
+//! The abilities of an agent are not in this table, because the agent is asked each time. Everything here was measured with the version that
 //! `docs/agents.md` names.
 
 /// What is known about one agent.
@@ -18,7 +18,7 @@ pub struct Preset {
     pub env: &'static [(&'static str, &'static str)],
     /// The beginning of a text that is an error of the API. Empty if the agent reports errors in another way.
     pub error_text: &'static str,
-    /// What an operator has to know before they rely on it.
+    /// Remarks for the operator.
     pub warnings: &'static [&'static str],
     /// True if a session that is loaded in the clock minute of its creation is lost.
     pub loads_after_a_minute: bool,

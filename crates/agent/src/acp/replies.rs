@@ -74,7 +74,7 @@ pub enum Reply {
     },
 }
 
-/// What an agent says about itself.
+/// An agent's words about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentInfo {
     /// The version of the protocol that it speaks.
@@ -89,7 +89,7 @@ pub struct AgentInfo {
     pub can_load: bool,
     /// Whether a session can be closed.
     pub can_close: bool,
-    /// Whether it takes further folders that a session may work in.
+    /// Whether it takes further folders for a session.
     pub takes_folders: bool,
 }
 

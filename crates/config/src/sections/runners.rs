@@ -36,7 +36,7 @@ section! {
         /// Gemini speak it. The page about agents has the details.
         kind: RunnerKind = RunnerKind::Claude,
         /// The agent program: a path, or a name on the watcher's `PATH`. A runner of the kind `"program"` must name one. For the kind
-        /// `"acp"`, the default is that of the preset.
+        /// `"acp"`, the preset has the default.
         program: String = CLAUDE.into(),
         /// The ids of the workflows that this runner runs. `*` stands for any characters. No id may fit two runners. `runner.default` runs
         /// all other workflows. Example: `["billing-*"]`.
@@ -46,11 +46,11 @@ section! {
         args: Vec<String> = Vec::new(),
         /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
-        /// What a runner of the kind `"acp"` begins with: the program, arguments, environment and mode of `"codex"`, `"copilot"`, `"gemini"`,
-        /// `"kimi"`, `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the one with the NAME of the runner, if there is one.
+        /// The preset of a runner of the kind `"acp"`. It says the program, arguments, environment and mode of `"codex"`, `"copilot"`, `"gemini"`,
+        /// `"kimi"`, `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the preset with the NAME of the runner, if there is one.
         preset: String = String::new(),
-        /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the one of
-        /// the preset, or else the agent's default. Use one in which the agent asks for permissions. Example: `"read-only"`.
+        /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the preset's
+        /// mode, or else the agent's default. Use a mode that makes the agent ask for permissions. Example: `"read-only"`.
         mode: String = String::new(),
         /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
         /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent
@@ -138,7 +138,7 @@ impl Runner {
         self.allowed_tools.iter().any(|rule| surely::allows(rule, tool, input))
     }
 
-    /// Refuses keys that nothing would enforce for this kind, and a runner without a program. `is_set` says which keys the file has.
+    /// Refuses keys that have no effect for this kind, and a runner without a program. `is_set` says which keys the file has.
     fn check(&self, name: &str, is_set: impl Fn(&str) -> bool) -> Result<()> {
         let not_obeyed: Vec<&str> = match self.kind {
             RunnerKind::Claude => ONLY_OF_ACP.to_vec(),

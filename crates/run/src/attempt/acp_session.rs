@@ -35,7 +35,7 @@ pub struct AcpSession {
     /// The agent's version.
     #[serde(default)]
     pub version: String,
-    /// The folder that the session was begun in. It is always continued there.
+    /// Its working folder, from its beginning on.
     pub cwd: PathBuf,
     /// When the session was begun.
     pub begun_at: Time,

@@ -135,7 +135,7 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
 enum Sessions {
     /// Claude Code's transcripts, in this folder.
     Claude(Option<PathBuf>),
-    /// In the agent. askbox has their ids in the records of the runs.
+    /// The agent keeps them. The records of the runs have their ids.
     Acp,
 }
 

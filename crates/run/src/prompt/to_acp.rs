@@ -35,19 +35,19 @@ pub(crate) fn perhaps_again(text: &str) -> String {
     format!("{}{LOOK}", text.trim_end())
 }
 
-/// To a session that has the message.
+/// The text for a session that has the message.
 #[must_use]
 pub(crate) fn to_continue() -> &'static str {
     CONTINUE
 }
 
-/// To an agent whose turn ended without a result.
+/// The text for an agent whose turn ended without a result.
 #[must_use]
 pub(crate) fn about_no_result() -> &'static str {
     UNCLEAR
 }
 
-/// Behind an answer that allows a call: the agent has read that the call was rejected, and may have forgotten it.
+/// Added to an answer that allows a call. The agent has read that the call was rejected, and may have forgotten the call.
 #[must_use]
 pub(crate) fn about_cut_call(question: &Question) -> String {
     if question.asked.approval.is_none() || !permit::is_allowed(question) {

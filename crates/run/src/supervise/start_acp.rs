@@ -84,7 +84,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     Ok(Started { agent, held_message: None, max_turns, acp: Some(talk) })
 }
 
-/// Finds the session to open: the one of an earlier attempt of the round, or the one that the plan continues, or none.
+/// Finds the session to continue: an earlier attempt of the round has opened it, or the plan names it.
 fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
     let round = run.round();
     let earlier: Vec<(u32, AcpSession)> =
@@ -101,7 +101,7 @@ fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
     Opening { session, heard: Heard::No }
 }
 
-/// The messages for each way in which the session may be opened.
+/// The messages for each way to open the session.
 fn messages(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<Messages> {
     let mut fresh = run.clone();
     fresh.plan.begin = Begin::Fresh;

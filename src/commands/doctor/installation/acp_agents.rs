@@ -34,7 +34,7 @@ pub(in crate::commands::doctor) struct AcpAgent {
     version: String,
     /// How a session is continued: `resume`, `load` or `none`.
     continues_by: &'static str,
-    /// What an operator has to know about it.
+    /// Remarks for the operator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
 }

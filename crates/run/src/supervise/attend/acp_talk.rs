@@ -1,8 +1,8 @@
 //! The conversation with an agent that speaks ACP, up to its message and between its turns.
 //!
 //! 1. `initialize` says what the agent can do.
-//! 2. The session is opened: a new one, or the one of an earlier round or attempt, by `session/resume` or `session/load`. If that fails,
-//!    a new one is begun.
+//! 2. The session of an earlier round or attempt is continued, by `session/resume` or `session/load`. Without one, or if that fails, a new
+//!    session is begun.
 //! 3. The session is put into the configured mode. It is set each time, because some agents forget it.
 //! 4. The session's id is put on record, durably. Only then the message is sent.
 //!
@@ -49,7 +49,7 @@ pub(crate) enum Heard {
 /// The session to open.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    /// The session to continue; `None`: a new one.
+    /// The session to continue. `None` begins a new one.
     pub(crate) session: Option<AcpSession>,
     /// Whether it has the round's message.
     pub(crate) heard: Heard,
