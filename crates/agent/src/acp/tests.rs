@@ -14,7 +14,7 @@ fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
 /// A client whose session `s` has its prompt.
 fn prompted() -> Client {
     let mut client = Client::new("ours", SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new() }, "");
-    let mut reply = |line: String, result: Value| {
+    let reply = |line: String, result: Value| {
         let id = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
         (id, result)
     };
