@@ -206,7 +206,7 @@ pub enum Command {
   $ askbox conformance --list
   $ askbox conformance -- python3 harness.py
   $ askbox conformance --only race-withdraw --races 200 -- ./harness
-  $ askbox conformance --json -- ./harness | jq -r '.checks[] | select(.result == \"violated\") | .why'")]
+  $ askbox conformance --json -- ./harness | jq -c '.checks[] | select(.result != \"kept\")'")]
     Conformance(Conformance),
     /// Answer the hooks of Claude Code: take what an agent asks with AskUserQuestion, tell a session what happened
     ///
