@@ -33,6 +33,7 @@ impl Scene {
             "[relaunch]\nmode = \"resume\"\nbackoff = \"20ms\"\nbackoff_max = \"40ms\"\n[runner]\ndefault = \"{name}\"\n\
              [runner.{name}]\nkind = \"acp\"\n{more}\n"
         ));
+        world.make_mailbox();
         Self { world, api }
     }
 
