@@ -282,11 +282,12 @@ impl Client {
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
         let (tool_name, input) = call.map(|call| call.words()).unwrap_or_default();
         let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
+        let has_input = call.is_some_and(|call| call.has_input());
         let is_question = permission::is_question(asked.meta.as_ref());
         items.push(StreamItem::Permission(PermissionRequest {
             request_id: id.as_str().into(),
             tool_name,
-            complete: is_whole && input.as_object().is_some_and(|fields| !fields.is_empty()),
+            complete: is_whole && has_input,
             input,
             tool_use_id: head(&asked.tool_call.tool_call_id.0, NAME).into(),
             description: description.into(),

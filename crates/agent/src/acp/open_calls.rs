@@ -59,6 +59,11 @@ impl Call {
         (tool::name(self.kind, self.own_name.as_deref(), &self.title, &input), input)
     }
 
+    /// True if the agent has said what the call is to do. A title is the agent's own summary, and nobody can decide about that.
+    pub(super) fn has_input(&self) -> bool {
+        tool::is_told(self.raw_input.as_ref())
+    }
+
     pub(super) fn title(&self) -> &str {
         &self.title
     }

@@ -80,7 +80,7 @@ fn a_call_may_begin_with_its_end_or_its_request() {
         "options": [{"optionId": "p", "name": "Yes", "kind": "allow_once"}, {"optionId": "a", "name": "All", "kind": "allow_always"}]}});
     let items = feed(&mut client, &asked);
     let request = items.iter().find_map(|item| if let StreamItem::Permission(request) = item { Some(request) } else { None }).unwrap();
-    assert_eq!((request.request_id.raw(), request.complete, &request.input), ("0", true, &json!({"title": "rm x"})));
+    assert_eq!((request.request_id.raw(), request.complete, &request.input), ("0", false, &json!({"title": "rm x"})));
     let (line, made) = client.decide("0", Choice::Allow).unwrap();
     assert_eq!((line.contains("\"optionId\":\"p\""), made), (true, Choice::Allow));
     assert_eq!(client.decide("0", Choice::Allow), None, "it was answered");
