@@ -12,7 +12,6 @@
 //!
 //! A turn that ends without a result is continued once. A second one parks the round.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::attempt::acp_session::{self, AcpSession};
@@ -258,7 +257,7 @@ impl Attendance<'_, '_> {
             session: opened.session.clone(),
             agent: talk.info.name.raw().to_owned(),
             version: talk.info.version.raw().to_owned(),
-            cwd: self.live.agent.of_acp(|client| client.cwd().to_path_buf()).unwrap_or_else(PathBuf::new),
+            cwd: self.live.agent.of_acp(|client| client.cwd().to_path_buf()).unwrap_or_default(),
             begun_at: known.map_or_else(time::now, |known| known.begun_at),
         };
         if let Err(e) = acp_session::note(self.live.mailbox, self.live.run, &session) {
