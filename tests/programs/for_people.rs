@@ -92,7 +92,7 @@ fn words_break_on_a_narrow_terminal_and_never_in_a_pipe() {
     assert_whole_words(shown, LONG);
     assert_whole_words(shown, MERGE);
     assert!(shown.contains("    merge  Put everything about retries into the section\n           on errors"), "{shown}");
-    assert!(shown.contains("\n  The former headings are linked from the handbook and\n  from seventeen"), "{shown}");
+    assert!(shown.contains("\n  The former headings are linked from the handbook and\n    from seventeen"), "{shown}");
     let piped = world.sh("ask-answer show docs-42");
     assert!(piped.contains(LONG) && piped.contains(MERGE) && piped.contains("until 2099-01-02T03:04:05.000Z,"), "{piped}");
 

@@ -1,7 +1,6 @@
 //! A process of the implementation that is checked. It gets one JSON object a line, and answers each with one JSON object.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
@@ -85,7 +84,7 @@ impl Harness {
             Error::failed(format!("cannot start {name}: {e}"), "name the command of the harness behind `--`, with its arguments")
         })?;
         let out = child.stdout.take().ok_or_else(|| Error::failed("the command has no standard output", "try again"))?;
-        let pipe = std::fs::read_link(format!("/proc/self/fd/{}", out.as_raw_fd())).unwrap_or_default().display().to_string();
+        let pipe = rustix::fs::fstat(&out).map(|pipe| format!("pipe:[{}]", pipe.st_ino)).unwrap_or_default();
         let (sender, lines) = channel();
         let mut reader = BufReader::new(out);
         thread::start(move || {

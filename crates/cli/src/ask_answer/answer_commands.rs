@@ -8,23 +8,20 @@ use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply};
 use crate::args::seen_round::SeenRound;
+use crate::ask_answer::give::{acknowledge, decision, give, offer_as_prompt, person};
 use crate::ask_answer::{
     answering, ask_user_question, edit_command, filter, listing, other_machines, question_text, resume, short_id, shown_files,
 };
 use crate::person::refusal;
 use crate::program::{self, Context};
-use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
+use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, disk, round, text};
+use askbox_mailbox::{Answer, Folder, Mailbox, Question, disk, text};
 use askbox_run::chain::whole_tree;
-use askbox_run::delivery;
-use askbox_run::dialog::{next_prompt, orphans, settle};
-
-const CHANNEL: &str = "ask-answer";
+use askbox_run::dialog::orphans;
 
 /// Runs `ask-answer`; returns the exit status.
 pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
@@ -218,63 +215,10 @@ fn seen_as(seen: Option<&SeenRound>, mailbox: &Mailbox, id: &WorkflowId) -> Resu
     }
 }
 
-/// Gives a person's answer to the question of a workflow, and says what became of it.
-pub(super) fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
-    orphans::end_waiting(mailbox, id)?;
-    let accepted = accept::answer(mailbox, id, decision(args, person, on), reply);
-    acknowledge(args, mailbox, &accepted.inspect_err(|e| offer_as_prompt(mailbox, id, e))?)
-}
-
-/// Says how an answer that came too late can still reach its session.
-fn offer_as_prompt(mailbox: &Mailbox, id: &WorkflowId, e: &Error) {
-    let Some(last) = round::latest(mailbox, id).filter(|_| matches!(e, Error::Conflict { .. })) else { return };
-    let question = &last.document.typed;
-    if let Some(command) = question.late_answers.last().and_then(|answer| next_prompt::command(question, answer)) {
-        program::say(&format!("Its session has ended. To give it your answer as its next prompt:\n  {command}\n"));
-    }
-}
-
-/// Says who decides on what, and whether in their own words.
-fn decision<'a>(args: &AskAnswer, person: &'a Caller, on: impl Into<On>) -> Decision<'a> {
-    let decision = Decision::by(person, on);
-    if args.reply.text { decision.in_own_words() } else { decision }
-}
-
 /// The name of the person who takes an answer back or decides.
 fn named(args: &AskAnswer) -> Result<String> {
     let by = args.reply.by.clone().unwrap_or_else(program::user);
     caller::check_name(&by).map(|()| by)
-}
-
-/// The person who answers.
-pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
-    context.caller(args.reply.by.as_deref(), CHANNEL)
-}
-
-fn acknowledge(args: &AskAnswer, mailbox: &Mailbox, accepted: &Accepted) -> Result<()> {
-    let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
-    if let Some(warning) = &accepted.warning {
-        program::warn(warning);
-    }
-    let held_up = delivery::held_up(mailbox, &accepted.question);
-    let too_late = || match settle::too_late(mailbox, &accepted.question, &accepted.round) {
-        Some(why) => Err(Error::conflict(
-            format!("the answer to {id} was accepted, and did not reach its session: {why}"),
-            format!("see it with: ask-answer show {id}"),
-        )),
-        None => Ok(()),
-    };
-    if args.common.json {
-        program::print_json(&json!({
-            "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
-            "value": reply.value.as_ref().map(AnswerValue::to_json),
-            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning, "held_up": held_up,
-        }))?;
-        return too_late();
-    }
-    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })?;
-    held_up.iter().for_each(|why| program::warn(why));
-    too_late()
 }
 
 /// `ask-answer show ID`

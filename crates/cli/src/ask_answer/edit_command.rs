@@ -1,7 +1,7 @@
 //! `ask-answer edit ID`: a long answer from the editor, or a tool call that is changed before it is allowed.
 
 use crate::args::ask_answer_args::{AskAnswer, Command};
-use crate::ask_answer::answer_commands::{give, person};
+use crate::ask_answer::give::{give, person};
 use crate::ask_answer::{answering, edit_call, editor, question_text};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::fields::approval::EDITED;

@@ -1,6 +1,7 @@
 //! `ask-answer`.
 //!
 //! - `answer_commands`: runs each command
+//! - `give`: gives one answer, and says what became of it
 //! - `answering`: turns words or JSON into an answer that fits the question
 //! - `misplaced_command`: refuses a command behind the id
 //! - `ag_ui`: questions as interrupts of AG-UI, and answers from its resume entries
@@ -26,6 +27,7 @@ pub mod edit_call;
 mod edit_command;
 pub mod editor;
 pub mod filter;
+mod give;
 pub mod listing;
 mod misplaced_command;
 pub mod other_machines;

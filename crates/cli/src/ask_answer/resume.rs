@@ -2,8 +2,8 @@
 
 use crate::args::ask_answer_args::AskAnswer;
 use crate::ask_answer::ag_ui::{self, Resumed};
-use crate::ask_answer::answer_commands::{give, person};
 use crate::ask_answer::answering;
+use crate::ask_answer::give::{give, person};
 use crate::program::{self, Context};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::transitions::accept::On;

@@ -176,7 +176,7 @@ pub struct Accepted {
 /// - [`Error::Io`] if the system refuses.
 pub fn answer(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Result<Accepted> {
     let accepted = answer_pending(mailbox, workflow, decision, |_| Ok(reply.clone()))?;
-    accepted.ok_or_else(|| too_late::nothing_pending(mailbox, workflow, decision, reply))
+    accepted.ok_or_else(|| too_late::nothing_pending(mailbox, workflow, decision.caller, decision.on.round(), reply))
 }
 
 /// [`answer`] with a reply that is made from the question, under the workflow's lock, so that the question cannot change in

@@ -2,11 +2,11 @@
 
 use crate::documents::answer::{Answer, BY_EVENT};
 use crate::error::Error;
-use crate::id::{RoundId, WorkflowId};
+use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
 use crate::listing::near_id;
-use crate::transitions::accept::Decision;
 use crate::transitions::late_answer;
+use crate::who::caller::Caller;
 use crate::{read_question, round};
 
 /// Returns the error for an answer while an earlier one of the same workflow still waits for its run.
@@ -23,7 +23,13 @@ pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error 
 }
 
 /// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
-pub(super) fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision: Decision<'_>, reply: Answer) -> Error {
+pub(super) fn nothing_pending(
+    mailbox: &Mailbox,
+    workflow: &WorkflowId,
+    caller: &Caller,
+    expected: Option<QuestionId>,
+    reply: Answer,
+) -> Error {
     let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");
@@ -36,10 +42,10 @@ pub(super) fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId, decision
             format!("see how it goes with: relaunch status {workflow}"),
         );
     }
-    if let Err(e) = decision.caller.may_decide(&last.document.typed) {
+    if let Err(e) = caller.may_decide(&last.document.typed) {
         return e;
     }
-    if let Some(expected) = decision.on.round().filter(|expected| *expected != last.id.question) {
+    if let Some(expected) = expected.filter(|expected| *expected != last.id.question) {
         return Error::conflict(
             format!("round {expected} of {workflow} is not its last one ({}); your answer is not kept", last.id.question),
             hint,

@@ -9,7 +9,7 @@ use crate::attempt::record::{Begin, Record, Run, RunState};
 use crate::claim::permitted::{self, WorkFolder};
 use crate::process::launch::{self, SessionStart};
 use crate::prompt::{message, to_acp};
-use crate::supervise::attend::acp_talk::{AcpTalk, Heard, Messages, Opening};
+use crate::supervise::attend::acp_state::{AcpTalk, Heard, Messages, Opening};
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::acp::{Client, SessionPlace};
 use askbox_agent::output::AgentOutput;

@@ -17,7 +17,7 @@ use crate::process::agent_lock;
 use crate::process::launch::{self, SessionStart};
 use crate::process::pipes::{self, AgentErrors, AgentInput};
 use crate::process::poll_thread::{PollSource, PollThread};
-use crate::supervise::attend::acp_talk::AcpTalk;
+use crate::supervise::attend::acp_state::AcpTalk;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;

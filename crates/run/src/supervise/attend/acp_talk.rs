@@ -18,115 +18,19 @@ use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
 use crate::prompt::to_acp;
+use crate::supervise::attend::acp_state::{Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
 use askbox_agent::acp::{AgentInfo, Asked, Client, Opened, Reply};
 use askbox_agent::stream::{TurnOutcome, Verdict};
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
 
-/// How long nothing may come before the history of a session counts as played back.
-const QUIET: Duration = Duration::from_millis(500);
 /// The error of an agent that is not logged in.
 const NOT_LOGGED_IN: i64 = -32000;
 /// A minute in milliseconds.
 const MINUTE: i64 = 60_000;
 /// The most further messages of an attempt, about refused calls.
 const MOST_MESSAGES: u32 = 16;
-
-/// Whether the session has this round's message from an earlier attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
-    /// No attempt has sent it.
-    No,
-    /// It was sent, and the agent worked on it.
-    Yes,
-    /// It was sent, and nothing shows whether the agent got it.
-    Unknown,
-}
-
-/// The session to open.
-#[derive(Debug)]
-pub(crate) struct Opening {
-    /// The session to continue. `None` begins a new one.
-    pub(crate) session: Option<AcpSession>,
-    /// Whether it has the round's message.
-    pub(crate) heard: Heard,
-}
-
-/// The round's message in its forms.
-#[derive(Debug)]
-pub(crate) struct Messages {
-    /// For a session that knows nothing.
-    pub(crate) in_new_session: String,
-    /// For the session that asked.
-    pub(crate) continued: String,
-    /// True if the call that the answer allows was let through before.
-    pub(crate) may_be_done: bool,
-}
-
-/// Something that waits for its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Due {
-    /// The message, once nothing has come for a while.
-    Message(Instant),
-    /// The loading of the session.
-    Load(Instant),
-}
-
-/// The conversation with one agent process.
-#[derive(Debug)]
-pub(crate) struct AcpTalk {
-    opening: Opening,
-    messages: Messages,
-    /// The mode to set; empty for none.
-    mode: String,
-    /// True if a session that is loaded in the clock minute of its creation is lost.
-    loads_after_a_minute: bool,
-    info: AgentInfo,
-    opened: Option<Opened>,
-    due: Option<Due>,
-    was_continued: bool,
-    further_messages: u32,
-    /// Held as long as this process works on the session.
-    _lock: Lock,
-}
-
-impl AcpTalk {
-    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, lock: Lock) -> Self {
-        Self {
-            opening,
-            messages,
-            mode,
-            loads_after_a_minute,
-            info: AgentInfo::default(),
-            opened: None,
-            due: None,
-            was_continued: false,
-            further_messages: 0,
-            _lock: lock,
-        }
-    }
-
-    /// When something is due.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due.map(|due| match due {
-            Due::Message(at) | Due::Load(at) => at,
-        })
-    }
-
-    /// Notes that the agent has printed something: the history may go on.
-    pub(super) fn heard_something(&mut self) {
-        if let Some(Due::Message(at)) = &mut self.due {
-            *at = Instant::now() + QUIET;
-        }
-    }
-
-    /// True if the session's history is to be searched for the message.
-    fn looks_for_marker(&self) -> bool {
-        self.opening.heard == Heard::Unknown && self.info.can_load
-    }
-}
 
 impl Attendance<'_, '_> {
     /// Takes the agent's reply to a request of ours.
