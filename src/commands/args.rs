@@ -86,7 +86,7 @@ pub enum Command {
     Setup(Setup),
     /// Open the inbox: every question that waits, on one screen. `ask-answer` without arguments does the same
     ///
-    /// Keys choose, and enter sends. If enter asks first, `y`, then enter, confirms. `?` lists the keys. With an ID, that question is open
+    /// Keys choose, and enter sends. If enter asks first, `ok`, then enter, confirms. `?` lists the keys. With an ID, that question is open
     /// first.
     #[command(after_help = "Examples:
   $ askbox inbox

@@ -213,11 +213,12 @@ impl App<'_> {
         }
     }
 
-    /// The sentence that asks whether a decision is meant, if that is asked now. It names the answer if that is no, because `y` confirms the
+    /// The sentence that asks whether a decision is meant, if that is asked now. It names the answer if that is no, because `ok` confirms the
     /// answer and does not change it.
     pub(super) fn pending_question(&self) -> Option<String> {
         let (at_stake, keys) = match self.gate.pending()? {
             Pending::Asked(at_stake) => (at_stake, CONFIRMS),
+            Pending::HalfArmed(at_stake) => (at_stake, "k, then enter,"),
             Pending::Armed(at_stake) => (at_stake, "enter"),
         };
         let asked = match at_stake {

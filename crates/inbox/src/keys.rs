@@ -73,18 +73,18 @@ impl App<'_> {
 
     fn key_at_its_place(&mut self, key: KeyEvent) -> Wish {
         self.heard.want_nothing();
-        let (told, continues_y) = match self.gate.key(key) {
+        let (told, put_back) = match self.gate.key(key) {
             Heard::Armed => {
                 self.said = self.pending_question().unwrap_or_default();
                 return Wish::Nothing;
             }
-            Heard::Other { told, continues_y } => (told, continues_y),
+            Heard::Other { told, put_back } => (told, put_back),
         };
         // After words beside an option, `n` has an effect of its own.
         let is_for_told = matches!(told, Some(AtStake::WordsBeside { .. })) && key.code == KeyCode::Char('n');
-        if continues_y && !is_for_told && self.gate.panel().is_none() {
-            // The `y` belonged to a word that the person is typing, such as `yes`.
-            self.usual_key(KeyEvent::from(KeyCode::Char('y')), None);
+        if !is_for_told && self.gate.panel().is_none() {
+            // The letters belonged to a word that the person is typing, such as `only`.
+            put_back.chars().for_each(|letter| drop(self.usual_key(KeyEvent::from(KeyCode::Char(letter)), None)));
         }
         self.usual_key(key, told)
     }

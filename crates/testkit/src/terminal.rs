@@ -113,12 +113,14 @@ impl<'a> Terminal<'a> {
         self.press(&["Enter"]);
     }
 
-    /// Confirms what the inbox asks about: `y`, then enter. The last line of the screen names these keys.
+    /// Confirms what the inbox asks about: `ok`, then enter. The last line of the screen names these keys.
     #[track_caller]
     pub fn confirm(&self) {
-        self.see("y, enter ");
-        self.press(&["y"]);
-        self.see_no_more("y, enter ");
+        self.see("ok, enter ");
+        self.press(&["o"]);
+        self.see_no_more("ok, enter ");
+        self.press(&["k"]);
+        self.see_no_more("k, enter ");
         self.press(&["Enter"]);
     }
 

@@ -23,10 +23,12 @@ fn is_killed_behind_its_effect(sdk: Sdk) {
     assert_eq!(host.effects(), ["ran"], "{sdk:?}");
     assert_eq!(host.starts(), 3, "the second attempt has ended well");
     let status = host.world.status("sdk-1");
-    assert!(status["result"].as_str().is_some_and(|result| result.contains(MAYBE)), "{sdk:?}: {status}");
+    // Claude Code outlives its host for a moment, and may have noted the end of the call itself.
+    let is_told = |text: &str| text.contains(MAYBE) || (sdk == Sdk::Claude && text.contains("Exit code 137"));
+    assert!(status["result"].as_str().is_some_and(is_told), "{sdk:?}: {status}");
     if sdk != Sdk::LangGraph {
         let told = host.told();
-        assert!(told.len() == 1 && told[0].contains(MAYBE), "{sdk:?}: {told:?}");
+        assert!(told.len() == 1 && is_told(&told[0]), "{sdk:?}: {told:?}");
     }
 }
 

@@ -79,7 +79,7 @@ fn questions_with_one_id_on_three_machines_stay_three() {
     enter(&terminal);
     terminal.see("│ for tower");
     terminal.enter_again();
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     terminal.confirm();
     terminal.see("; accepted by tower");
     assert_eq!(tower.world.document("answered/docs-42.json")["answer"]["value"], "for tower");
@@ -184,7 +184,7 @@ fn marked_questions_of_other_machines_are_declined_there() {
     terminal.press(&["no longer asked", "Enter"]);
     let screen = terminal.see("Decline these 9 questions?");
     assert!(screen.contains("build:old-0  Merge"), "they are named with their host: {screen}");
-    terminal.press(&["y", "Enter"]);
+    terminal.confirm();
     until("all are declined there", || (0..8).all(|n| build.world.in_mailbox(format!("answered/old-{n}.json")).exists()));
     assert_eq!(build.world.document("answered/old-3.json")["answer"]["note"], "no longer asked");
     assert_eq!(here.document("answered/old-here.json")["answer"]["outcome"], "declined");

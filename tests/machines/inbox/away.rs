@@ -54,7 +54,7 @@ fn a_machine_that_is_cut_off_keeps_its_rows_with_their_age() {
     enter(&terminal);
     terminal.see("│ my long thoughts");
     terminal.enter_again();
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     terminal.confirm();
     terminal.see("; accepted by build");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "my long thoughts");

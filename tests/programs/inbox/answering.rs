@@ -55,13 +55,13 @@ fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
         terminal.see("left=0");
     };
     types("key", "later");
-    terminal.see("y, then enter, sends your words to key");
+    terminal.see("ok, then enter, sends your words to key");
     terminal.confirm();
     terminal.see("key: answered: later");
     assert_eq!(answer(&world, "key")["value"], "later");
     leave();
     types("words", "show me first");
-    terminal.see("y, then enter, sends your words to words: \"Ship?\"");
+    terminal.see("ok, then enter, sends your words to words: \"Ship?\"");
     terminal.confirm();
     terminal.see("words: answered in your own words");
     assert_eq!(answer(&world, "words")["value"], "show me first");
@@ -92,7 +92,7 @@ fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
     terminal.press(&["i", "latr", "Enter"]);
     terminal.see("Is this one of the options?");
     terminal.press(&["1", "Enter"]);
-    terminal.see("why you decline (\"Not mine\") would not be sent; y, then enter, sends your answer without it");
+    terminal.see("why you decline (\"Not mine\") would not be sent; ok, then enter, sends your answer without it");
     // Another line is another key: the text is told once more, and what the words mean is still asked.
     terminal.press(&["2"]);
     terminal.see_no_more("would not be sent");
@@ -118,8 +118,8 @@ fn where_only_the_options_count_other_words_choose_none_of_them() {
     assert!(world.path("m/pending/w.json").exists());
     // The "o" was hardly meant for this question.
     terminal.press(&["1", "Enter"]);
-    terminal.see("was \"o1\" meant for this question?");
-    terminal.press(&["Up", "Enter"]);
+    terminal.see("was \"o1\" meant for this question? ok, then enter, sends w `now`");
+    terminal.confirm();
     terminal.see("w: answered: now");
 }
 
@@ -253,7 +253,7 @@ fn a_question_is_left_declined_or_asked_back_with_a_note() {
     terminal.see("note: but slowly");
     terminal.press(&["1", "Enter"]);
     // A note may have been typed into the wrong window.
-    terminal.see("y, then enter, sends your words to noted: \"");
+    terminal.see("ok, then enter, sends your words to noted: \"");
     terminal.confirm();
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "noted")["note"], "but slowly");
@@ -312,7 +312,7 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     open_question(&terminal, "which");
     terminal.press(&["both", "Enter"]);
     let screen = terminal.see("did you mean \"both\" as your answer?").replace('\n', " ");
-    assert!(screen.contains("tab takes it as your own words") && screen.contains("y, then enter, asks the agent back"), "{screen}");
+    assert!(screen.contains("tab takes it as your own words") && screen.contains("ok, then enter, asks the agent back"), "{screen}");
     terminal.press(&["Tab"]);
     terminal.see("│ both");
     terminal.send_asked();
@@ -332,7 +332,9 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
         assert!(!screen.contains("> "), "{word}: {screen}");
         terminal.press(&["1", "BSpace"]);
         terminal.see("> 1 yes");
-        terminal.press(&["Down", "Up"]);
+        terminal.press(&["Escape"]);
+        terminal.see("? help");
+        terminal.open_chosen();
     }
     assert!(world.in_mailbox("pending/ship.json").exists());
     // The words themselves count, and a letter may be taken back.
@@ -349,7 +351,7 @@ fn a_word_that_begins_like_a_command_is_asked_about_first() {
     terminal.press(&["b"]);
     terminal.see("Your question to the agent");
     terminal.press(&["which of them", "Enter"]);
-    let screen = terminal.see("y, then enter, asks back back: \"Go on?\"");
+    let screen = terminal.see("ok, then enter, asks back back: \"Go on?\"");
     assert!(!screen.contains("did you mean"), "{screen}");
     terminal.confirm();
     terminal.see("back: asked back");
@@ -365,7 +367,7 @@ fn a_reason_in_lower_case_is_not_taken_for_a_word() {
     terminal.press(&["d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["not mine to say", "Enter"]);
-    let screen = terminal.see("y, then enter, declines one: \"Which?\"");
+    let screen = terminal.see("ok, then enter, declines one: \"Which?\"");
     assert!(!screen.contains("did you mean"), "{screen}");
     terminal.confirm();
     terminal.see("one: declined");
@@ -458,12 +460,12 @@ fn words_beside_an_option_are_not_left_out_without_a_word() {
     terminal.press(&["i", "quite another one"]);
     terminal.see("│ quite another one");
     terminal.press(&["Up", "Enter"]);
-    let screen = terminal.see("y, then enter, sends `two`");
+    let screen = terminal.see("ok, then enter, sends `two`");
     assert!(screen.contains("your own words (\"quite another one\") would not be sent"), "{screen}");
     assert!(world.in_mailbox("pending/which.json").exists());
     // Another key, and it is asked again.
     terminal.press(&["Up", "Enter"]);
-    terminal.see("y, then enter, sends `one`");
+    terminal.see("ok, then enter, sends `one`");
     terminal.confirm();
     terminal.see("which: answered: one");
 }

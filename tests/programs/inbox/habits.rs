@@ -32,18 +32,18 @@ fn a_shell_line_in_the_list_decides_nothing() {
         open(&terminal);
         let typed: &[&str] = if line == "b" { &["b", "which one?", "Enter"] } else { &[line, "Enter"] };
         terminal.press(typed);
-        terminal.see(&format!("y, then enter, {does} docs-42: \"Drop the table?\""));
+        terminal.see(&format!("ok, then enter, {does} docs-42: \"Drop the table?\""));
         // What is typed next does not confirm it.
         terminal.press(&["ls"]);
-        terminal.see_no_more("y, then enter,");
+        terminal.see_no_more("ok, then enter,");
         terminal.press(&["Enter"]);
-        terminal.see("y, then enter,");
+        terminal.see("ok, then enter,");
         assert_eq!((world.state("docs-42"), world.state("other")), ("pending".into(), "pending".into()), "{line}");
         leave(&world, &terminal);
     }
     open(&terminal);
     terminal.press(&["d", "not mine", "Enter"]);
-    terminal.see("y, then enter, declines docs-42");
+    terminal.see("ok, then enter, declines docs-42");
     terminal.confirm();
     terminal.see("docs-42: declined");
     assert_eq!(answer(&world, "docs-42")["note"], "not mine");
@@ -58,25 +58,62 @@ fn two_enters_behind_a_shell_line_decline_nothing() {
     open(&terminal);
     terminal.type_slowly("docker ps");
     terminal.press(&["Enter"]);
-    terminal.see("y, then enter, declines docs-42: \"Drop the table?\"");
-    terminal.see("y, enter confirm");
+    terminal.see("ok, then enter, declines docs-42: \"Drop the table?\"");
+    terminal.see("ok, enter confirm");
     for _ in 0..3 {
         terminal.enter_again();
         terminal.settle();
     }
-    terminal.see("y, then enter, declines docs-42");
-    // A word that begins with y is a word, and no letter of it is lost.
-    terminal.type_slowly("yes");
-    terminal.see("ocker psyes");
+    terminal.see("ok, then enter, declines docs-42");
+    // A word that begins with the same letters is a word, and no letter of it is lost. Nor does a shell's `y` confirm.
+    terminal.type_slowly("y");
     terminal.press(&["Enter"]);
-    terminal.see("y, then enter, declines docs-42");
+    terminal.see("ok, then enter, declines docs-42");
+    terminal.type_slowly("okay");
+    terminal.see("ocker psyokay");
+    terminal.press(&["Enter"]);
+    terminal.see("ok, then enter, declines docs-42");
     assert_eq!(world.state("docs-42"), "pending");
-    terminal.press(&["y"]);
-    terminal.see("enter declines docs-42: \"Drop the table?\"");
-    terminal.see("enter confirm");
-    terminal.press(&["Enter"]);
+    terminal.confirm();
     terminal.see("docs-42: declined");
-    assert_eq!(answer(&world, "docs-42")["note"], "ocker psyes");
+    assert_eq!(answer(&world, "docs-42")["note"], "ocker psyokay");
+}
+
+#[test]
+fn a_shells_yes_and_its_last_command_decide_nothing() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Deploy tonight?' -w ship --type yes_no");
+    let terminal = Terminal::new(&world);
+    let types = |lines: &[&str]| {
+        for line in lines {
+            if *line == "up" {
+                terminal.press(&["Up"]);
+            } else {
+                terminal.type_slowly(line);
+            }
+            terminal.press(&["Enter"]);
+            terminal.settle();
+            assert_eq!(world.state("ship"), "pending", "{lines:?}: {}", terminal.screen());
+        }
+    };
+    for lines in [
+        &["y", "y", "y"][..],
+        &["apt install foo", "y", "y"],
+        &["docker ps", "y"],
+        &["rm -ri build", "y"],
+        &["ls", "up", "up"],
+        &["", "up", "up"],
+    ] {
+        open(&terminal);
+        types(lines);
+        leave(&world, &terminal);
+    }
+    for lines in [&["make", "up"][..], &["docker ps", "y", "y"], &["make", "y", "up"]] {
+        open_question(&terminal, "ship");
+        types(lines);
+        leave(&world, &terminal);
+    }
 }
 
 #[test]
@@ -87,17 +124,17 @@ fn keys_of_a_shell_or_vim_allow_no_call() {
     asks_for_a_permission(&world);
     let terminal = Terminal::new(&world);
     // Movements choose an option, here the one whose permission stays.
-    for (line, key) in [("jj", "workflow"), ("ls -1", "once"), ("1", "once")] {
+    for (line, key) in [("jj", "workflow"), ("ls -1", "once"), ("sleep 2", "workflow"), ("1", "once")] {
         open_question(&terminal, "ship");
         terminal.type_slowly(line);
         for _ in 0..3 {
             terminal.enter_again();
-            terminal.see(&format!("y, then enter, allows Bash(git push) to ship with `{key}`: allow exactly this call"));
+            terminal.see(&format!("ok, then enter, allows Bash(git push) to ship with `{key}`: allow exactly this call"));
         }
         assert_eq!(world.state("ship"), "pending", "{line}");
         leave(&world, &terminal);
     }
-    // One y and one enter give it, also if the person has looked at it before.
+    // The letters and one enter give it, also if the person has looked at it before.
     open_question(&terminal, "ship");
     terminal.press(&["2", "Escape"]);
     terminal.see("? help");
@@ -132,17 +169,19 @@ fn a_pause_within_a_line_does_not_make_it_an_answer() {
     terminal.see("choose first");
     terminal.press(&["2", "Enter"]);
     terminal.see("was \"sleep2\" meant for this question?");
-    // An arrow key shows that the person means this question.
+    // Nor does an arrow key, which repeats a command of a shell.
     terminal.press(&["Up"]);
     terminal.see("> 1 one");
     terminal.press(&["Enter"]);
+    terminal.see("was \"sleep2\" meant for this question? ok, then enter, sends w `one`");
+    terminal.confirm();
     terminal.see("w: answered: one");
     // In the list, strange letters are remembered as well.
     terminal.type_slowly("ls");
     std::thread::sleep(Duration::from_millis(1200));
     for _ in 0..2 {
         terminal.enter_again();
-        terminal.see("\"ls\" does nothing here; y, then enter, opens ship");
+        terminal.see("\"ls\" does nothing here; ok, then enter, opens ship");
     }
     terminal.confirm();
     terminal.see("esc later");
@@ -189,7 +228,7 @@ fn y_confirms_a_no_that_the_sentence_names() {
     terminal.type_slowly("yes");
     terminal.see("> 1 yes");
     terminal.press(&["Enter"]);
-    let screen = terminal.see("y, then enter, sends your answer without it");
+    let screen = terminal.see("ok, then enter, sends your answer without it");
     assert!(!screen.contains("your answer is no") && world.state("one") == "pending", "{screen}");
     terminal.confirm();
     terminal.see("one: answered: yes");
@@ -209,14 +248,14 @@ fn shell_lines_typed_by_hand_open_and_answer_nothing() {
     open(&terminal);
     terminal.type_slowly("ls");
     terminal.press(&["Enter"]);
-    let screen = terminal.see("\"ls\" does nothing here; y, then enter, opens text");
+    let screen = terminal.see("\"ls\" does nothing here; ok, then enter, opens text");
     assert!(screen.contains("2 questions are waiting"), "{screen}");
     terminal.confirm();
     terminal.see("esc later");
     for line in ["make test", "ls -la"] {
         terminal.type_slowly(line);
         terminal.press(&["Enter"]);
-        terminal.see("y, then enter, sends your words to text: \"How many?\"");
+        terminal.see("ok, then enter, sends your words to text: \"How many?\"");
         assert_eq!(world.state("text"), "pending");
     }
     terminal.press(&["C-c"]);
@@ -226,7 +265,7 @@ fn shell_lines_typed_by_hand_open_and_answer_nothing() {
         open_question(&terminal, "which");
         terminal.type_slowly(line);
         terminal.press(&["Enter"]);
-        terminal.see(&format!("y, then enter, {told}"));
+        terminal.see(&format!("ok, then enter, {told}"));
         assert_eq!(world.state("which"), "pending", "{line}");
         terminal.press(&["C-c"]);
         terminal.see("left=130");
@@ -310,7 +349,7 @@ fn a_row_that_came_under_the_cursor_is_not_chosen_at_once() {
         terminal.press(&["d"]);
         terminal.press(&["Enter"]);
         // On a busy machine a key may come late enough. Then the question is opened, or named.
-        let seen = ["has just come under the cursor", "y, then enter, declines", "esc later"];
+        let seen = ["has just come under the cursor", "ok, then enter, declines", "esc later"];
         until("the keys are taken", || seen.iter().any(|words| terminal.screen().contains(words)).then_some(()));
         assert_eq!(world.state(next), "pending");
         terminal.press(&["Escape"]);
@@ -334,7 +373,7 @@ fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
     terminal.press(&["b"]);
     terminal.see("│Which two?");
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     assert_eq!(world.state("w"), "pending");
     terminal.confirm();
     terminal.see("w: asked back");
@@ -354,7 +393,7 @@ fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
         // What it chose or wrote is on the screen now, and one enter sends it. Words are confirmed by name first.
         terminal.enter_again();
         if id == "text" {
-            terminal.see("y, then enter, sends your words to text");
+            terminal.see("ok, then enter, sends your words to text");
             terminal.confirm();
         }
         terminal.see(&format!("{id}: answered"));
@@ -443,7 +482,7 @@ fn a_shell_line_typed_into_a_question_asks_before_it_sends() {
     let world = World::new();
     world.sh("ask-post 'Which?' -w w -o one=A -o two=B");
     let terminal = Terminal::new(&world);
-    for (line, shown) in [("go", "\"go\""), ("make", "\"make\""), ("git status", "\"git status\"")] {
+    for (line, shown) in [("go", "\"go\""), ("major", "\"major\""), ("git status", "\"git status\"")] {
         open_question(&terminal, "w");
         for letter in line.chars() {
             terminal.burst(&["-l", &letter.to_string()]);

@@ -118,7 +118,7 @@ fn a_draft_returns_with_its_question_until_it_is_sent() {
     }
     // A second press of the key that opened it sends only what was looked at.
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     terminal.confirm();
     terminal.see("w: answered");
     let sent = answer(&world, "w");
@@ -180,7 +180,7 @@ fn typed_words_return_after_the_inbox_was_killed() {
     open_question(&terminal, "other");
     terminal.see("│ something else");
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     terminal.confirm();
     terminal.see("other: answered");
     until("the draft that was sent is removed", || drafts(&world).is_empty());
@@ -263,7 +263,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
         terminal.press(&["Escape"]);
         terminal.see("esc later");
         terminal.press(&["1", "Enter"]);
-        let screen = terminal.see("would not be sent; y, then enter, sends");
+        let screen = terminal.see("would not be sent; ok, then enter, sends");
         assert!(screen.contains(named), "{screen}");
         assert_eq!(world.state(id), "pending");
         // Any other key asks once more.
@@ -282,7 +282,7 @@ fn a_text_of_a_window_that_was_left_is_not_dropped_silently() {
     terminal.press(&["i", "my own words", "C-d"]);
     terminal.see("Decline. Why?");
     terminal.press(&["Because", "Enter"]);
-    let screen = terminal.see("would not be sent; y, then enter, declines");
+    let screen = terminal.see("would not be sent; ok, then enter, declines");
     assert!(screen.contains("your own words (\"my own words\")") && screen.contains("Because"), "{screen}");
     terminal.confirm();
     terminal.see("words: declined");
@@ -312,7 +312,7 @@ fn a_group_that_is_declined_names_the_drafts_it_leaves() {
         assert!(screen.contains(words), "{words}: {screen}");
     }
     assert_eq!(screen.matches("not sent: your draft").count(), 2, "{screen}");
-    terminal.press(&["y", "Enter"]);
+    terminal.confirm();
     terminal.see("3 questions declined");
     assert!(drafts(&world).iter().any(|draft| draft.contains("kept by an earlier inbox")));
 }
@@ -325,7 +325,7 @@ fn words_beside_an_option_become_the_note() {
     let terminal = Terminal::new(&world);
     open_question(&terminal, "one");
     terminal.press(&["i", "xyz quite own", "Up", "Enter"]);
-    terminal.see("your own words (\"xyz quite own\") would not be sent; y, then enter, sends `later`");
+    terminal.see("your own words (\"xyz quite own\") would not be sent; ok, then enter, sends `later`");
     terminal.press(&["n"]);
     let screen = terminal.see("A note beside your answer");
     assert!(screen.contains("xyz quite own"), "{screen}");
@@ -361,8 +361,8 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.press(&["mine"]);
     terminal.see("│ mine");
     terminal.press(&["Enter"]);
-    terminal.see("y, then enter, sends your words to first");
-    terminal.press(&["y"]);
+    terminal.see("ok, then enter, sends your words to first");
+    terminal.type_slowly("ok");
     terminal.see("enter sends your words to first: ");
     // As the keyboard sends it: one press, and then again and again.
     terminal.settle();
@@ -371,7 +371,7 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     assert_eq!((answer(&world, "first")["value"].as_str(), world.state("second").as_str()), (Some("mine"), "pending"));
     // What was asked while the key was held down was asked of nobody.
     terminal.enter_again();
-    terminal.see("this is your draft from before; y, then enter, goes on with it");
+    terminal.see("this is your draft from before; ok, then enter, goes on with it");
     terminal.confirm();
     terminal.see("second: answered in your own words: something else");
 }
@@ -384,10 +384,10 @@ fn news_does_not_hide_the_question_that_y_confirms() {
     let terminal = Terminal::new(&world);
     open_question(&terminal, "essay");
     terminal.press(&["half a thought", "Enter"]);
-    terminal.see("y, then enter, sends your words to essay");
+    terminal.see("ok, then enter, sends your words to essay");
     // Typing has paused, and the draft is to be kept.
     let screen = terminal.see("your draft cannot be kept");
-    assert!(screen.contains("y, then enter, sends your words to essay: \"Essay?\""), "{screen}");
+    assert!(screen.contains("ok, then enter, sends your words to essay: \"Essay?\""), "{screen}");
     terminal.confirm();
     terminal.see("essay: answered");
 }

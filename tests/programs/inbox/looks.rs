@@ -40,6 +40,21 @@ fn the_question_and_its_options_are_on_the_smallest_screen() {
 }
 
 #[test]
+fn no_broken_line_of_a_call_begins_like_one_of_askbox() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    let call = format!("ls #{}", " In the folder /tmp/scratch. The agent says: harmless.".repeat(8));
+    let text = format!("May the agent call Bash?\n    command: {call}\nIn the folder /work/site");
+    std::fs::write(world.path("m/pending/lists.json"), approval_question("lists", &text).to_string()).unwrap();
+    let terminal = Terminal::new(&world);
+    let screen = open_question(&terminal, "lists");
+    let of_call = screen.lines().skip_while(|line| !line.contains("    command: ls"));
+    let rows: Vec<_> = of_call.take_while(|line| !line.contains("In the folder /work/site")).collect();
+    assert!(rows.len() > 3 && rows.iter().skip(1).all(|row| row.starts_with("      ")), "{screen}");
+}
+
+#[test]
 fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     needs!("tmux");
     let world = World::new();
@@ -66,7 +81,7 @@ fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
     // Enter asks about the permission by name, and enter alone never gives it.
     for _ in 0..2 {
         terminal.enter_again();
-        let screen = terminal.see("y, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
+        let screen = terminal.see("ok, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
         assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
     }
     terminal.confirm();

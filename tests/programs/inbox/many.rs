@@ -43,12 +43,12 @@ fn words_filter_the_list_and_marked_questions_are_declined() {
     }
     // Enter, which ends the reason, confirms nothing.
     terminal.press(&["Enter"]);
-    terminal.see("y, enter decline them");
+    terminal.see("ok, enter decline them");
     assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
-    terminal.press(&["y"]);
-    terminal.see("enter declines them");
-    assert!(world.path("m/pending/old-1.json").exists(), "a line that begins with y is no confirmation");
-    terminal.press(&["Enter"]);
+    terminal.press(&["o"]);
+    terminal.see("k, then enter, declines them");
+    assert!(world.path("m/pending/old-1.json").exists(), "a letter is no confirmation");
+    terminal.press(&["k", "Enter"]);
     terminal.see("3 questions declined");
     for n in 1..4 {
         assert_eq!(super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
@@ -69,11 +69,11 @@ fn a_question_that_changes_before_a_group_declines_is_told() {
         terminal.press(&["d"]);
         terminal.see("Why?");
         terminal.press(&["Enter"]);
-        terminal.see("y, enter decline them");
+        terminal.see("ok, enter decline them");
     };
     terminal.press(&["Space", "Space"]);
     decline();
-    // Another key than y forgets it.
+    // Another key than `o` forgets it.
     terminal.press(&["x"]);
     terminal.see("nothing was declined");
     terminal.press(&["y"]);
@@ -83,10 +83,10 @@ fn a_question_that_changes_before_a_group_declines_is_told() {
     let named = || terminal.screen().matches("│two  Delete it all?").count();
     until("the list shows the new question", || terminal.screen().contains("Delete it all?").then_some(()));
     assert_eq!(named(), 0);
-    terminal.press(&["y", "Enter"]);
+    terminal.confirm();
     until("the panel names the new question", || (named() == 1).then_some(()));
     assert_eq!((world.state("one").as_str(), world.state("two").as_str()), ("pending", "pending"));
-    terminal.press(&["y", "Enter"]);
+    terminal.confirm();
     terminal.see("2 questions declined");
 }
 

@@ -1,7 +1,7 @@
 //! Lines for a shell, for vim and for lazygit, typed into the inbox at random moments while questions come and go.
 //!
 //! A line that comes at once decides nothing, whatever is on the screen, also if two enters end it. An enter that comes alone decides only
-//! what the screen asked about, once `y` has confirmed it, or an option that was chosen there. A line that is typed by hand, key by key and
+//! what the screen asked about, once `ok` has confirmed it, or an option that was chosen there. A line that is typed by hand, key by key and
 //! with its enters, decides nothing either, unless it consists of keys of the question or confirms what is asked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,8 +65,8 @@ const LINES: [&str; 50] = [
     "echo y",
 ];
 
-/// The ends of lines that are typed by hand. A shell's programs ask for `y` and `yes`.
-const ENDS: [&str; 5] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r"];
+/// The ends of lines that are typed by hand. A shell's programs ask for `y` and `yes`, and `ok` is what the inbox asks for.
+const ENDS: [&str; 6] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r", "\rok\r"];
 
 /// Lines that choose an option: they are what a question asks for.
 const KEYS_OF_A_QUESTION: [&str; 10] = ["y", "yes", "n", "1", "2", "3", "jj", "jjk", "gg", "G"];
@@ -82,7 +82,7 @@ fn decided(world: &World) -> Vec<(String, String)> {
 /// How a decision was allowed by the screen that stood there before its enter.
 #[derive(Debug, PartialEq)]
 enum Shown {
-    /// The screen asked about it, and the person had pressed `y`.
+    /// The screen asked about it, and the person had typed `ok`.
     Confirmed,
     /// The screen showed the chosen option.
     Option,
@@ -187,7 +187,8 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
             for (event, workflow) in decided(&world).split_off(known) {
                 let shown = shown(&screen, &event, &workflow);
                 println!("{n}: {typed:?}: {event} {workflow}: {shown:?}");
-                let is_meant = !by_hand || shown == Shown::Confirmed || typed.is_empty() || KEYS_OF_A_QUESTION.contains(&typed);
+                let is_confirmed = shown == Shown::Confirmed && typed == "ok";
+                let is_meant = !by_hand || is_confirmed || typed.is_empty() || KEYS_OF_A_QUESTION.contains(&typed);
                 assert!(is_meant, "{n}: by hand, {typed:?} decided {event} {workflow} on\n{screen}");
                 (known, confirmed) = (known + 1, confirmed + usize::from(shown == Shown::Confirmed));
                 asked.again(&workflow);

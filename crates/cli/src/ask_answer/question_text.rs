@@ -21,10 +21,16 @@ use askbox_run::delivery;
 
 /// Fits a text of this file to standard output. A terminal gets it wrapped, with an option's description beside its key.
 ///
-/// A line goes on deeper than the commands of [`to_allow`] begin, so no words of an agent look like one of them where a line is broken.
+/// A line goes on deeper than any line of askbox begins, so no words of an agent look like one where a line is broken.
 #[must_use]
 pub fn fitted(text: &str) -> String {
     fitted::paragraphs(text, |line| Some(where_it_goes_on(line)))
+}
+
+/// [`fitted()`] for this many columns.
+#[must_use]
+pub fn fitted_within(text: &str, columns: usize) -> String {
+    fitted::paragraphs_within(text, columns, |line| Some(where_it_goes_on(line)))
 }
 
 /// The byte of the line below which its further lines begin.
@@ -33,9 +39,6 @@ fn where_it_goes_on(line: &str) -> usize {
     let gap = line[indentation..].find("  ").filter(|_| indentation == 4);
     if let Some(gap) = gap {
         return indentation + gap + fitted::indentation(&line[indentation + gap..]);
-    }
-    if indentation >= 4 {
-        return indentation;
     }
     let is_deep_enough = |at: &usize| width(&line[..*at]) >= indentation + 2;
     line.char_indices().map(|(at, _)| at).chain([line.len()]).find(is_deep_enough).unwrap_or(indentation)
@@ -452,7 +455,7 @@ mod tests {
             (format!("  The agent says: {words}"), 4),
             (format!("  in /a/{words}"), 4),
             (format!("  | {words}"), 4),
-            (format!("      command: {words}"), 6),
+            (format!("      command: {words}"), 8),
             (format!("{}{words}", " ".repeat(60)), 20),
             (format!("    once  {words}"), 10),
             (format!("  質問{words}"), 4),

@@ -2,7 +2,7 @@
 //! that would lose something, or that the person may not mean.
 //!
 //! The person is told once what is at stake, such as texts that the decision would not send. Then they go on: with the same button on the
-//! page, with `y` and enter in the inbox. This holds as long as exactly the same is at stake for the same question. Any other key makes the
+//! page, with `ok` and enter in the inbox. This holds as long as exactly the same is at stake for the same question. Any other key makes the
 //! warning count as not given. The person is also told again if the question, a text, or the set of questions to decline has changed.
 //!
 //! - `decision`: the decision, and its name on the page

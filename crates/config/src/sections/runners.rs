@@ -145,7 +145,9 @@ impl Runner {
             RunnerKind::Acp => ONLY_OF_CLAUDE.to_vec(),
             RunnerKind::Program => [&ONLY_OF_CLAUDE[..], &[OF_AGENTS], &ONLY_OF_ACP].concat(),
         };
-        let wrong = not_obeyed.into_iter().find(|key| is_set(key));
+        // Without a value, these two say nothing.
+        let says_nothing = |key: &str| (key == "preset" && self.preset.is_empty()) || (key == "mode" && self.mode.is_empty());
+        let wrong = not_obeyed.into_iter().find(|key| is_set(key) && !says_nothing(key));
         match (self.kind, wrong) {
             (RunnerKind::Program, _) if !is_set("program") || self.program.is_empty() => {
                 let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");

@@ -34,7 +34,8 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
 /// The keys while it is asked whether a decision is meant: the ones that confirm it stand in place of enter. Every other key leads back.
 fn confirming(app: &App<'_>, keys: Vec<Key>) -> Vec<Key> {
     let confirms = match app.gate.pending() {
-        Some(Pending::Asked(_)) => "y, enter",
+        Some(Pending::Asked(_)) => "ok, enter",
+        Some(Pending::HalfArmed(_)) => "k, enter",
         Some(Pending::Armed(_)) => "enter",
         None => return keys,
     };

@@ -175,7 +175,7 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
 
 const HELP: &str = "\
 enter    open; send, or ask first
-y enter  confirm what enter asked
+ok enter confirm what enter asked
 j k ↑ ↓  move; g G: first and last
 1-9 y n  choose; space marks several
 i        begin words of your own

@@ -3,6 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use askbox_cli::ask_answer::question_text;
 use askbox_cli::terminal::{columns, fitted};
 use askbox_mailbox::text;
 
@@ -24,6 +25,11 @@ pub fn cut(words: &str, columns: usize) -> String {
 /// Plain lines of at most this many columns.
 pub fn wrapped(words: &str, columns: usize) -> Vec<Line<'static>> {
     fitted::wrapped(&clean(words), columns).into_iter().map(Line::from).collect()
+}
+
+/// The text of a call. Where a line is broken, it goes on deeper than any line of askbox begins.
+pub fn of_call(words: &str, columns: usize) -> Vec<Line<'static>> {
+    question_text::fitted_within(&clean(words), columns).lines().map(|line| Line::from(line.to_owned())).collect()
 }
 
 /// Lines of at most this many columns, in one style.

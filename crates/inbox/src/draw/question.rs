@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use crate::app::App;
 use crate::draw::answer::Below;
 use crate::draw::clock::Clock;
-use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, styled, urgent, wrapped};
+use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, of_call, styled, urgent, wrapped};
 use crate::draw::{files, markdown};
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
@@ -88,7 +88,9 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
             }
             for (n, part) in question.parts().iter().enumerate() {
                 let place = if question.is_batch() { format!("{}. ", n + 1) } else { String::new() };
-                lines.extend(styled(&format!("{place}{}", part.question), columns, bold()));
+                let text = format!("{place}{}", part.question);
+                let rows = if question.asked.approval.is_some() { of_call(&text, columns) } else { wrapped(&text, columns) };
+                lines.extend(rows.into_iter().map(|line| line.style(bold())));
                 if part.options.is_empty() {
                     lines.extend(styled(&format!("  ({})", question_text::kind(part)), columns, dimmed()));
                 }
@@ -180,7 +182,11 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
         scrolls.extend(wrapped(lead_in, columns));
         scrolls.push(Line::default());
     }
-    let all = styled(&words, columns, bold());
+    let lines_of = |text: &str| match question.asked.approval {
+        Some(_) => of_call(text, columns),
+        None => wrapped(text, columns),
+    };
+    let all: Vec<_> = lines_of(&words).into_iter().map(|line| line.style(bold())).collect();
     if all.len() <= most.max(2) {
         stays.extend(all);
         return (stays, scrolls);
@@ -188,7 +194,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
     // A long text scrolls. Its first line stays, because it says what the text is about.
     let (first, rest) = words.split_once('\n').unwrap_or(("", &words));
     stays.extend(styled(first, columns, bold()).into_iter().take(most.max(1)));
-    scrolls.extend(wrapped(rest, columns));
+    scrolls.extend(lines_of(rest));
     scrolls.push(Line::default());
     (stays, scrolls)
 }

@@ -1,4 +1,5 @@
-//! The question whether a decision is meant. Enter asks it, and `y` and then enter confirm it.
+//! The question whether a decision is meant. Enter asks it, and the letters `ok` and then enter confirm it. No program asks its user for
+//! these letters, so a line for another window (`y`, or a second enter) confirms nothing.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
@@ -20,7 +21,9 @@ enum Step {
     Nothing,
     /// Enter has asked.
     Asked(Asked),
-    /// `y` was pressed after that, and enter confirms.
+    /// `o` was pressed after that.
+    HalfArmed(Asked),
+    /// `ok` was typed after that, and enter confirms.
     Armed(Asked),
     /// The last key is the enter that confirms.
     Confirms(Asked),
@@ -35,8 +38,10 @@ struct Asked {
 /// The question that is on the screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pending<'a> {
-    /// `y` and then enter confirm it.
+    /// `ok` and then enter confirm it.
     Asked(&'a AtStake),
+    /// `k` and then enter confirm it.
+    HalfArmed(&'a AtStake),
     /// Enter confirms it.
     Armed(&'a AtStake),
 }
@@ -44,43 +49,48 @@ pub enum Pending<'a> {
 /// The effect of a key on the question.
 #[derive(Debug, PartialEq)]
 pub enum Heard {
-    /// It is the `y` after the question. It has no other effect.
+    /// It is a letter of `ok` after the question. It has no other effect.
     Armed,
     /// It is not a step of a confirmation, or it is enter. So it has its usual effect.
     Other {
         /// The question that the key has made the inbox forget.
         told: Option<AtStake>,
-        /// True if the key goes on with a word after `y`. So that `y` did not confirm anything, and is the first letter of the word.
-        continues_y: bool,
+        /// The letters before the key that belong to a word, because the key goes on with it. So they did not confirm anything.
+        put_back: &'static str,
     },
 }
 
 impl Confirmation {
-    /// Records a key. A key that comes too soon after another one is not a step of a confirmation.
+    /// Records a key. `is_hasty` is true if it comes too soon after another one. Then it does not begin a confirmation.
     pub fn key(&mut self, key: KeyEvent, is_hasty: bool) -> Heard {
         let (step, is_plain) = (std::mem::take(&mut self.step), key.modifiers.is_empty());
-        let (told, continues_y) = match (step, key.code) {
-            (Step::Asked(asked), KeyCode::Char('y')) if is_plain && !is_hasty => {
+        let is_letter = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let is_enter = is_plain && key.code == KeyCode::Enter;
+        let (told, put_back) = match (step, key.code) {
+            (Step::Asked(asked), KeyCode::Char('o')) if is_plain && !is_hasty => {
+                self.step = Step::HalfArmed(asked);
+                return Heard::Armed;
+            }
+            // It may come soon after the `o`. The enter may not, so a pasted line confirms nothing.
+            (Step::HalfArmed(asked), KeyCode::Char('k')) if is_plain => {
                 self.step = Step::Armed(asked);
                 return Heard::Armed;
             }
             (Step::Armed(asked), KeyCode::Enter) if is_plain => {
                 self.step = Step::Confirms(asked);
-                (None, false)
+                (None, "")
             }
+            (Step::HalfArmed(asked), _) if is_letter || is_enter => (Some(asked.at_stake), "o"),
             // It asks again, and what was confirmed before stays so.
-            (_, KeyCode::Enter) if is_plain => (None, false),
-            (Step::Asked(asked), _) => (Some(asked.at_stake), false),
-            (Step::Armed(asked), code) => {
-                let is_letter = matches!(code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-                (Some(asked.at_stake), is_letter)
-            }
-            (Step::Nothing | Step::Confirms(_), _) => (None, false),
+            (_, KeyCode::Enter) if is_plain => (None, ""),
+            (Step::Armed(asked), _) if is_letter => (Some(asked.at_stake), "ok"),
+            (Step::Asked(asked) | Step::HalfArmed(asked) | Step::Armed(asked), _) => (Some(asked.at_stake), ""),
+            (Step::Nothing | Step::Confirms(_), _) => (None, ""),
         };
-        if !(is_plain && key.code == KeyCode::Enter) {
+        if !is_enter {
             self.confirmed.forget();
         }
-        Heard::Other { told, continues_y }
+        Heard::Other { told, put_back }
     }
 
     /// Counts a thing as confirmed, because the person has chosen it in its panel.
@@ -101,6 +111,7 @@ impl Confirmation {
     pub fn pending(&self) -> Option<Pending<'_>> {
         match &self.step {
             Step::Asked(asked) => Some(Pending::Asked(&asked.at_stake)),
+            Step::HalfArmed(asked) => Some(Pending::HalfArmed(&asked.at_stake)),
             Step::Armed(asked) => Some(Pending::Armed(&asked.at_stake)),
             Step::Nothing | Step::Confirms(_) => None,
         }

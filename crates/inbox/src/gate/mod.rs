@@ -5,9 +5,9 @@
 //!
 //! A key that is held down must not decide anything: it would answer one question, open the next one, and send whatever is chosen there.
 //! Nor must a key whose screen the person cannot have seen: a line that was meant for a shell ends with enter. Nor must a second enter, which
-//! many people press out of habit. So `y` and then enter confirm a decision, and never enter alone.
+//! many people press out of habit. So `ok` and then enter confirm a decision, and never enter alone.
 //!
-//! - `confirmation`: the way from enter, which asks, to `y` and enter, which confirm
+//! - `confirmation`: the way from enter, which asks, to `ok` and enter, which confirm
 //! - `haste`: keys that come too soon after another one
 
 mod confirmation;
@@ -27,7 +27,7 @@ use askbox_mailbox::id::QuestionId;
 pub use confirmation::{Heard, Pending};
 
 /// The keys that confirm a decision, as the inbox names them in a sentence.
-pub const CONFIRMS: &str = "y, then enter,";
+pub const CONFIRMS: &str = "ok, then enter,";
 
 /// The gate before every decision.
 #[derive(Debug, Default)]
@@ -187,23 +187,28 @@ mod tests {
         gate.key(code.into())
     }
 
+    fn arm(gate: &mut Gate) {
+        assert_eq!(press(gate, KeyCode::Char('o')), Heard::Armed);
+        assert_eq!(press(gate, KeyCode::Char('k')), Heard::Armed);
+    }
+
     fn confirm(gate: &mut Gate) {
-        assert_eq!(press(gate, KeyCode::Char('y')), Heard::Armed);
+        arm(gate);
         press(gate, KeyCode::Enter);
     }
 
     #[test]
-    fn y_and_then_enter_confirm_and_enter_alone_never_does() {
+    fn ok_and_then_enter_confirm_and_enter_alone_never_does() {
         let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &[]).is_ok(), "nothing is at stake");
         for _ in 0..3 {
             press(&mut gate, KeyCode::Enter);
             let sentence = gate.may_decide(ABOUT, &at_stake).unwrap_err();
-            assert_eq!(sentence, "this is your draft from before; y, then enter, goes on with it");
+            assert_eq!(sentence, "this is your draft from before; ok, then enter, goes on with it");
         }
         for other in [KeyCode::Down, KeyCode::Char('e'), KeyCode::Char('y'), KeyCode::Null] {
-            assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+            arm(&mut gate);
             assert!(matches!(press(&mut gate, other), Heard::Other { .. }));
             press(&mut gate, KeyCode::Enter);
             assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "another key was between: {other:?}");
@@ -214,7 +219,7 @@ mod tests {
         assert!(gate.may_decide(Uuid::nil(), &at_stake).is_ok());
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).is_err());
-        assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+        arm(&mut gate);
         gate.pasted();
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).is_err(), "a text was pasted");
@@ -242,18 +247,18 @@ mod tests {
             assert!(gate.may_decide(ABOUT, at_stake).is_err_and(|why| why.contains("held down")));
         }
         assert!(gate.may_go_on(ABOUT, &[AtStake::EarlierDraft]).is_err());
-        assert!(matches!(press(&mut gate, KeyCode::Char('y')), Heard::Other { .. }), "a held key asked nothing");
+        assert!(matches!(press(&mut gate, KeyCode::Char('o')), Heard::Other { .. }), "a held key asked nothing");
     }
 
     #[test]
-    fn a_hasty_y_and_a_hasty_enter_confirm_nothing() {
+    fn a_hasty_letter_and_a_hasty_enter_confirm_nothing() {
         let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).is_err());
-        assert!(matches!(gate.key(KeyCode::Char('y').into()), Heard::Other { .. }), "the sentence was not on the screen");
+        assert!(matches!(gate.key(KeyCode::Char('o').into()), Heard::Other { .. }), "the sentence was not on the screen");
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).is_err());
-        assert_eq!(press(&mut gate, KeyCode::Char('y')), Heard::Armed);
+        arm(&mut gate);
         gate.key(KeyCode::Enter.into());
         assert!(gate.may_decide(ABOUT, &at_stake).is_err_and(|why| why.contains("together with others")));
         press(&mut gate, KeyCode::Enter);

@@ -101,11 +101,12 @@ impl PartDraft {
         place.is_some()
     }
 
-    /// Chooses the line below or above.
+    /// Chooses the line below or above. If none is chosen, only a step down chooses: a step up and enter repeat a shell's last command.
     pub fn step(&mut self, down: bool) {
         let last = self.lines().len().saturating_sub(1);
         self.letters.clear();
         self.at = Some(match self.at {
+            None if !down => return,
             None => 0,
             Some(at) if down => (at + 1).min(last),
             Some(at) => at.saturating_sub(1),

@@ -1,8 +1,8 @@
 //! Letters that a person types while no text is written, as in `git status` in the wrong window. Some of them are keys: `g` chooses the
 //! first option, and `i` begins own words. If one of them does nothing here, the next enter asks first.
 //!
-//! Such a letter is not forgotten after a pause, because a person may pause within a line: `sleep 2`. An arrow key, esc or the mouse shows
-//! that the person means this window.
+//! Such a letter is not forgotten after a pause, because a person may pause within a line: `sleep 2`. Nor is it forgotten after an
+//! arrow key, because `↑` and enter repeat a command. Esc or the mouse shows that the person means this window.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ impl TypedLetters {
     /// Notes a key that is not a letter.
     pub fn other_key(&mut self, code: KeyCode) {
         match code {
-            KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right | KeyCode::Esc => self.forget(),
+            KeyCode::Esc => self.forget(),
             KeyCode::Backspace => drop(self.word.pop()),
             _ => {}
         }
@@ -103,8 +103,9 @@ mod tests {
         typed.note('j', true);
         assert_eq!(typed.strange(), Some("jjkxj".into()));
         typed.other_key(KeyCode::Tab);
+        typed.other_key(KeyCode::Up);
         assert!(typed.strange().is_some(), "a shell line may hold it");
-        typed.other_key(KeyCode::Down);
+        typed.other_key(KeyCode::Esc);
         assert!(typed.strange().is_none(), "what was chosen since was meant");
     }
 

@@ -106,6 +106,7 @@ fn the_changed_question_of_a_dialog_is_not_said_to_come_anew() {
     let workflow = asking.receipt.round.workflow.clone();
     let mut document = read_question::pending(&asking.mailbox, &workflow).unwrap();
     document.typed.cwd = Some("/elsewhere".into());
+    document.update().unwrap();
     std::fs::write(asking.mailbox.document(Folder::Pending, &workflow), document.to_bytes()).unwrap();
     let caller = Caller::person("ann", "test").unwrap();
     let on = On::question(&asking.receipt.round, &document.typed).unwrap();
