@@ -117,10 +117,13 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub fn confirm(&self) {
         self.see("ok, enter ");
+        // A person reads the sentence before. A key that comes at once confirms nothing.
+        std::thread::sleep(Duration::from_millis(400));
         self.press(&["o"]);
         self.see_no_more("ok, enter ");
         self.press(&["k"]);
         self.see_no_more("k, enter ");
+        std::thread::sleep(Duration::from_millis(400));
         self.press(&["Enter"]);
     }
 

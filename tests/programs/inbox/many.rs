@@ -45,10 +45,7 @@ fn words_filter_the_list_and_marked_questions_are_declined() {
     terminal.press(&["Enter"]);
     terminal.see("ok, enter decline them");
     assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
-    terminal.press(&["o"]);
-    terminal.see("k, then enter, declines them");
-    assert!(world.path("m/pending/old-1.json").exists(), "a letter is no confirmation");
-    terminal.press(&["k", "Enter"]);
+    terminal.confirm();
     terminal.see("3 questions declined");
     for n in 1..4 {
         assert_eq!(super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
