@@ -116,6 +116,14 @@ impl<'a> Terminal<'a> {
     /// Confirms what the inbox asks about: `ok`, then enter. The last line of the screen names these keys.
     #[track_caller]
     pub fn confirm(&self) {
+        self.type_ok();
+        std::thread::sleep(Duration::from_millis(400));
+        self.press(&["Enter"]);
+    }
+
+    /// Types the letters that confirm what the inbox asks about.
+    #[track_caller]
+    pub fn type_ok(&self) {
         self.see("ok, enter ");
         // A person reads the sentence before. A key that comes at once confirms nothing.
         std::thread::sleep(Duration::from_millis(400));
@@ -123,8 +131,6 @@ impl<'a> Terminal<'a> {
         self.see_no_more("ok, enter ");
         self.press(&["k"]);
         self.see_no_more("k, enter ");
-        std::thread::sleep(Duration::from_millis(400));
-        self.press(&["Enter"]);
     }
 
     /// Sends what was written or chosen. Enter asks about it first.

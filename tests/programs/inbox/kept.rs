@@ -362,7 +362,7 @@ fn an_enter_that_is_held_down_answers_no_question_that_it_opens() {
     terminal.see("│ mine");
     terminal.press(&["Enter"]);
     terminal.see("ok, then enter, sends your words to first");
-    terminal.type_slowly("ok");
+    terminal.type_ok();
     terminal.see("enter sends your words to first: ");
     // As the keyboard sends it: one press, and then again and again.
     terminal.settle();
