@@ -1,7 +1,7 @@
 //! The state of the screen. It follows the changes of the mailbox.
 
 use std::cell::RefCell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::gate::Gate;
 use crate::keeping::{Keeping, Open};
@@ -126,6 +126,8 @@ pub struct App<'a> {
     pub only_signed: bool,
     /// True if a watcher runs, false if none runs, `None` if that is not known yet.
     pub has_watcher: Option<bool>,
+    /// When that was looked for.
+    looked_for_watcher: Option<Instant>,
     /// The answer that the key `u` takes back if it is pressed again.
     pub(super) told_undo: Option<ToldUndo>,
     /// True if the key that takes an answer back would now take one back.
@@ -163,6 +165,7 @@ impl<'a> App<'a> {
             until: Until::Left,
             only_signed: false,
             has_watcher: None,
+            looked_for_watcher: None,
             told_undo: None,
             can_undo: false,
             undo_hint: None,
@@ -257,8 +260,16 @@ impl<'a> App<'a> {
         });
     }
 
+    /// Checks if a watcher runs, at most once a second.
+    pub fn look_for_a_watcher_now_and_then(&mut self) {
+        if self.looked_for_watcher.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
+            self.look_for_a_watcher();
+        }
+    }
+
     /// Checks if a watcher runs.
     pub fn look_for_a_watcher(&mut self) {
+        self.looked_for_watcher = Some(Instant::now());
         // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
         let only_answers = list::is_unused(self.sender.mailbox) && program::has_peers();
         self.has_watcher = if only_answers { None } else { presence::anybody(self.sender.mailbox).ok() };

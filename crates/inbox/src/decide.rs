@@ -314,6 +314,7 @@ impl App<'_> {
                     (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
                     (None, warning) => {
                         self.keeping.forget(&sent.at);
+                        self.look_for_a_watcher();
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
                         let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
                         format!("{address}: {}{waits}{warning}", sent.words)

@@ -138,11 +138,10 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
             app.gate.drawn();
             app.see_row();
-            if drawn.is_none() || is_late {
-                app.look_for_a_watcher();
-            }
-            // The first picture was drawn before it was known that no watcher runs, so another one follows.
-            app.picture_is_old = drawn.is_none() && app.has_watcher == Some(false);
+            // The picture was drawn before it was known whether a watcher runs. If that has changed, another one follows.
+            let before = app.has_watcher;
+            app.look_for_a_watcher_now_and_then();
+            app.picture_is_old = app.has_watcher != before && (before.is_some() || app.has_watcher == Some(false));
             (dirty, drawn) = (false, Some(Instant::now()));
         }
         if !app.picture_is_old {

@@ -331,7 +331,8 @@ fn words_beside_an_option_become_the_note() {
     assert!(screen.contains("xyz quite own"), "{screen}");
     terminal.press(&["Enter"]);
     terminal.see("enter send");
-    terminal.send_asked();
+    terminal.enter_again();
+    terminal.confirm();
     terminal.see("one: answered: later");
     assert_eq!(answer(&world, "one")["note"], "xyz quite own");
     terminal.press(&["q"]);

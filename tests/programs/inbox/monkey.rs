@@ -66,7 +66,7 @@ const LINES: [&str; 50] = [
 ];
 
 /// The ends of lines that are typed by hand. A shell's programs ask for `y` and `yes`, and `ok` is what the inbox asks for.
-const ENDS: [&str; 6] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r", "\rok\r"];
+const ENDS: [&str; 7] = ["\r", "\r\r", "\ry\r", "\ryes\r", "\r\ry\r\r", "\rok\r", "\rok\r"];
 
 /// Lines that choose an option: they are what a question asks for.
 const KEYS_OF_A_QUESTION: [&str; 10] = ["y", "yes", "n", "1", "2", "3", "jj", "jjk", "gg", "G"];
@@ -217,7 +217,14 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
             }
             for typed in format!("{line}{}", dice.one(&ENDS)).split_inclusive('\r') {
                 let typed = typed.trim_end_matches('\r');
+                if typed == "ok" {
+                    // Whoever confirms has read the sentence.
+                    std::thread::sleep(Duration::from_millis(300));
+                }
                 terminal.type_slowly(typed);
+                if typed == "ok" {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
                 enter(n, typed, true);
             }
         }
