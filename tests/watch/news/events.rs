@@ -46,7 +46,11 @@ fn failures_are_told_even_if_the_answer_came_first() {
     world.ok("ask-post", &["-w", "docs", "Merge?"]);
     world.ok("ask-answer", &["docs", "yes"]);
     until("the failure is told", || words(&world).contains(&"failed docs".into()));
-    world.run("relaunch", &["docs"]);
+    // The supervisor of the first attempt may still be ending, and the command is refused until then.
+    until("it is tried by hand", || {
+        world.run("relaunch", &["docs"]);
+        world.state("docs") == "parked"
+    });
     until("the end is told", || words(&world).contains(&"parked docs".into()));
     assert_eq!(words(&world), ["failed docs", "parked docs"]);
     let all = told(&world);
