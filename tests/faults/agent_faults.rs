@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::support::{Running, Watcher, World, needs, output, strace, until};
 use serde_json::{Value, json};
 
-/// More memory than a supervisor may ever take, in KiB: unoptimized, with its libraries.
-const SMALL: u64 = 24 << 10;
+/// More memory than a supervisor may ever take, in KiB, without the pages of its program file.
+const SMALL: u64 = 12 << 10;
 
 /// A workflow that was answered and relaunched by a watcher.
 struct Case {
@@ -58,14 +58,19 @@ impl Case {
         text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:.200}"))).collect()
     }
 
-    /// Waits for the agent at a step. Returns its supervisor's largest size so far, in KiB, and lets the agent go on.
+    /// Waits for the agent at a step. Returns its supervisor's largest size so far, in KiB, without the pages of its program file. Lets the
+    /// agent go on.
     #[track_caller]
     fn size_at(&self, step: &str) -> u64 {
         let [_, supervisor] = self.world.held(step);
         let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).expect("it lives");
-        let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("VmHWM");
         self.world.let_go(step);
-        peak.trim().trim_end_matches(" kB").parse().expect("a number")
+        let of = |name: &str| -> u64 {
+            let line = status.lines().find_map(|l| l.strip_prefix(name)).expect("the line");
+            line.trim().trim_end_matches(" kB").parse().expect("a number")
+        };
+        // A debug build has many pages of its program file.
+        of("VmHWM:") - of("RssFile:")
     }
 }
 
