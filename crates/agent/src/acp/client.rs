@@ -475,7 +475,7 @@ impl Client {
 
 /// The verdict on a prompt that was answered with an error.
 fn failed(error: Raw<'_>) -> Verdict {
-    /// The code of an agent that is not logged in.
+    /// The error code: the agent is not logged in.
     const NOT_LOGGED_IN: i64 = -32000;
     let (code, message) = replies::error(error);
     let status = match code {

@@ -60,7 +60,7 @@ pub enum Reply {
     Failed {
         /// The request.
         asked: Asked,
-        /// The code of the error: −32000 means that the agent is not logged in.
+        /// The code of the error. With −32000, the agent is not logged in.
         code: i64,
         /// The agent's words, and the details that came with them.
         message: Untrusted,

@@ -14,7 +14,7 @@ use crate::stream::{Generating, StreamItem};
 /// The most bytes that are kept of a text.
 const TEXT: usize = 64 << 10;
 
-/// A turn that goes on.
+/// The current turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) began: Instant,
