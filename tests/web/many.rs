@@ -93,8 +93,11 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
     let most = memory.until_now();
     println!("processor and clock: inbox {inbox:?}, last page {last:?}, found {found:?}, after a change {changed:?}");
     println!("memory: at most {most} KiB");
-    for (what, (processor, _)) in [("inbox", inbox), ("last page", last), ("found", found), ("after a change", changed)] {
-        assert!(processor < Duration::from_millis(100), "{what}: {processor:?}");
+    // A page right behind a change compares the names of all files, once for its list and once for its count.
+    for (what, (processor, _), most) in
+        [("inbox", inbox, 100), ("last page", last, 100), ("found", found, 100), ("after a change", changed, 250)]
+    {
+        assert!(processor < Duration::from_millis(most), "{what}: {processor:?}");
     }
     // It takes 11 MiB: one line of each question.
     assert!(most < 17 << 10, "{most} KiB");
