@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
-use crate::support::needs;
+use crate::support::{needs, programs};
 
-/// codex without its sandbox, because containers do not always permit one.
+/// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
+/// askbox's programs, as the profile of a person does who has installed them in their home.
 fn scene() -> Scene {
     Scene::new("codex", |world, api| {
         let settings = format!(
@@ -15,6 +16,8 @@ fn scene() -> Scene {
         );
         std::fs::create_dir_all(world.home().join(".codex")).expect("a folder");
         std::fs::write(world.home().join(".codex/config.toml"), settings).expect("its settings");
+        let profile = format!("PATH=\"$PATH:{}\"\n", programs().display());
+        std::fs::write(world.home().join(".profile"), profile).expect("a profile");
         "mode = \"agent-full-access\"\nenv = { SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }".into()
     })
 }
@@ -24,7 +27,6 @@ fn shell(command: &str) -> Value {
 }
 
 #[test]
-#[ignore = "does not pass yet: the `ask-post` in the shell of codex fails here"]
 fn codex_asks_and_comes_back_with_the_answer() {
     needs!("acp-agents");
     scene().asks_and_comes_back(shell);

@@ -21,14 +21,12 @@ fn shell(command: &str) -> Value {
 }
 
 #[test]
-#[ignore = "does not pass yet: the request of kimi names no command, so no rule allows it"]
 fn kimi_asks_and_comes_back_with_the_answer() {
     needs!("acp-agents");
     scene().asks_and_comes_back(shell);
 }
 
 #[test]
-#[ignore = "does not pass yet: the request of kimi names no command, so no rule allows it"]
 fn kimi_that_was_killed_at_work_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell);

@@ -3,7 +3,8 @@
 
 `$AGENT_DIR/turns` has one line for each prompt, over all processes: a JSON list of steps. A prompt behind the last line is answered with
 `done`. `$AGENT_DIR/received` gets every line that the client sends, `$AGENT_DIR/told` the text of each prompt, `$AGENT_DIR/starts` a line
-for each process. Sessions lie in `$AGENT_DIR/sessions`. `$ACP_CAN` names the abilities: resume, load, close, folders, modes.
+for each process. Sessions lie in `$AGENT_DIR/sessions`; while there is a file `in_use`, none of them is continued. `$ACP_CAN` names the
+abilities: resume, load, close, folders, modes.
 
     {"say": T}  {"think": T}            a piece of a text
     {"run": C}  {"run": C, "ask": true} a tool call that runs the command; with a request for permission first
@@ -157,6 +158,9 @@ def handle(method, params, id):
     if method in ("session/resume", "session/load"):
         if not os.path.exists(path(f"sessions/{session}")):
             raise LookupError(-32002, "Unknown session")
+        if os.path.exists(path("in_use")):
+            append("refused_sessions", session)
+            raise LookupError(-32600, "Invalid request")
         if method == "session/load":
             for line in open(path(f"sessions/{session}")):
                 entry = json.loads(line)

@@ -29,3 +29,26 @@ fn doctor_asks_acp_agents_what_they_can_do() {
     runner("/bin/true", "");
     finds(&world, "acp_agent", "runner.gemini");
 }
+
+#[test]
+fn doctor_names_a_login_shell_that_hides_ask_post() {
+    let world = well();
+    let program = root().join("crates/testkit/agents/acp.py").display().to_string();
+    world.sh("mkdir acp; printf '#!/bin/sh\\nPATH=/nowhere; eval \"$2\"\\n' > hides; printf '#!/bin/sh\\neval \"$2\"\\n' > keeps; chmod +x hides keeps");
+    let with_shell = |shell: &str| {
+        let (folder, shell) = (world.path("acp"), world.path(shell));
+        configure(
+            &world,
+            &format!(
+                "[runner.codex]\nkind = 'acp'\nprogram = '{program}'\nargs = []\nworkflows = ['g-*']\n\
+                 env = {{ AGENT_DIR = '{}', SHELL = '{}' }}",
+                folder.display(),
+                shell.display()
+            ),
+        );
+    };
+    with_shell("hides");
+    assert!(finds(&world, "hidden_programs", "runner.codex").contains("/usr/local/bin/"));
+    with_shell("keeps");
+    assert!(!report(&world).to_string().contains("hidden_programs"));
+}

@@ -55,6 +55,25 @@ fn a_question_of_an_acp_agent_resumes_its_session_once() {
 }
 
 #[test]
+fn a_session_in_use_elsewhere_is_waited_for() {
+    for can in ["resume,close,modes", "load,modes"] {
+        let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "attempts = 1000");
+        let ask = "ask-post -w acp-1 'And now?' -o yes=y -o no=n";
+        turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        fs::write(world.agent("in_use"), "").unwrap();
+        world.ok("ask-answer", &["acp-1", "yes"]);
+        until("it was refused twice", || lines(&world, "refused_sessions").len() >= 2);
+        fs::remove_file(world.agent("in_use")).unwrap();
+        world.closed("acp-1", "delivered", 2);
+        assert_eq!(called(&world).iter().filter(|name| *name == "session/new").count(), 1, "{can}: a second session");
+        assert_eq!(told(&world).len(), 2);
+    }
+}
+
+#[test]
 fn a_silent_end_turn_is_continued_once_and_then_parked() {
     let world = world("", "");
     turns(&world, &[json!([{"run": "true"}]), json!([])]);

@@ -9,17 +9,19 @@ use serde_json::{Value, json};
 
 use crate::acp::envelope::{self, Envelope, shaped};
 use crate::acp::permission::{self, Choice, Waiting};
+use crate::acp::presets::{PLAIN, Preset};
 use crate::acp::replay::Replay;
 use crate::acp::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
 use crate::acp::signs;
 use crate::acp::turn::Turn;
-use crate::events::{EventKind, Tokens};
+use crate::acp::verdict;
+use crate::events::EventKind;
 use crate::stream::bounded::{NAME, head};
 use crate::stream::ledger::Ledger;
 use crate::stream::lines::Line;
 use crate::stream::raw;
 use crate::stream::wire::{Raw, repair};
-use crate::stream::{Interruption, PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use crate::stream::{PermissionRequest, StreamItem, TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The most requests for a permission that wait at once. More are answered with `cancelled`.
@@ -42,8 +44,7 @@ pub struct Client {
     /// The session's name in askbox's records.
     name: Untrusted,
     place: SessionPlace,
-    /// The beginning of a text that is an error of the API; empty if there is none.
-    error_text: &'static str,
+    agent: Preset,
     last_id: u64,
     /// Our requests without a reply.
     asked: Vec<(u64, Asked)>,
@@ -59,13 +60,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// For a process that has said nothing yet. `name` is the session's id in askbox's records.
+    /// For a process that has said nothing yet. `name` is the session's id in askbox's records, `preset` what is known about the agent.
     #[must_use]
-    pub fn new(name: &str, place: SessionPlace, error_text: &'static str) -> Self {
+    pub fn new(name: &str, place: SessionPlace, preset: Option<&'static Preset>) -> Self {
         Self {
             name: name.into(),
             place,
-            error_text,
+            agent: *preset.unwrap_or(&PLAIN),
             last_id: 0,
             asked: Vec::new(),
             info: AgentInfo::default(),
@@ -165,7 +166,7 @@ impl Client {
 
     /// Begins a turn. From now on, updates belong to it.
     pub fn prompt(&mut self, text: &str) -> String {
-        self.turn = Some(Turn::begin());
+        self.turn = Some(Turn::begin(self.agent.tells_input_as_text));
         self.ledger.new_turn();
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         self.request(Asked::Prompt, params)
@@ -415,17 +416,17 @@ impl Client {
         items.extend(self.permissions.drain(..).map(|waiting| StreamItem::RequestCancelled { request_id: waiting.id.into() }));
         let reply = result.ok().and_then(shaped::<Value>).unwrap_or_default();
         let verdict = match result {
-            Ok(_) => self.verdict(&turn, &reply),
-            Err(error) => failed(error),
+            Ok(_) => verdict::of_turn(&turn, &reply, self.agent.error_text),
+            Err(error) => verdict::of_error(error),
         };
         let outcome = TurnOutcome {
             is_error: !matches!(verdict, Verdict::Completed { .. } | Verdict::Interrupted { .. }),
             session_id: self.name.clone(),
             text: turn.text().into(),
-            terminal_reason: Some(word(&verdict).into()),
+            terminal_reason: Some(verdict::word(&verdict).into()),
             stop_reason: reply["stopReason"].as_str().map(|word| head(word, NAME).into()),
             cost_usd: self.cost.1.zip(self.cost.0).map(|(now, before)| (now - before).max(0.0)),
-            tokens: tokens(&reply["usage"]),
+            tokens: verdict::tokens(&reply["usage"]),
             turns: turn.answers,
             duration_ms: u64::try_from(turn.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             verdict,
@@ -449,63 +450,5 @@ impl Client {
         }));
         items.push(StreamItem::TurnEnded(Box::new(outcome)));
         items
-    }
-
-    /// The verdict on a turn whose prompt has a result.
-    fn verdict(&self, turn: &Turn, reply: &Value) -> Verdict {
-        let text = turn.text();
-        let unclear = |why: &str| Verdict::Unclear { why: why.into() };
-        match reply["stopReason"].as_str().unwrap_or_default() {
-            "cancelled" if turn.was_cancelled => Verdict::Interrupted { during: Interruption::Streaming, is_error: false },
-            "refusal" => Verdict::Other { subtype: "refusal".into(), terminal_reason: None, message: text.into() },
-            "max_turn_requests" => Verdict::MaxTurns,
-            _ if turn.was_refused => unclear("a call was not permitted, and the turn ended"),
-            "end_turn" => match turn.sign.or_else(|| signs::in_reply(reply)) {
-                Some(sign) => unclear(sign),
-                None if text.is_empty() => unclear("the turn ended without any words behind the last tool call"),
-                None if !self.error_text.is_empty() && text.starts_with(self.error_text) => {
-                    unclear("the turn ended with an error as its text")
-                }
-                None => Verdict::Completed { text: text.into() },
-            },
-            other => unclear(&format!("the turn ended with `{}`", head(other, 64))),
-        }
-    }
-}
-
-/// The verdict on a prompt that was answered with an error.
-fn failed(error: Raw<'_>) -> Verdict {
-    /// The error code: the agent is not logged in.
-    const NOT_LOGGED_IN: i64 = -32000;
-    let (code, message) = replies::error(error);
-    let status = match code {
-        NOT_LOGGED_IN => Some(401),
-        code => u16::try_from(code).ok().filter(|status| (400..600).contains(status)),
-    };
-    match status {
-        Some(status) => Verdict::ApiError { status: Some(status), error_type: Untrusted::default(), message: message.into() },
-        None => Verdict::Other { subtype: format!("error {code}").into(), terminal_reason: None, message: message.into() },
-    }
-}
-
-/// The word for the verdict in the event.
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Completed { .. } => "completed",
-        Verdict::Interrupted { .. } => "cancelled",
-        Verdict::MaxTurns => "max_turns",
-        Verdict::ApiError { .. } => "api_error",
-        Verdict::Unclear { .. } => "unclear",
-        _ => "error",
-    }
-}
-
-fn tokens(usage: &Value) -> Tokens {
-    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-    Tokens {
-        input: count("inputTokens"),
-        output: count("outputTokens"),
-        cache_read: count("cachedReadTokens"),
-        cache_creation: count("cachedWriteTokens"),
     }
 }

@@ -13,6 +13,7 @@
 //! | `open_calls` | the tool calls of a turn |
 //! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
 //! | `permission` | a request for a permission, and the option that answers it |
+//! | `verdict` | how a turn ended |
 //! | `signs` | signs that a turn failed although the agent says that it ended well |
 //! | `replay` | the search for a message in the history that an agent plays back |
 //! | `presets` | what is known about each agent |
@@ -27,11 +28,12 @@ mod replies;
 mod signs;
 mod tool;
 mod turn;
+mod verdict;
 
 pub use client::{Client, SessionPlace};
 pub use permission::Choice;
 pub use presets::Preset;
-pub use replies::{AgentInfo, Asked, Opened, Reply};
+pub use replies::{AgentInfo, Asked, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The tool calls of a turn: each is told once when its input is known, and once when it has ended.
 //!
 //! Agents differ. Some name a call first and say later what it is to do. Some send an update about a call that they have not named. Some
-//! repeat the end of a call.
+//! repeat the end of a call. Some tell the input as a text before the permission, or the output beside the content.
 
 use std::collections::VecDeque;
 
@@ -28,13 +28,18 @@ pub(super) struct Call {
     title: String,
     kind: ToolKind,
     raw_input: Option<Value>,
+    /// The text in the content of the call before it has begun.
+    text_before: Option<String>,
+    /// The beginning of the output of a terminal, and its bytes so far.
+    output: (String, u64),
     locations: Vec<ToolCallLocation>,
     is_told: bool,
     is_over: bool,
 }
 
 impl Call {
-    fn learn(&mut self, update: &ToolCallUpdate) {
+    /// `is_asked`: the update is a request for a permission. Its content are words for a person.
+    fn learn(&mut self, update: &ToolCallUpdate, is_asked: bool) {
         let fields = &update.fields;
         if let Some(kind) = fields.kind {
             self.kind = kind;
@@ -48,9 +53,23 @@ impl Call {
         if tool::is_told(fields.raw_input.as_ref()) {
             self.raw_input.clone_from(&fields.raw_input);
         }
+        if !is_asked && self.raw_input.is_none() {
+            self.text_before = only_text(update).map(str::to_owned).or(self.text_before.take());
+        }
+        if let Some(piece) = terminal_output(update.meta.as_ref()) {
+            self.output.1 += piece.len() as u64;
+            let room = RESULT_TEXT.saturating_sub(self.output.0.len());
+            self.output.0.push_str(head(piece, room));
+        }
         if let Some(locations) = fields.locations.as_ref().filter(|all| !all.is_empty()) {
             self.locations = locations.iter().take(32).cloned().collect();
         }
+    }
+
+    /// Takes the text of the content as the input, if it is one.
+    fn read_input_in_text(&mut self) {
+        let input = self.text_before.take().and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        self.raw_input = input.filter(|input| input.is_object() && tool::is_told(Some(input)));
     }
 
     /// The name and the input.
@@ -86,19 +105,31 @@ pub(super) enum News {
 }
 
 /// The calls of a turn.
-#[derive(Debug, Default)]
-pub(super) struct OpenCalls(VecDeque<Call>);
+#[derive(Debug)]
+pub(super) struct OpenCalls {
+    calls: VecDeque<Call>,
+    tells_input_as_text: bool,
+}
 
 impl OpenCalls {
+    /// `tells_input_as_text` is as in [`Preset`](crate::acp::Preset).
+    pub(super) fn new(tells_input_as_text: bool) -> Self {
+        Self { calls: VecDeque::new(), tells_input_as_text }
+    }
+
     /// Takes in an update about a call, which may be the first. `is_asked` says that the agent asks for a permission to make it, so that
     /// nothing more will be said about its input.
     pub(super) fn update(&mut self, update: &ToolCallUpdate, is_asked: bool, ledger: &mut Ledger, items: &mut Vec<StreamItem>) -> News {
         let id = head(&update.tool_call_id.0, NAME);
+        let tells_input_as_text = self.tells_input_as_text;
         let (call, is_new) = self.call(id);
         if call.is_over {
             return News::None;
         }
-        call.learn(update);
+        call.learn(update, is_asked);
+        if is_asked && tells_input_as_text && call.raw_input.is_none() {
+            call.read_input_in_text();
+        }
         let ended = match update.fields.status {
             Some(ToolCallStatus::Completed) => Some(false),
             Some(ToolCallStatus::Failed) => Some(true),
@@ -123,20 +154,20 @@ impl OpenCalls {
 
     /// The call with this id.
     pub(super) fn find(&self, id: &str) -> Option<&Call> {
-        self.0.iter().rev().find(|call| call.id == head(id, NAME))
+        self.calls.iter().rev().find(|call| call.id == head(id, NAME))
     }
 
     /// The call with this id, and whether it was not known before.
     fn call(&mut self, id: &str) -> (&mut Call, bool) {
-        let known = self.0.iter().rposition(|call| call.id == id);
+        let known = self.calls.iter().rposition(|call| call.id == id);
         if known.is_none() {
-            if self.0.len() == REMEMBERED {
-                self.0.pop_front();
+            if self.calls.len() == REMEMBERED {
+                self.calls.pop_front();
             }
-            self.0.push_back(Call { id: id.to_owned(), ..Call::default() });
+            self.calls.push_back(Call { id: id.to_owned(), ..Call::default() });
         }
-        let at = known.unwrap_or(self.0.len() - 1);
-        (&mut self.0[at], known.is_none())
+        let at = known.unwrap_or(self.calls.len() - 1);
+        (&mut self.calls[at], known.is_none())
     }
 }
 
@@ -150,14 +181,31 @@ fn told(call: &Call, ledger: &mut Ledger) -> StreamItem {
 }
 
 fn result(call: &Call, is_error: bool, update: &ToolCallUpdate, ledger: &mut Ledger) -> StreamItem {
-    let (text, bytes) = text_of(update);
+    let (text, bytes) = text_of(update).unwrap_or_else(|| call.output.clone());
     let id = Untrusted::from(call.id.as_str());
     let name = ledger.answered(&id, is_error, &text, bytes);
     StreamItem::Event(EventKind::ToolResult { id, name, is_error, text: text.into(), bytes, parent: None })
 }
 
-/// The beginning of a result's text, and the size of the whole text.
-fn text_of(update: &ToolCallUpdate) -> (String, u64) {
+/// The text of an update with no other content.
+fn only_text(update: &ToolCallUpdate) -> Option<&str> {
+    match update.fields.content.as_deref() {
+        Some([ToolCallContent::Content(content)]) => match &content.content {
+            ContentBlock::Text(text) => Some(&text.text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A piece of a terminal's output. codex's adapter and pi's tell it here, because the client offers no terminal.
+fn terminal_output(meta: Option<&serde_json::Map<String, Value>>) -> Option<&str> {
+    let meta = meta?;
+    ["terminal_output_delta", "terminal_output"].iter().find_map(|name| meta.get(*name)?.get("data")?.as_str())
+}
+
+/// The beginning of a result's text, and the size of the whole text. `None` if the update has none.
+fn text_of(update: &ToolCallUpdate) -> Option<(String, u64)> {
     let mut parts: Vec<&str> = Vec::new();
     for content in update.fields.content.iter().flatten() {
         if let ToolCallContent::Content(content) = content
@@ -169,12 +217,12 @@ fn text_of(update: &ToolCallUpdate) -> (String, u64) {
     let raw;
     if parts.is_empty() {
         raw = match &update.fields.raw_output {
-            None | Some(Value::Null) => String::new(),
+            None | Some(Value::Null) => return None,
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
         parts.push(&raw);
     }
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
-    (head(&parts.join("\n"), RESULT_TEXT).to_owned(), bytes)
+    Some((head(&parts.join("\n"), RESULT_TEXT).to_owned(), bytes))
 }

@@ -22,10 +22,25 @@ pub struct Preset {
     pub warnings: &'static [&'static str],
     /// True if a session that is loaded in the clock minute of its creation is lost.
     pub loads_after_a_minute: bool,
+    /// True if the content of a call that has not begun is its input as JSON, and the input itself comes only after the permission.
+    pub tells_input_as_text: bool,
+    /// True if its shell is a login shell, so that the system's profile may set another PATH than the run's.
+    pub has_login_shell: bool,
 }
 
-const PLAIN: Preset =
-    Preset { name: "", program: "", args: &[], mode: "", env: &[], error_text: "", warnings: &[], loads_after_a_minute: false };
+/// An agent about which nothing is known.
+pub(super) const PLAIN: Preset = Preset {
+    name: "",
+    program: "",
+    args: &[],
+    mode: "",
+    env: &[],
+    error_text: "",
+    warnings: &[],
+    loads_after_a_minute: false,
+    tells_input_as_text: false,
+    has_login_shell: false,
+};
 
 /// All of them, by name.
 pub const PRESETS: [Preset; 8] = [
@@ -35,6 +50,7 @@ pub const PRESETS: [Preset; 8] = [
         program: "codex-acp",
         mode: "workspace-write",
         env: &[("INITIAL_AGENT_MODE", "workspace-write"), ("NO_BROWSER", "1")],
+        has_login_shell: true,
         ..PLAIN
     },
     Preset {
@@ -64,6 +80,7 @@ pub const PRESETS: [Preset; 8] = [
         args: &["acp"],
         mode: "default",
         env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
+        tells_input_as_text: true,
         warnings: &["an error of the API in the middle of a text looks like the end of that text"],
         ..PLAIN
     },

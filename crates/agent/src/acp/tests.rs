@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::acp::{Asked, Choice, Client, Reply, SessionPlace};
+use crate::acp::presets;
+use crate::acp::{Asked, Choice, Client, Preset, Reply, SessionPlace};
 use crate::events::EventKind;
 use crate::stream::lines::Line;
 use crate::stream::{StreamItem, TurnOutcome, Verdict};
@@ -13,7 +14,11 @@ fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
 
 /// A client whose session `s` has its prompt.
 fn prompted() -> Client {
-    let mut client = Client::new("ours", SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new() }, "");
+    prompted_by(None)
+}
+
+fn prompted_by(preset: Option<&'static Preset>) -> Client {
+    let mut client = Client::new("ours", SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new() }, preset);
     let reply = |line: String, result: Value| {
         let id = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
         (id, result)
@@ -132,7 +137,7 @@ fn a_cancel_answers_what_waits_and_ends_the_turn() {
 
 #[test]
 fn the_history_is_searched_over_pieces() {
-    let mut client = Client::new("ours", SessionPlace::default(), "");
+    let mut client = Client::new("ours", SessionPlace::default(), None);
     client.initialize();
     assert!(client.load("s", "[askbox round q").contains("session/load"));
     let piece = |text: &str| update(json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}}));
@@ -165,9 +170,50 @@ fn lines_of_any_shape_are_survived() {
     ] {
         client.feed(&Line::whole(line));
     }
-    let mut fresh = Client::new("ours", SessionPlace::default(), "");
+    let mut fresh = Client::new("ours", SessionPlace::default(), None);
     let line = fresh.initialize();
     assert!(line.contains("\"protocolVersion\":1") && line.contains("\"form\":{}"));
     let items = feed(&mut fresh, &json!({"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 2, "info": {}}}));
     assert!(matches!(&items[..], [StreamItem::Acp(Reply::Initialized(info))] if !info.is_understood() && info.protocol == 2));
+}
+
+#[test]
+fn kimi_tells_its_input_as_text_before_the_permission() {
+    let asked = |agent: Option<&'static Preset>, texts: &[&str]| {
+        let mut client = prompted_by(agent);
+        let content = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        for (n, text) in texts.iter().enumerate() {
+            let sort = if n == 0 { "tool_call" } else { "tool_call_update" };
+            let fields = json!({"sessionUpdate": sort, "toolCallId": "t", "title": "Bash", "kind": "execute", "status": "pending", "content": content(text)});
+            feed(&mut client, &update(fields));
+        }
+        let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {"sessionId": "s", "options": [],
+            "toolCall": {"toolCallId": "t", "title": "Bash", "content": content("Requesting approval to Running: m…")}}});
+        let items = feed(&mut client, &asked);
+        let found = items.into_iter().find_map(|item| if let StreamItem::Permission(asked) = item { Some(asked) } else { None }).unwrap();
+        (found.complete, found.tool_name.raw().to_owned(), found.input)
+    };
+    let kimi = presets::find("kimi");
+    let told = (true, "Bash".to_owned(), json!({"command": "make all"}));
+    assert_eq!(asked(kimi, &["{\"command\":\"make all\"}"]), told);
+    assert_eq!(asked(kimi, &["{\"comm", "{\"command\":\"make all\"}"]), told);
+    for texts in [&["{\"command\":\"make"][..], &["make all"], &["{}"], &["[1]"], &[]] {
+        assert!(!asked(kimi, texts).0, "{texts:?} is no whole input");
+    }
+    assert!(!asked(None, &["{\"command\":\"make all\"}"]).0, "the content of another agent's call may be anything");
+}
+
+#[test]
+fn the_output_of_a_terminal_is_the_result_of_its_call() {
+    let mut client = prompted();
+    let piece = |data: &str| json!({"terminal_output_delta": {"data": data, "terminal_id": "t"}});
+    let lines = [
+        update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "kind": "execute", "status": "in_progress",
+            "rawInput": {"command": "x"}, "content": [{"type": "terminal", "terminalId": "t"}]})),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "_meta": piece("line 1\n")})),
+        update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed", "_meta": piece("x: not found\n")})),
+    ];
+    let results: Vec<_> = events(&mut client, &lines).into_iter().filter(|event| matches!(event, EventKind::ToolResult { .. })).collect();
+    let [EventKind::ToolResult { text, bytes, is_error, .. }] = &results[..] else { panic!("{results:?}") };
+    assert_eq!((text.raw(), *bytes, *is_error), ("line 1\nx: not found\n", 20, true));
 }

@@ -43,10 +43,11 @@ struct Saying {
 }
 
 impl Turn {
-    pub(super) fn begin() -> Self {
+    /// `tells_input_as_text` is as in [`Preset`](crate::acp::Preset).
+    pub(super) fn begin(tells_input_as_text: bool) -> Self {
         Self {
             began: Instant::now(),
-            calls: OpenCalls::default(),
+            calls: OpenCalls::new(tells_input_as_text),
             answers: 0,
             sign: None,
             was_refused: false,

@@ -193,7 +193,8 @@ fn environment(mailbox: &Mailbox, run: &Run, nonce: &Nonce) -> [(&'static str, S
 }
 
 /// PATH with the folder of askbox's programs at its end: the agent's Bash calls `ask-post` and `checkpoint` by name.
-fn path_with_our_programs() -> Option<OsString> {
+#[must_use]
+pub fn path_with_our_programs() -> Option<OsString> {
     let ours = relaunch().ok()?.parent()?.to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Add the folder only once, however deep runs are nested.

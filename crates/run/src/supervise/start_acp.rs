@@ -73,7 +73,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
     let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()], mode: runner.mode.clone() };
-    let mut client = Client::new(&run.plan.session_id.to_string(), place, preset.map_or("", |preset| preset.error_text));
+    let mut client = Client::new(&run.plan.session_id.to_string(), place, preset);
     let initialize = client.initialize();
     let output = AgentOutput::Acp(Box::new(client));
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);

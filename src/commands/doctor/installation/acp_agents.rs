@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::Checkup;
+use crate::commands::doctor::installation::login_shell;
 use askbox_agent::acp::{AgentInfo, Client, Reply, SessionPlace};
 use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::lines::BoundedLines;
@@ -76,8 +77,12 @@ fn agent(checkup: &mut Checkup, name: String, runner: &Runner) -> Option<AcpAgen
         return None;
     }
     let info = info?;
+    let preset = runner.agent(&name);
+    if preset.is_some_and(|preset| preset.has_login_shell) {
+        login_shell::look(checkup, &name, runner);
+    }
     Some(AcpAgent {
-        warnings: runner.agent(&name).map(|preset| preset.warnings.to_vec()).unwrap_or_default(),
+        warnings: preset.map(|preset| preset.warnings.to_vec()).unwrap_or_default(),
         runner: name,
         name: info.name.excerpt(80),
         version: info.version.excerpt(80),
@@ -103,7 +108,7 @@ fn initialize(runner: &Runner) -> Option<AgentInfo> {
 
 fn ask_process(child: &mut Child) -> Option<AgentInfo> {
     let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
-    let mut client = Client::new("", SessionPlace::default(), "");
+    let mut client = Client::new("", SessionPlace::default(), None);
     input.write_all(client.initialize().as_bytes()).ok()?;
     let (sender, receiver) = mpsc::channel();
     let _reader = thread::start(move || {

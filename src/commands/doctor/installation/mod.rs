@@ -9,6 +9,7 @@
 //! | `agent_version` | the version of `claude` |
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `page` | the devices that may answer on the web page |
+//! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `targets` | the places where people are notified, and when that last worked |
 //! | `peers` | other machines whose questions are seen from here |
@@ -19,6 +20,7 @@ pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;
 mod dialogs;
+mod login_shell;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;

@@ -20,13 +20,11 @@ use crate::attempt::failure::Class;
 use crate::prompt::to_acp;
 use crate::supervise::attend::acp_state::{Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
-use askbox_agent::acp::{AgentInfo, Asked, Client, Opened, Reply};
+use askbox_agent::acp::{AgentInfo, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
 
-/// The error of an agent that is not logged in.
-const NOT_LOGGED_IN: i64 = -32000;
 /// A minute in milliseconds.
 const MINUTE: i64 = 60_000;
 /// The most further messages of an attempt, about refused calls.
@@ -200,10 +198,10 @@ impl Attendance<'_, '_> {
         let why = format!("`{}` failed ({code}): {words}", asked.method());
         match asked {
             _ if code == NOT_LOGGED_IN => self.cannot_begin(Ending::Refused { class: Class::Authentication, why }),
-            // Another process works on the session. That passes.
-            Asked::Resume | Asked::Load if message.raw().contains("thread_active_writer") => self.cannot_begin(Ending::Failed { why }),
-            Asked::Resume | Asked::Load => self.begin_another_session(&format!("a new session: {why}")),
+            Asked::Resume | Asked::Load if NO_SESSION.contains(&code) => self.begin_another_session(&format!("a new session: {why}")),
             Asked::Mode => self.cannot_begin(Ending::Refused { class: Class::Setup, why }),
+            // The session may be there: codex replies -32600 while another process works on it. A new session beside it would do the work
+            // twice, so this one is tried again.
             _ => self.cannot_begin(Ending::Failed { why }),
         }
     }

@@ -1,0 +1,56 @@
+//! Whether a login shell finds askbox's programs. Some agents run each command in one, and a system's profile may set another PATH than the
+//! run's: that of Debian does.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::commands::doctor::checkup::Checkup;
+use askbox_config::Runner;
+use askbox_mailbox::thread;
+use askbox_run::process::{launch, programs};
+
+/// How long the shell's profile may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Checks the shell of this runner's agent.
+pub(super) fn look(checkup: &mut Checkup, name: &str, runner: &Runner) {
+    let shell = runner.env.get("SHELL").map(OsString::from).or_else(|| std::env::var_os("SHELL")).unwrap_or_else(|| "/bin/bash".into());
+    let Some(folder) = programs::relaunch().ok().and_then(|relaunch| relaunch.parent().map(Path::to_path_buf)) else { return };
+    if !lacks_ask_post(&shell, runner) {
+        return;
+    }
+    let (shell, folder) = (Path::new(&shell).display(), folder.display());
+    let said =
+        format!("its login shell {shell} does not find `ask-post`, so the agent cannot ask: the profile sets a PATH without {folder}");
+    let mend = format!(
+        "sudo ln -s {folder}/ask-post {folder}/checkpoint {folder}/relaunch /usr/local/bin/ # or add the folder to PATH in ~/.profile"
+    );
+    checkup.report("hidden_programs", format!("runner.{name}"), said, mend);
+}
+
+/// True if the shell has surely not found the program. A shell that cannot be started, or takes too long, has not said so.
+fn lacks_ask_post(shell: &OsString, runner: &Runner) -> bool {
+    let mut call = Command::new(shell);
+    call.args(["-lc", "command -v ask-post"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    if let Some(path) = launch::path_with_our_programs() {
+        call.env("PATH", path);
+    }
+    let Ok(mut child) = call.envs(&runner.env).spawn() else { return false };
+    let group = Pid::from_raw(child.id().cast_signed());
+    let (sender, receiver) = mpsc::channel();
+    let waiting = thread::start(move || {
+        let _ = sender.send(child.wait().ok().and_then(|status| status.code()));
+    });
+    let code = receiver.recv_timeout(PATIENCE).ok().flatten();
+    if code.is_none() {
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+    drop(waiting);
+    code.is_some_and(|code| code != 0)
+}
