@@ -1,8 +1,8 @@
 //! The waiting questions. There may be ten thousand of them, so a file is read again only if it has changed. A hint names the file. From
 //! time to time, the whole folder is compared with the known files.
 //!
-//! A hint comes a moment after the change. A person who has just seen a question come or go elsewhere must find the same here, so the
-//! time of the folder is looked at too: if it is another one, the names in the folder are compared with the known ones.
+//! A hint comes a moment after the change, and a person may load the page before it. So the time of the folder is looked at too. If it has
+//! changed, the names in the folder are compared with the known ones.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;

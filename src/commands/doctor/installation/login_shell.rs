@@ -1,5 +1,5 @@
-//! Whether a login shell finds askbox's programs. Some agents run each command in one, and a system's profile may set another PATH than the
-//! run's: that of Debian does.
+//! Whether a login shell finds askbox's programs. Some agents run each command in a login shell, and the system's profile may replace the
+//! PATH of the run. Debian's profile does.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -34,7 +34,7 @@ pub(super) fn look(checkup: &mut Checkup, name: &str, runner: &Runner) {
     checkup.report("hidden_programs", format!("runner.{name}"), said, mend);
 }
 
-/// True if the shell has surely not found the program. A shell that cannot be started, or takes too long, has not said so.
+/// True if the shell has surely not found the program. A shell that cannot be started, or takes too long, counts as one that finds it.
 fn lacks_ask_post(shell: &OsString, runner: &Runner) -> bool {
     let mut call = Command::new(shell);
     call.args(["-lc", "command -v ask-post"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
