@@ -25,7 +25,7 @@ fn asks(world: &World, id: &str) {
 fn a_misspelt_option_is_refused_with_the_one_that_was_meant() {
     let world = World::new();
     asks(&world, "w");
-    for near in ["merg", "mrege", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
+    for near in ["merg", "mrege", "mreg", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
         let words = world.refused(5, &format!("ask-answer w {near}"));
         assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
     }
@@ -75,6 +75,8 @@ fn each_part_of_a_batch_and_each_element_is_looked_at() {
     ]});
     std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
     world.sh("ask-post -w b --file q.json && ask-post -w f --file q.json");
+    let words = world.refused(5, "ask-answer b db=sqlite");
+    assert!(words.contains("leaves 2 questions out") && words.contains("answer them too: tests=VALUE why=VALUE"), "{words}");
     let words = world.refused(5, "ask-answer b db=postgre tests=unit why=so");
     assert!(words.contains("answer.db") && words.contains("did you mean `postgres`?"), "{words}");
     let words = world.refused(5, "ask-answer b db=sqlite tests=unit,e2 why=so");

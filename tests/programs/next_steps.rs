@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Running, World, needs, until};
+use crate::support::{Running, Terminal, World, needs, until};
 
 /// A world with the scripted agent.
 fn scripted() -> World {
@@ -62,6 +62,46 @@ fn a_dropped_round_has_nothing_to_do() {
     let status = world.sh("relaunch status p3");
     assert!(status.contains("dropped") && !status.contains("to do") && status.contains("given up by "), "{status}");
     assert!(world.status("p3")["todo"].is_null());
+}
+
+#[test]
+fn an_answer_without_the_runners_program_says_so() {
+    needs!("tmux");
+    let world = scripted();
+    world.reconfigure("scripted.sh", "missing.sh");
+    world.sh("for w in a b; do ask-post Go? -w $w -o one=A; done");
+    let _watcher = world.watch();
+    let program = "cannot be started from here: there is no program `";
+    let ran = world.shell("ask-answer a one");
+    assert!(ran.stderr.contains("a is answered, but its runner `fake` ") && ran.stderr.contains(program), "{}", ran.stderr);
+    assert!(world.sh("ask-answer show a").contains(program));
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-answer b; echo left=$?", "Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["1", "Enter"]);
+    terminal.see("b: answered: one · b is answered, but its runner `fake` ");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+}
+
+#[test]
+fn a_withdrawal_that_was_cut_off_is_completed_by_a_look() {
+    needs!("tmux");
+    let world = World::new();
+    let cut_off = |id: &str| {
+        world.sh(&format!("ask-post Go? -w {id} --timeout 1h && ask-answer cancel {id} && mv m/closed/{id}.*.json m/pending/{id}.json"));
+    };
+    let is_over = |id: &str| world.sh(&format!("ls m/closed/{id}.*.json; ls m/pending")).ends_with(".json");
+    cut_off("shown");
+    let shown = world.sh("ask-answer show shown");
+    assert!(shown.contains("withdrawn by ann") && shown.contains("had time until") && is_over("shown"), "{shown}");
+    cut_off("listed");
+    let terminal = Terminal::new(&world);
+    terminal.press(&["clear; ask-answer; echo left=$?", "Enter"]);
+    terminal.see("No question is waiting");
+    assert!(is_over("listed"));
+    terminal.press(&["q"]);
+    terminal.see("left=0");
 }
 
 #[test]

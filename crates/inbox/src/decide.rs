@@ -12,7 +12,7 @@ use crate::sender;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
 use askbox_cli::ask_answer::question_text;
-use askbox_cli::person::{self, Act, AtStake, Decision, Named, Texts};
+use askbox_cli::person::{self, Act, Answers, AtStake, Decision, Texts};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::options::Choice;
@@ -71,8 +71,8 @@ impl App<'_> {
             "write your question, or leave with esc".clone_into(&mut self.said);
             return Wish::Nothing;
         }
-        let (begun, is_always, is_live) = (self.begun(), asking.is_always, asking.is_live);
-        let Some(act) = purpose.act() else {
+        let begun = self.begun();
+        let Some(act) = purpose.act().map(|act| asking.how_far(act)) else {
             if self.may_go_on(begun.as_slice()) {
                 self.close_text(&text);
                 self.take(purpose, text);
@@ -90,9 +90,9 @@ impl App<'_> {
         let why = |text: String| if text.trim().is_empty() { self.note() } else { text };
         let decision = match act {
             Act::AskBack => Decision::AskBack(text),
-            _ if is_always && is_live => Decision::DeclineAndStop(text),
-            _ if is_always => Decision::DeclineAlways(why(text)),
-            _ => Decision::Decline(why(text)),
+            Act::DeclineAndStop => Decision::DeclineAndStop(text),
+            Act::DeclineAlways => Decision::DeclineAlways(why(text)),
+            Act::Decline | Act::Send => Decision::Decline(why(text)),
         };
         self.decide(decision, passed)
     }
@@ -123,7 +123,7 @@ impl App<'_> {
         let asking = self.asked.as_ref()?;
         let Place::Question(opened) = &self.place else { return None };
         let word = asking.begun(|word| opened.draft.part().is_some_and(|part| part.is_option(word)))?;
-        Some(AtStake::Begun { word, act: asking.purpose.act(), takes_words: opened.takes_words() })
+        Some(AtStake::Begun { word, act: asking.purpose.act().map(|act| asking.how_far(act)), takes_words: opened.takes_words() })
     }
 
     /// Moves the window's text into the answer, because the person meant it as their own words.
@@ -173,9 +173,27 @@ impl App<'_> {
     /// The name of the open question. A decision in the person's own words is confirmed by it.
     fn by_name(&self, act: Act) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
-        let (address, question) = (opened.shown.address(), Some(opened.shown.round.id.question));
-        let headline = question_text::marked_title(opened.shown.question());
-        Some(AtStake::DecisionOn { act, question: Named { address, question, headline, draft: String::new() }.into() })
+        let mut question = opened.named();
+        if act == Act::DeclineAlways
+            && let Some(approval) = &opened.shown.question().asked.approval
+        {
+            question.headline = question_text::call_in_words(approval);
+        }
+        Some(AtStake::DecisionOn { act, question: question.into() })
+    }
+
+    /// The answer with the name of its question, if a habit of another window may have made it. A shell asks for `y` and enter, and a second
+    /// enter is a habit of many people. An option of one question that the person has put the cursor on needs no more than enter.
+    fn answers_by_name(&self, value: &AnswerValue) -> Option<AtStake> {
+        let Place::Question(opened) = &self.place else { return None };
+        let question = opened.shown.question();
+        let server = question.asked.elicited_by.clone();
+        let answer = match question.asked.questions.len() {
+            0 => Answers::One(value.to_text()),
+            several => Answers::Several(several),
+        };
+        let is_asked = server.is_some() || question.is_batch() || opened.draft.part().is_some_and(PartDraft::is_spelled);
+        is_asked.then(|| AtStake::Answers { question: opened.named().into(), answer, server })
     }
 
     /// The permission that this answer gives. It is confirmed by the name of the call, and by how far it goes.
@@ -184,9 +202,10 @@ impl App<'_> {
         let question = opened.shown.question();
         let approval = question.asked.approval.as_ref()?;
         let key = value.to_text();
-        let named = question.asked.options.0.iter().find(|choice| choice.key == key);
+        // The options of a part name the workflow in the command that revokes the permission.
+        let named = question.parts().into_iter().flat_map(|part| part.options.0).find(|choice| choice.key == key);
         // Whatever the answer of such a question is, it may allow the call.
-        let option = named.cloned().unwrap_or_else(|| Choice { key, description: String::new(), preview: None });
+        let option = named.unwrap_or_else(|| Choice { key, description: String::new(), preview: None });
         let call = question_text::call_with_input(question, approval);
         Some(AtStake::Allows { address: opened.shown.address(), call, option: option.into() })
     }
@@ -226,6 +245,8 @@ impl App<'_> {
             other => other.told(keys),
         };
         Some(match &self.place {
+            // This sentence names the answer in any case.
+            _ if matches!(at_stake, AtStake::Answers { .. }) => asked,
             Place::Question(opened) if self.asked.is_none() && opened.draft.part().and_then(PartDraft::chosen) == Some(Choosable::No) => {
                 format!("{asked} (your answer is no)")
             }
@@ -255,6 +276,7 @@ impl App<'_> {
                     at_stake.push(allows);
                 }
                 None if at_stake.is_empty() && in_own_words => at_stake.extend(self.by_name(Act::Send)),
+                None if at_stake.is_empty() => at_stake.extend(self.answers_by_name(&value)),
                 None => {}
             }
             let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
@@ -316,8 +338,8 @@ impl App<'_> {
                         self.keeping.forget(&sent.at);
                         self.look_for_a_watcher();
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
-                        let waits = if self.has_watcher == Some(false) { " · no watcher runs: relaunch watch" } else { "" };
-                        format!("{address}: {}{waits}{warning}", sent.words)
+                        let held_up = sent.held_up.as_ref().map_or_else(String::new, |why| format!(" · {why}"));
+                        format!("{address}: {}{held_up}{warning}", sent.words)
                     }
                 };
                 self.undo_hint = sent.at.host.is_none().then(|| UndoHint { behind: self.said.clone(), says: "u takes it back" });

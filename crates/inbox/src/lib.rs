@@ -2,7 +2,7 @@
 //!
 //! The screen shows a copy of the mailbox. A question may be answered, withdrawn or replaced while a person reads it. So an answer names
 //! the round that was shown. If that round is over, the inbox says who answered first, and keeps the typed text. A key alone never decides:
-//! keys choose, and enter sends. If enter asks first, `y` and then enter confirm.
+//! keys choose, and enter sends. If enter asks first, `ok` and then enter confirm.
 //!
 //! - `run`: opens the screen, follows keys and the mailbox. At the end, stores drafts and names the answers that are not decided yet
 //! - `waking`: waits for keys, file events, signals, or a point in time

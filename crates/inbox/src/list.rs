@@ -262,11 +262,13 @@ mod tests {
 
     use super::*;
     use crate::sender::Others;
+    use askbox_cli::program::Context;
     use askbox_mailbox::Mailbox;
     use askbox_mailbox::who::caller::Caller;
 
     struct Place {
         mailbox: Mailbox,
+        context: Context,
         others: Others,
         person: Caller,
         waiting: Waiting,
@@ -278,7 +280,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
             let person = Caller::person("ann", "inbox").unwrap();
-            Self { mailbox, others: Others::nobody(), person, waiting: Waiting::default(), _folder: folder }
+            let (context, others) = (Context::default(), Others::nobody());
+            Self { mailbox, context, others, person, waiting: Waiting::default(), _folder: folder }
         }
 
         #[allow(clippy::disallowed_methods, reason = "a stranger's file")]
@@ -289,19 +292,19 @@ mod tests {
         }
 
         fn read(&mut self) -> bool {
-            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            let sender = Sender { mailbox: &self.mailbox, context: &self.context, others: &self.others, person: &self.person };
             let has_read = self.waiting.read(sender, Instant::now());
             self.waiting.settle();
             has_read
         }
 
         fn list(&mut self) {
-            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            let sender = Sender { mailbox: &self.mailbox, context: &self.context, others: &self.others, person: &self.person };
             self.waiting.list(sender).unwrap();
         }
 
         fn read_all(&mut self) {
-            let sender = Sender { mailbox: &self.mailbox, others: &self.others, person: &self.person };
+            let sender = Sender { mailbox: &self.mailbox, context: &self.context, others: &self.others, person: &self.person };
             self.waiting.list(sender).unwrap();
             while self.waiting.is_behind() {
                 self.waiting.read(sender, Instant::now() + Duration::from_secs(60));

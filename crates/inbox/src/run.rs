@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
 use std::io::{self, BufRead, BufWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -30,12 +30,12 @@ use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
 use askbox_cli::terminal::foreground::{is_foreground, wait_for_foreground};
 use askbox_cli::terminal::pictures::{Dropped, Pictures};
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, text};
 use askbox_peers::machines::offer_state::Stands;
 
 /// The time for reading questions before the first picture, and then between two looks at the keys.
@@ -66,7 +66,7 @@ pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&
     kept_drafts::forget_those_that_are_over(mailbox);
     let mut waking = Waking::new(mailbox)?;
     let others = Others::connect(context, waking.ringer()?);
-    let mut app = App::new(Sender { mailbox, others: &others, person }, open)?;
+    let mut app = App::new(Sender { mailbox, context, others: &others, person }, open)?;
     app.only_signed = context.only_signed_answers_count();
     show(&mut app, &mut waking)
 }
@@ -89,8 +89,9 @@ pub enum Asked {
 pub fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Asked> {
     wait_for_foreground()?;
     let person = Caller::person(program::user(), sender::CHANNEL)?;
-    let (mut waking, others) = (Waking::new(mailbox)?, Others::nobody());
-    let mut app = App::new(Sender { mailbox, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
+    let (mut waking, others, context) = (Waking::new(mailbox)?, Others::nobody(), Context::default());
+    let mut app =
+        App::new(Sender { mailbox, context: &context, others: &others, person: &person }, Some(&Address::here(workflow.clone())))?;
     app.until = Until::Decided(None);
     let status = show(&mut app, &mut waking)?;
     Ok(match app.until {
@@ -217,7 +218,7 @@ fn stop_this_job() {
 fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
     let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
-    let below = question_text::round(mailbox, &opened.shown.round, app.only_signed);
+    let below = question_text::round(mailbox, &opened.shown.round, app.sender.context);
     editor::write_from(text, &below, ".md").map(|draft| draft.text)
 }
 
@@ -352,6 +353,16 @@ fn keep_unsent(app: &mut App<'_>) -> Vec<Left> {
     app.unsent().iter().map(|kept: &KeptDraft| Left(kept.at(), kept.keep())).collect()
 }
 
+/// The command that opens a draft again. If its question does not wait any more, the draft can only be read.
+fn way_back(app: &App<'_>, at: &RoundAt, path: &Path) -> String {
+    let address = at.address();
+    match app.sender.pending(&address) {
+        Ok(shown) if shown.at() == *at => format!("to go on with it: ask-answer {address}"),
+        _ if at.host.is_some() => format!("to see its question: ask-answer show {address}; to read it: less {}", text::path_word(path)),
+        _ => format!("its question does not wait any more; to read it: less {}", text::path_word(path)),
+    }
+}
+
 /// Waits for the offers. Tells the person how they ended, and where the drafts are.
 pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
     let (under_way, before) = (app.sent.under_way(), app.sent.open());
@@ -375,7 +386,7 @@ pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
             _ => "what you typed was not sent",
         };
         lines.push(match kept {
-            Ok(path) => format!("{}: {what}; it is kept in {}", at.address(), path.display()),
+            Ok(path) => format!("{}: {what}; it is kept in {}\n  {}", at.address(), path.display(), way_back(app, at, path)),
             Err(e) => format!("{}: {what}, and cannot be kept: {}", at.address(), program::message(e)),
         });
     }

@@ -53,6 +53,15 @@ impl Asking {
         text(&self.area)
     }
 
+    /// The decision of this window, if `act` is the one of its purpose: a refusal may go further than this one call.
+    pub fn how_far(&self, act: Act) -> Act {
+        match act {
+            Act::Decline if self.is_always && self.is_live => Act::DeclineAndStop,
+            Act::Decline if self.is_always => Act::DeclineAlways,
+            act => act,
+        }
+    }
+
     /// The word that the person may have been typing, if its first letter opened the window: `both` for `b` and `oth`, `none` for `n` and
     /// `one`. Only words that often begin an answer are asked about, and those of which `is_option` is true.
     pub fn begun(&self, is_option: impl Fn(&str) -> bool) -> Option<String> {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::{App, ToldUndo};
 use crate::sender::{self, RoundAt};
+use askbox_cli::ask_answer::answering;
 
 /// The second `u` must come after this time. Within a word, a person types faster.
 const UNDO_AGAIN: Duration = Duration::from_millis(350);
@@ -23,7 +24,9 @@ impl App<'_> {
             }
             return;
         }
-        self.said = format!("u again takes the answer to {} back", at.address());
+        let address = at.address();
+        let what = self.sender.unclaimed(&at).map(|answer| answering::named(&address, &answer));
+        self.said = format!("u again takes back {}", what.unwrap_or_else(|| format!("the answer to {address}")));
         self.told_undo = Some(ToldUndo { at, told: Instant::now() });
     }
 

@@ -36,8 +36,8 @@ fn distance(a: &str, b: &str) -> (usize, usize) {
     (if longer > MAX_COMPARED { longer } else { strsim::osa_distance(a, b) }, longer)
 }
 
-/// True if a word is probably meant as this key: only its punctuation differs, it is the beginning of the key, or at most a third
-/// of its characters are wrong.
+/// True if a word is probably meant as this key: only its punctuation differs, it is the beginning of the key, at most a third of its
+/// characters are wrong, or two are and the word has the letters of the key in another order, such as `mreg` for `merge`.
 #[must_use]
 pub fn is_close(given: &str, key: &str) -> bool {
     let (word, known) = (letters(given), letters(key));
@@ -46,7 +46,19 @@ pub fn is_close(given: &str, key: &str) -> bool {
         return wrong * 3 <= of;
     }
     let (wrong, of) = distance(&word, &known);
-    known.starts_with(&word) || wrong * 3 <= of
+    known.starts_with(&word) || wrong * 3 <= of || wrong == 2 && of >= 4 && has_letters_of(&word, &known)
+}
+
+/// True if a word has the letters of the other one in any order, save one that is missing or one too many.
+fn has_letters_of(word: &str, known: &str) -> bool {
+    let (mut too_many, mut missing) = (0, known.chars().collect::<Vec<_>>());
+    for letter in word.chars() {
+        match missing.iter().position(|known| *known == letter) {
+            Some(at) => drop(missing.swap_remove(at)),
+            None => too_many += 1,
+        }
+    }
+    too_many + missing.len() <= 1
 }
 
 /// True if `given` is probably a misspelling of `known`, which must have at least four letters: one character is wrong, or at most
@@ -75,14 +87,14 @@ mod tests {
 
     #[test]
     fn a_typo_and_a_beginning_are_close_to_a_key() {
-        for given in ["merg", "mrege", "merge!", "\"merge\"", "m", "merged", "nerge", "Merge.", "me-rge"] {
+        for given in ["merg", "mrege", "mreg", "gmere", "merge!", "\"merge\"", "m", "merged", "nerge", "Merge.", "me-rge"] {
             assert!(is_close(given, "merge"), "{given}");
         }
-        for given in ["split", "neither", "merge, but keep the introduction", "emergency exit", "👍", "?"] {
+        for given in ["split", "maybe", "fore", "neither", "merge, but keep the introduction", "emergency exit", "👍", "?"] {
             assert!(!is_close(given, "merge"), "{given}");
         }
         assert!(is_close("yep", "yes") && is_close("keep both", "keep-both") && is_close("postgresql", "postgres"));
-        assert!(!is_close("no", "yes") && !is_close("on", "no"));
+        assert!(!is_close("no", "yes") && !is_close("on", "no") && !is_close("sey", "yes"));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
 use crate::attempt::record::{Claimant, Run};
+use crate::process::programs;
+use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
@@ -83,11 +85,11 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&mailbox.waiter(workflow))
 }
 
-/// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, or no watcher
-/// is running. `None` if the agent is started by itself, or if a waiter or a session takes the answer. A file that cannot be read counts
-/// as no reason.
+/// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, no watcher is
+/// running, or the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer.
+/// A file that cannot be read counts as no reason. Without a `config`, programs are not looked for.
 #[must_use]
-pub fn held_up(mailbox: &Mailbox, question: &Question) -> Option<String> {
+pub fn held_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<String> {
     let id = &question.workflow_id;
     // The waiter is asked for first: it lets its lock go after it has moved the document.
     let is_to_be_launched = Delivery::of_unclaimed(mailbox, question).is_ok_and(|delivery| delivery == Delivery::Launch);
@@ -98,7 +100,19 @@ pub fn held_up(mailbox: &Mailbox, question: &Question) -> Option<String> {
         return Some(format!("{id} is answered, but the queue is {how}; nothing is launched until: relaunch go"));
     }
     let has_watcher = presence::anybody(mailbox).unwrap_or(true);
-    (!has_watcher).then(|| without_watcher(id))
+    match (has_watcher, config.and_then(|config| without_program(config, id))) {
+        (true, None) => None,
+        (true, Some(program)) => Some(format!("{id} is answered, but {program}")),
+        (false, None) => Some(without_watcher(id)),
+        (false, Some(program)) => Some(format!("{}; and {program}", without_watcher(id))),
+    }
+}
+
+/// Says that the program of a workflow's runner cannot be started, and what to do.
+fn without_program(config: &Config, id: &WorkflowId) -> Option<String> {
+    let error = programs::cannot_start(config, id)?;
+    let name = config.runner_of(id).map(|(name, _)| format!(" `{name}`")).unwrap_or_default();
+    Some(format!("its runner{name} cannot be started from here: {error}; {}", error.hint()))
 }
 
 /// Says that no watcher is running to launch the agent of an answered workflow, and what to do.

@@ -144,7 +144,7 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub fn take_back(&self) {
         self.press(&["u"]);
-        self.see("u again takes the answer to ");
+        self.see("u again takes back ");
         std::thread::sleep(Duration::from_millis(400));
         self.press(&["u"]);
     }

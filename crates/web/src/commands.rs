@@ -1,14 +1,14 @@
 //! `askbox web link`, `sessions` and `revoke`.
 
-use qrcode::QrCode;
-use qrcode::render::unicode;
 use serde_json::json;
 
 use crate::gate::{Devices, LINK_LASTS, name_of_device};
+use crate::qr::{self, Drawn};
 use crate::serve;
 use askbox_cli::args::askbox_args::{Link, Revoke};
 use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::columns::padded;
+use askbox_cli::terminal::columns::{padded, width};
+use askbox_cli::terminal::screen;
 use askbox_config::{self as config, Listen};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text::{excerpt, shell_quote};
@@ -28,16 +28,23 @@ pub fn link(args: &Link, context: &Context) -> Result<u8> {
     let listen = config.listen(None)?;
     let base = base(&config, &listen, args.url.as_deref())?;
     let link = format!("{base}/in/{}", devices.new_link(device, key.as_ref())?.expose());
-    let code = QrCode::new(&link).ok().filter(|_| program::prints_to_terminal());
-    if let Some(code) = code {
-        let drawn = code.render::<unicode::Dense1x2>().dark_color(unicode::Dense1x2::Light).light_color(unicode::Dense1x2::Dark).build();
-        program::print(&format!("{drawn}\n"))?;
+    let mut notes = format!("it signs in one device, once, within {}\n", time::human(LINK_LASTS));
+    if !serve::is_served(&listen) {
+        notes.push_str("note: the page does not run where the configuration says; start it: askbox web\n");
+    }
+    if let Some(size) = screen::size() {
+        // The prompt of the shell takes a row too.
+        let rows = |line: &str| width(line).div_ceil(size.columns).max(1);
+        match qr::drawn(&link, size, notes.lines().chain([link.as_str()]).map(rows).sum::<usize>() + 1) {
+            Some(Drawn::Code(code)) => program::print(&code)?,
+            Some(Drawn::TooSmall(rows, columns)) => {
+                notes.push_str(&format!("a code for a phone's camera needs {rows} rows and {columns} columns\n"));
+            }
+            None => {}
+        }
     }
     program::print_value(&link)?;
-    program::say(&format!("it signs in one device, once, within {}\n", time::human(LINK_LASTS)));
-    if !serve::is_served(&listen) {
-        program::say("note: the page does not run where the configuration says; start it with: askbox web\n");
-    }
+    program::say(&notes);
     Ok(0)
 }
 
@@ -73,11 +80,11 @@ pub fn sessions(context: &Context, json: bool) -> Result<u8> {
         program::say("no device is signed in; one signs in with: askbox web link\n");
         return Ok(0);
     }
-    let width = all.iter().map(|device| askbox_cli::terminal::columns::width(&device.name)).max().unwrap_or(0);
+    let widest = all.iter().map(|device| width(&device.name)).max().unwrap_or(0);
     for device in &all {
         let seen = time::since(device.seen_at);
         let seen = if seen.as_secs() < 2 * 3600 { "within two hours".to_owned() } else { format!("{} ago", time::human(seen)) };
-        program::print(&format!("{}  since {}, last seen {seen}\n", padded(&device.name, width), time::local(device.since)))?;
+        program::print(&format!("{}  since {}, last seen {seen}\n", padded(&device.name, widest), time::local(device.since)))?;
     }
     Ok(0)
 }

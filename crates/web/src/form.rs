@@ -260,7 +260,9 @@ mod tests {
     fn words_near_an_option_are_asked_back_once_for_these_words() {
         let near = |fields: &[(&str, &str)]| decide(SHIP, fields).1.remove(0);
         let is_near = |open: Option<Open>| matches!(open, Some(Open::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "merge");
-        assert!(is_near(near(&[("w0", "mrege")])));
+        for words in ["mrege", "mreg", "Merge!", "merg e"] {
+            assert!(is_near(near(&[("w0", words)])), "{words}");
+        }
         let told = |words| pressed(SHIP, &[("w0", words), ("act", "send")]).1.told.to_form();
         let (these, others) = (told("mrege"), told("merg"));
         for told in ["", others.as_str()] {

@@ -18,7 +18,8 @@ use askbox_mailbox::family::lineage::{self, Kin};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Rank};
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question, round, text};
+use askbox_mailbox::transitions::settle;
+use askbox_mailbox::{Folder, Mailbox, Question, disk, round, text};
 
 /// One waiting question. Its texts are shortened.
 #[derive(Debug, Clone)]
@@ -299,7 +300,7 @@ fn stamp(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Stamp> {
 
 /// Reads one question. `None` if it is gone.
 fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Row, Kin)> {
-    let document = match read_question::pending(mailbox, workflow) {
+    let document = match settle::waiting(mailbox, workflow) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return None,
         Err(e) => {

@@ -11,6 +11,7 @@
 //! | `site` | the data for all pages, and the device that requests a page |
 //! | `gate` | the parts of the check: names, devices, sessions, secrets |
 //! | `commands` | `link`, `sessions`, `revoke` |
+//! | `qr` | a link as a code for a phone's camera |
 //! | `other_machines` | the questions of other machines, and the answers offered to them |
 //! | `index` | the waiting questions, read again only if their files have changed |
 //! | `changes` | tells open pages about changes of the mailbox |
@@ -41,6 +42,7 @@ mod listen;
 mod onlooker;
 mod other_machines;
 mod pages;
+mod qr;
 mod reply;
 mod send;
 mod serve;

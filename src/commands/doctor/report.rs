@@ -122,6 +122,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
             documents::look_at_workflow(&mut checkup, &mailbox, id)?;
             road = Road::of_workflow(&checkup, loaded.as_ref().err(), &mailbox, id);
             if loaded.is_ok() && road.as_ref().is_some_and(Road::is_before_launch) {
+                setup::launch_of(&mut checkup, id);
                 hold_ups::queue(&mut checkup, &mailbox);
             }
             Vec::new()
@@ -222,6 +223,8 @@ fn words(report: &Report, is_missing: bool) -> String {
     out.push_str(&weaker::words(report.weaker));
     out.push_str(&report.road.as_ref().map(|road| format!("\n{}\n", road.words())).unwrap_or_default());
     match report.findings.len() {
+        // The road names the command that starts it.
+        0 if report.road.as_ref().is_some_and(Road::is_held_up) => out.push_str("No other problem found.\n"),
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),
         n => out.push_str(&format!("{n} problems found:\n")),

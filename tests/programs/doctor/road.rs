@@ -57,6 +57,30 @@ fn the_road_of_a_round_names_the_step_where_it_stands() {
 }
 
 #[test]
+fn a_doctor_of_a_round_tells_every_cause_that_holds_it_up() {
+    let world = well();
+    world.sh("ask-post -w w 'Go?' -t yes_no");
+    assert!(world.sh("askbox doctor w").contains("No problems found."));
+    // The program is missing before the answer is given.
+    world.sh("mv agent elsewhere");
+    let ran = world.shell("askbox doctor w");
+    assert!(ran.code() == 1 && ran.stdout.contains("no_runner: "), "{}", ran.stdout);
+    // The watcher and the program are missing, and the queue is paused.
+    world.sh("ask-answer w yes; relaunch pause --why lunch");
+    let ran = world.shell("askbox doctor w");
+    for line in ["-> watcher     none is running\n", "!! program     there is no program ", "!! queue       paused", "no_runner: "] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let next = ran.stdout.split("Next:\n").nth(1).unwrap();
+    assert!(next.starts_with("  $ relaunch watch\n  $ ") && next.contains("  $ relaunch go\n"), "{next}");
+    world.sh("mv elsewhere agent; relaunch go");
+    let words = world.sh("askbox doctor w");
+    assert!(words.contains("-> watcher") && words.contains("No other problem found."), "{words}");
+    let agent = world.path("agent");
+    assert!(words.contains(&format!("     program     {}\n", agent.display())), "a step that is fine says so: {words}");
+}
+
+#[test]
 fn the_road_of_a_round_that_waits_for_money_leads_to_the_limit() {
     let world = well();
     std::fs::write(

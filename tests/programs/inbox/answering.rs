@@ -187,7 +187,7 @@ fn a_batch_goes_back_and_forth_and_is_reviewed_before_sending() {
     terminal.press(&["1", "Enter"]);
     terminal.see("2 of 3: How many?");
     terminal.press(&["abc", "Enter"]);
-    terminal.see("a number such as 42");
+    terminal.see("`abc` is not a number; write a number such as 42 or 0.5");
     terminal.press(&["BSpace", "BSpace", "BSpace", "42", "Enter"]);
     terminal.see("3 of 3: Go?");
     terminal.press(&["Tab"]);
@@ -201,12 +201,17 @@ fn a_batch_goes_back_and_forth_and_is_reviewed_before_sending() {
     terminal.press(&["n"]);
     terminal.see("> 2 no");
     terminal.press(&["Enter"]);
-    let screen = terminal.see("Enter sends this");
+    let screen = terminal.see("Enter asks, and then sends this");
     for text in ["1. Which DB?: lite", "2. How many?: 42", "3. Go?: no"] {
         assert!(screen.contains(text), "{screen}");
     }
     assert!(world.path("m/pending/w.json").exists(), "nothing is sent before it is looked over");
-    terminal.enter_again();
+    for _ in 0..2 {
+        terminal.enter_again();
+        terminal.see("ok, then enter, sends your 3 answers to w: ");
+    }
+    assert!(world.path("m/pending/w.json").exists(), "nor by a second enter");
+    terminal.confirm();
     terminal.see("No question is waiting");
     assert_eq!(answer(&world, "w")["value"], json!({"q1": "lite", "n": "42", "go": "no"}));
 }
@@ -419,6 +424,8 @@ fn the_keys_of_a_hint_work_behind_a_wrong_word() {
     terminal.press(&["y", "Enter"]);
     terminal.see("was \"xy\" meant for this question?");
     terminal.press(&["BSpace", "BSpace", "y", "Enter"]);
+    terminal.see("ok, then enter, sends `yes` to two: \"Ship?\"");
+    terminal.confirm();
     terminal.see("two: answered: yes");
 }
 

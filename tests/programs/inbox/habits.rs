@@ -117,6 +117,85 @@ fn a_shells_yes_and_its_last_command_decide_nothing() {
 }
 
 #[test]
+fn a_yes_typed_at_its_question_is_confirmed_by_name() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in ship cursor; do ask-post 'Deploy tonight?' -w $w --type yes_no; done");
+    let terminal = Terminal::new(&world);
+    for (lines, answer) in [(&["y"][..], "yes"), (&["y", "y", "y"], "yes"), (&["yes"], "yes"), (&["n"], "no")] {
+        open_question(&terminal, "ship");
+        for line in lines {
+            terminal.type_slowly(line);
+            terminal.enter_again();
+            terminal.settle();
+        }
+        terminal.see(&format!("ok, then enter, sends `{answer}` to ship: \"Deploy tonight?\""));
+        assert_eq!(world.state("ship"), "pending", "{lines:?}");
+        leave(&world, &terminal);
+    }
+    open_question(&terminal, "ship");
+    terminal.press(&["y"]);
+    terminal.send_asked();
+    terminal.see("ship: answered: yes");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    // A line that the cursor stands on is sent by enter.
+    open_question(&terminal, "cursor");
+    terminal.press(&["Down", "Down", "Enter"]);
+    terminal.see("cursor: answered: no");
+}
+
+#[test]
+fn an_answer_to_an_mcp_server_is_confirmed_by_name() {
+    needs!("tmux");
+    let world = World::new();
+    world.make_mailbox();
+    let question = json!({
+        "workflow_id": "pay", "question": "The MCP server `bank` asks: Send the money?", "options": {"accept": "yes, go on"},
+        "free_text": false, "elicited_by": "bank", "timestamp": "2026-11-22T10:00:00Z",
+    });
+    std::fs::write(world.in_mailbox("pending/pay.json"), question.to_string()).unwrap();
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "pay");
+    terminal.press(&["1"]);
+    for _ in 0..3 {
+        terminal.enter_again();
+        terminal.see("ok, then enter, sends `accept` to the MCP server `bank` for pay: \"The MCP server `bank` asks:");
+    }
+    assert_eq!(world.state("pay"), "pending");
+    terminal.confirm();
+    terminal.see("pay: answered: accept");
+}
+
+#[test]
+fn a_key_that_takes_back_says_what() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("for w in a b c; do ask-post 'Go?' -w $w -o one=A; done");
+    let terminal = Terminal::new(&world);
+    let leads_back = |what: &str| {
+        terminal.see("u takes it back");
+        terminal.press(&["u"]);
+        terminal.see(&format!("u again takes back {what}"));
+    };
+    open_question(&terminal, "a");
+    terminal.press(&["d"]);
+    terminal.see("Decline. Why?");
+    terminal.send_asked();
+    leads_back("the refusal of a");
+    terminal.press(&["/b", "Enter", "Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["b"]);
+    terminal.see("Your question to the agent");
+    terminal.press(&["Which one?"]);
+    terminal.send_asked();
+    leads_back("the question back to b");
+    std::thread::sleep(Duration::from_millis(400));
+    terminal.press(&["u"]);
+    terminal.see("b: taken back");
+}
+
+#[test]
 fn keys_of_a_shell_or_vim_allow_no_call() {
     needs!("tmux");
     let world = World::new();
@@ -134,6 +213,24 @@ fn keys_of_a_shell_or_vim_allow_no_call() {
         assert_eq!(world.state("ship"), "pending", "{line}");
         leave(&world, &terminal);
     }
+    // The sentence is whole, also where it takes several lines.
+    terminal.resize(80, 24);
+    open_question(&terminal, "ship");
+    terminal.press(&["2", "Enter"]);
+    terminal.see("ok, then enter, allows");
+    let screen = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    let scope = "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ship";
+    assert!(screen.contains(&format!("ok, then enter, allows Bash(git push) to ship with `workflow`: {scope}")), "{screen}");
+    leave(&world, &terminal);
+    // A refusal says that it is for good.
+    open_question(&terminal, "ship");
+    terminal.press(&["d"]);
+    terminal.see("Refuse this one call. Why?");
+    terminal.press(&["Tab"]);
+    terminal.see("whenever the workflow makes it. Why?");
+    terminal.press(&["Enter"]);
+    terminal.see("ok, then enter, always refuses this call of ship: \"Bash(git push)\"");
+    leave(&world, &terminal);
     // The letters and one enter give it, also if the person has looked at it before.
     open_question(&terminal, "ship");
     terminal.press(&["2", "Escape"]);
@@ -181,7 +278,7 @@ fn a_pause_within_a_line_does_not_make_it_an_answer() {
     std::thread::sleep(Duration::from_millis(1200));
     for _ in 0..2 {
         terminal.enter_again();
-        terminal.see("\"ls\" does nothing here; ok, then enter, opens ship");
+        terminal.see("\"l\" and \"s\" are not keys here: was \"ls\" meant for another window?");
     }
     terminal.confirm();
     terminal.see("esc later");
@@ -197,7 +294,7 @@ fn a_shell_line_typed_into_a_review_does_not_send_it() {
     terminal.press(&["y", "Enter"]);
     terminal.see("2 of 2: B?");
     terminal.press(&["y", "Enter"]);
-    terminal.see("Enter sends this");
+    terminal.see("Enter asks, and then sends this");
     terminal.type_slowly("ls");
     for _ in 0..2 {
         terminal.enter_again();
@@ -248,7 +345,7 @@ fn shell_lines_typed_by_hand_open_and_answer_nothing() {
     open(&terminal);
     terminal.type_slowly("ls");
     terminal.press(&["Enter"]);
-    let screen = terminal.see("\"ls\" does nothing here; ok, then enter, opens text");
+    let screen = terminal.see("\"l\" and \"s\" are not keys here: was \"ls\" meant for another window? ok, then enter,");
     assert!(screen.contains("2 questions are waiting"), "{screen}");
     terminal.confirm();
     terminal.see("esc later");
@@ -285,7 +382,7 @@ fn a_word_with_two_u_takes_no_answer_back() {
     terminal.see("u takes it back");
     // On a busy machine, two letters that are sent one after the other may be half a second apart.
     terminal.burst(&["-l", "uu"]);
-    terminal.see("u again takes the answer to w back");
+    terminal.see("u again takes back the answer to w (one)");
     assert_eq!(world.state("w"), "answered");
     // Once the answer is claimed, nothing says that it can be taken back.
     terminal.press(&["Enter"]);
@@ -390,10 +487,11 @@ fn a_line_that_comes_at_once_decides_nothing_whatever_is_shown() {
         terminal.burst(&["-l", line]);
         terminal.see("came together with others");
         assert_eq!(world.state(id), "pending");
-        // What it chose or wrote is on the screen now, and one enter sends it. Words are confirmed by name first.
+        // What it chose or wrote is on the screen now, and one enter sends an option. Words and a typed yes are confirmed by name first.
         terminal.enter_again();
-        if id == "text" {
-            terminal.see("ok, then enter, sends your words to text");
+        if id != "w" {
+            let what = if id == "text" { "your words" } else { "`yes`" };
+            terminal.see(&format!("ok, then enter, sends {what} to {id}"));
             terminal.confirm();
         }
         terminal.see(&format!("{id}: answered"));

@@ -48,7 +48,7 @@ fn unsent_words_are_in_a_file_that_the_person_is_told_of() {
         } else {
             assert!(screen.contains(status), "{screen}");
         }
-        assert!(!screen.contains("third:"), "{screen}");
+        assert!(!screen.contains("third:") && screen.contains("to go on with it: ask-answer first"), "{screen}");
     }
 }
 
@@ -69,6 +69,8 @@ fn words_for_a_vanished_question_are_kept_unasked() {
     let screen = terminal.see("left=0");
     let path = file_behind(&screen, "essay: what you typed was not sent; it is kept in ");
     assert!(std::fs::read_to_string(&path).unwrap().contains("my long thoughts"));
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("its question does not wait any more; to read it: less "), "{screen}");
     assert_eq!(answer(&world, "essay")["by"], "eve");
 }
 

@@ -243,7 +243,8 @@ fn ten_thousand_questions_open_and_the_last_one_is_answered() {
     terminal.see("> w-9999");
     // While the list is still read, another row may come under the cursor.
     terminal.open_chosen();
-    terminal.press(&["y", "Enter"]);
+    terminal.press(&["y"]);
+    terminal.send_asked();
     terminal.see("9999 questions are waiting");
     assert_eq!(super::answer(&world, "w-9999")["value"], "yes");
 }

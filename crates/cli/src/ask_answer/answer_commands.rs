@@ -74,7 +74,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let (mailbox, person) = (args.common.open()?, person(&args, context)?);
             let on = seen_as(round.as_ref().or(given.round.as_ref()), &mailbox, &id)?;
-            give(&args, &mailbox, &id, on, refusal(&person, note, *always, *stop), &person)?;
+            give(&args, context, &mailbox, &id, on, refusal(&person, note, *always, *stop), &person)?;
         }
         Command::AskBack { id, question, round } => {
             if question.trim().is_empty() {
@@ -82,7 +82,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             }
             let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
             let person = person(&args, context)?;
-            give(&args, &args.common.open()?, &id, round.or(seen), person.asking_back(question.clone()), &person)?;
+            give(&args, context, &args.common.open()?, &id, round.or(seen), person.asking_back(question.clone()), &person)?;
         }
         Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(seen))?,
         Command::Cancel { id, why, tree, round } => {
@@ -175,14 +175,14 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
         orphans::end_waiting(&mailbox, id)?;
         let accepted = accept::answer_pending(&mailbox, id, decision(args, &person, on), read);
         if let Some(accepted) = accepted.inspect_err(|e| offer_as_prompt(&mailbox, id, e))? {
-            return acknowledge(args, &mailbox, &accepted);
+            return acknowledge(args, context, &mailbox, &accepted);
         }
     }
-    reply_to_found(args, &mailbox, id, &person)
+    reply_to_found(args, context, &mailbox, id, &person)
 }
 
 /// Answers a question whose answer is read from standard input or a file, or a question that is answered already.
-fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: &Caller) -> Result<()> {
+fn reply_to_found(args: &AskAnswer, context: &Context, mailbox: &Mailbox, id: &WorkflowId, person: &Caller) -> Result<()> {
     let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
     let mut answer = match &args.reply.file {
@@ -196,9 +196,9 @@ fn reply_to_found(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, person: 
     // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the
     // person names its round.
     match &args.reply.round {
-        None if question.asked.approval.is_some() => give(args, mailbox, id, On::WhatWaits, answer, person),
-        None => give(args, mailbox, id, On::question(&found.id, question)?, answer, person),
-        Some(_) => give(args, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
+        None if question.asked.approval.is_some() => give(args, context, mailbox, id, On::WhatWaits, answer, person),
+        None => give(args, context, mailbox, id, On::question(&found.id, question)?, answer, person),
+        Some(_) => give(args, context, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
     }
 }
 
@@ -248,7 +248,7 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
         }
         return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
     }
-    let shown = question_text::fitted(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()));
+    let shown = question_text::fitted(&question_text::round(Some(&mailbox), &found, context));
     program::print(&(shown + &question_text::to_allow(id.as_str(), &found)))?;
     shown_files::print(&shown_files::read(Some(&mailbox), &found.id, &found.document.typed), id.as_str())
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::args::ask_answer_args::AskAnswer;
 use crate::ask_answer::{ask_user_question, misplaced_command, question_text};
 use crate::program;
+use askbox_mailbox::address::Address;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::answer::{MAX_ANSWER, Outcome};
 use askbox_mailbox::documents::asked::Kind;
@@ -16,8 +17,9 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::near_id;
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::transitions::accept::Accepted;
+use askbox_mailbox::transitions::settle;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, read_question, spelling, text};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, spelling, text};
 use askbox_run::view::archived;
 
 /// The maximum size of an answer as JSON, in bytes. Every character may be escaped.
@@ -25,7 +27,7 @@ pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
 
 /// The question to answer: the pending one, or else the workflow's last round, so that a late answer is reported as late.
 pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
-    match read_question::pending(mailbox, workflow) {
+    match settle::waiting(mailbox, workflow) {
         Ok(document) => {
             let round = round::of_pending(mailbox, &document.typed)?;
             Ok(Round { folder: Folder::Pending, id: round, document })
@@ -217,6 +219,17 @@ pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
             format!("answered: {words} (in your own words: {})", ids.join(", "))
         }
         _ => format!("answered: {words}"),
+    }
+}
+
+/// The answer with the question that it is for, for a sentence that says what happens to it: `the refusal of docs-42`.
+#[must_use]
+pub fn named(address: &Address, reply: &Answer) -> String {
+    match reply.outcome {
+        Outcome::Declined if reply.asks_back => format!("the question back to {address}"),
+        Outcome::Declined if reply.always => format!("the refusal for good of {address}"),
+        Outcome::Declined => format!("the refusal of {address}"),
+        Outcome::Answered => format!("the answer to {address} ({})", in_words(reply)),
     }
 }
 

@@ -41,21 +41,21 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Resu
     };
     let person = person(args, context)?;
     if found.document.typed.asked.approval.is_some() {
-        let below = question_text::round(Some(&mailbox), &found, context.only_signed_answers_count());
+        let below = question_text::round(Some(&mailbox), &found, context);
         let Some(edited) =
             edit_call::edit((id.as_str(), found.id.question), &found.document.typed, &edit_call::refuse_rules(context), &below, input)?
         else {
             return program::print(&format!("{id}: nothing was decided\n"));
         };
         let reply = Answer { edited: Some(edited), note, ..person.value(EDITED.into()) };
-        return give(args, &mailbox, id, on, reply, &person).inspect(|()| edit_call::accepted(id.as_str(), found.id.question));
+        return give(args, context, &mailbox, id, on, reply, &person).inspect(|()| edit_call::accepted(id.as_str(), found.id.question));
     }
     if input.is_some() {
         return Err(Error::usage("--input changes a tool call, and no call is asked about", format!("answer: ask-answer {id} - < FILE")));
     }
-    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context.only_signed_answers_count()), ".md")?;
+    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context), ".md")?;
     let reply = Answer { note, ..person.value(AnswerValue::Text(draft.text.clone())) };
-    give(args, &mailbox, id, on, reply, &person).inspect_err(|_| {
+    give(args, context, &mailbox, id, on, reply, &person).inspect_err(|_| {
         if let Some(path) = draft.keep() {
             program::say(&format!("your text is kept in {}\n", path.display()));
         }

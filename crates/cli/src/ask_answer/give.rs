@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::args::ask_answer_args::AskAnswer;
 use crate::ask_answer::answering;
+use crate::person::held_up;
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::{Error, Result};
@@ -11,17 +12,24 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round};
-use askbox_run::delivery;
 use askbox_run::dialog::{next_prompt, orphans, settle};
 
 /// The way of these answers.
 const CHANNEL: &str = "ask-answer";
 
 /// Gives a person's answer to the question of a workflow, and says what became of it.
-pub(super) fn give(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId, on: impl Into<On>, reply: Answer, person: &Caller) -> Result<()> {
+pub(super) fn give(
+    args: &AskAnswer,
+    context: &Context,
+    mailbox: &Mailbox,
+    id: &WorkflowId,
+    on: impl Into<On>,
+    reply: Answer,
+    person: &Caller,
+) -> Result<()> {
     orphans::end_waiting(mailbox, id)?;
     let accepted = accept::answer(mailbox, id, decision(args, person, on), reply);
-    acknowledge(args, mailbox, &accepted.inspect_err(|e| offer_as_prompt(mailbox, id, e))?)
+    acknowledge(args, context, mailbox, &accepted.inspect_err(|e| offer_as_prompt(mailbox, id, e))?)
 }
 
 /// Says how an answer that came too late can still reach its session.
@@ -45,12 +53,12 @@ pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
 }
 
 /// Says what became of an accepted answer.
-pub(super) fn acknowledge(args: &AskAnswer, mailbox: &Mailbox, accepted: &Accepted) -> Result<()> {
+pub(super) fn acknowledge(args: &AskAnswer, context: &Context, mailbox: &Mailbox, accepted: &Accepted) -> Result<()> {
     let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
     if let Some(warning) = &accepted.warning {
         program::warn(warning);
     }
-    let held_up = delivery::held_up(mailbox, &accepted.question);
+    let held_up = held_up(context, mailbox, &accepted.question);
     let too_late = || match settle::too_late(mailbox, &accepted.question, &accepted.round) {
         Some(why) => Err(Error::conflict(
             format!("the answer to {id} was accepted, and did not reach its session: {why}"),

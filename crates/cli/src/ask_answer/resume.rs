@@ -23,7 +23,7 @@ pub(super) fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
     let (mailbox, person) = (args.common.open()?, person(args, context)?);
     let mut failed = None;
     for entry in entries {
-        if let Err(e) = resume_one(args, &mailbox, &entry, &person)
+        if let Err(e) = resume_one(args, context, &mailbox, &entry, &person)
             && let Some(later) = failed.replace(e)
         {
             program::complain(&later);
@@ -32,7 +32,7 @@ pub(super) fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-fn resume_one(args: &AskAnswer, mailbox: &Mailbox, entry: &Resumed, person: &Caller) -> Result<()> {
+fn resume_one(args: &AskAnswer, context: &Context, mailbox: &Mailbox, entry: &Resumed, person: &Caller) -> Result<()> {
     let (workflow, found) = (&entry.workflow, answering::question(mailbox, &entry.workflow)?);
     if found.id.question != entry.seen.id {
         return Err(Error::conflict(
@@ -45,5 +45,5 @@ fn resume_one(args: &AskAnswer, mailbox: &Mailbox, entry: &Resumed, person: &Cal
         Folder::Pending => entry.seen.of_waiting(workflow, found.id.question, question)?,
         _ => On::Round(entry.seen.id),
     };
-    give(args, mailbox, workflow, on, entry.answer(question, person)?, person)
+    give(args, context, mailbox, workflow, on, entry.answer(question, person)?, person)
 }

@@ -9,7 +9,7 @@ use crate::person::{Act, LeftOut};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::id::QuestionId;
-use askbox_mailbox::text::excerpt;
+use askbox_mailbox::text::{excerpt, one_line};
 
 /// Something that the next key or button would lose, or would decide although the person may not mean it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,8 @@ pub enum AtStake {
     Strayed {
         /// The letters.
         word: String,
+        /// Those among them that are not keys.
+        dead: Vec<char>,
         /// The effect of the key.
         next: Box<Next>,
     },
@@ -64,6 +66,15 @@ pub enum AtStake {
         /// The question that it is about.
         question: Box<Named>,
     },
+    /// An answer that must not follow from a habit: a `yes` that was typed, several answers at once, or an answer to an MCP server.
+    Answers {
+        /// The question.
+        question: Box<Named>,
+        /// The answer.
+        answer: Answers,
+        /// The MCP server that asks, if one does.
+        server: Option<String>,
+    },
     /// A permission for a tool call.
     Allows {
         /// The workflow whose call it is.
@@ -80,6 +91,24 @@ pub enum AtStake {
         /// The reason.
         why: String,
     },
+}
+
+/// The answer that a person is asked about by its question's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answers {
+    /// This value, as text.
+    One(String),
+    /// The answers to this many questions of a batch.
+    Several(usize),
+}
+
+impl Answers {
+    fn words(&self) -> String {
+        match self {
+            Self::One(value) => format!("`{}`", excerpt(value, 60)),
+            Self::Several(count) => format!("your {count} answers"),
+        }
+    }
 }
 
 /// The effect of a key that comes behind strange letters.
@@ -109,6 +138,21 @@ pub struct Named {
     pub draft: String,
 }
 
+/// The letters in quotes, each of them once: `"l" and "s"`.
+fn listed(letters: &[char]) -> String {
+    let mut once: Vec<char> = Vec::new();
+    letters.iter().filter(|letter| !letter.is_whitespace()).for_each(|letter| {
+        if !once.contains(letter) {
+            once.push(*letter);
+        }
+    });
+    let quoted: Vec<_> = once.into_iter().map(|letter| format!("\"{letter}\"")).collect();
+    match quoted.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        all => all.concat(),
+    }
+}
+
 impl AtStake {
     /// Says in one sentence what is at stake. `again` says how the person goes on, as in `this button again`.
     #[must_use]
@@ -131,18 +175,29 @@ impl AtStake {
                     format!("did you mean \"{word}\"? this question takes no words of yours; {again} {does}, esc leads back")
                 }
             }
-            Self::Strayed { word, next } => match &**next {
-                Next::Opens(row) => format!("\"{}\" does nothing here; {again} opens {}", excerpt(word, 40), row.address),
+            Self::Strayed { word, dead, next } => match &**next {
+                Next::Opens(row) => {
+                    let keys = if dead.len() == 1 { "is not a key" } else { "are not keys" };
+                    let (dead, word) = (listed(dead), excerpt(word, 40));
+                    format!("{dead} {keys} here: was \"{word}\" meant for another window? {again} opens {}", row.address)
+                }
                 Next::Sends { to, answer } => {
                     format!("was \"{}\" meant for this question? {again} sends {to} `{}`", excerpt(word, 40), excerpt(answer, 60))
                 }
             },
             Self::NearMiss { .. } => "Is this one of the options?".into(),
             Self::DecisionOn { act, question } => {
-                format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, 60))
+                // A call that is refused always is named whole.
+                let most = if *act == Act::DeclineAlways { 200 } else { 60 };
+                format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, most))
             }
+            Self::Answers { question, answer, server } => {
+                let to = server.as_ref().map(|server| format!("the MCP server `{}` for ", excerpt(server, 60))).unwrap_or_default();
+                format!("{again} sends {} to {to}{}: \"{}\"", answer.words(), question.address, excerpt(&question.headline, 60))
+            }
+            // The description says how far the permission goes, and how it is revoked, so it is never cut.
             Self::Allows { address, call, option } => {
-                format!("{again} allows {call} to {address} with `{}`: {}", option.key, excerpt(&option.description, 100))
+                format!("{again} allows {call} to {address} with `{}`: {}", option.key, one_line(&option.description))
             }
             Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
             Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),

@@ -64,14 +64,18 @@ pub enum Act {
     AskBack,
     /// A refusal.
     Decline,
+    /// A refusal of a tool call whenever the workflow makes it.
+    DeclineAlways,
+    /// A refusal of a session's dialog that also ends the session's turn.
+    DeclineAndStop,
 }
 
 impl Act {
-    /// The decision with this name. The page uses the name for the button. A refusal for good or with a stop is a refusal
-    /// too.
+    const ALL: [Self; 5] = [Self::Send, Self::AskBack, Self::Decline, Self::DeclineAlways, Self::DeclineAndStop];
+
+    /// The decision with this name. The page uses the name for the button.
     pub fn named(name: &str) -> Option<Self> {
-        let name = if [DECLINE_ALWAYS, DECLINE_AND_STOP].contains(&name) { Self::Decline.name() } else { name };
-        [Self::Send, Self::AskBack, Self::Decline].into_iter().find(|act| act.name() == name)
+        Self::ALL.into_iter().find(|act| act.name() == name)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -79,7 +83,15 @@ impl Act {
             Self::Send => "send",
             Self::AskBack => "back",
             Self::Decline => "decline",
+            Self::DeclineAlways => DECLINE_ALWAYS,
+            Self::DeclineAndStop => DECLINE_AND_STOP,
         }
+    }
+
+    /// True for a refusal, however far it goes.
+    #[must_use]
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Self::Decline | Self::DeclineAlways | Self::DeclineAndStop)
     }
 
     /// The verb for the decision before the name of its question, as in: enter *declines* docs-42.
@@ -88,6 +100,8 @@ impl Act {
             Self::Send => "sends your words to",
             Self::AskBack => "asks back",
             Self::Decline => "declines",
+            Self::DeclineAlways => "always refuses this call of",
+            Self::DeclineAndStop => "declines and ends the turn of",
         }
     }
 
@@ -97,6 +111,8 @@ impl Act {
             Self::Send => "sends your answer",
             Self::AskBack => "asks the agent back",
             Self::Decline => "declines",
+            Self::DeclineAlways => "always refuses this call",
+            Self::DeclineAndStop => "declines and ends the turn",
         }
     }
 }

@@ -9,13 +9,16 @@
 //! - `texts`: the texts that a decision does not send
 //! - `at_stake`: the warning, in words
 //! - `told`: the warnings that were given
+//! - `held_up`: the reason why an answer starts no agent for now
 
 mod at_stake;
 mod decision;
+mod held_up;
 mod texts;
 mod told;
 
-pub use at_stake::{AtStake, Named, Next};
+pub use at_stake::{Answers, AtStake, Named, Next};
 pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
+pub use held_up::held_up;
 pub use texts::{LeftOut, Texts, texts_left_out};
 pub use told::{PressAgain, about};

@@ -59,7 +59,7 @@ pub fn texts_left_out(filled: &Texts<'_>, question: &Question, act: Act) -> Vec<
             add(&format!("w{n}"), answer_to(part, question.is_batch()), words);
         }
         // When declining, the note serves as the reason if no other reason is given.
-        if act != Act::Decline || !filled.why.trim().is_empty() {
+        if !act.is_refusal() || !filled.why.trim().is_empty() {
             add("note", "the note".into(), filled.note);
         }
     }
@@ -68,7 +68,7 @@ pub fn texts_left_out(filled: &Texts<'_>, question: &Question, act: Act) -> Vec<
     if act != Act::AskBack {
         add("back", "your question to the agent".into(), filled.back);
     }
-    if act != Act::Decline {
+    if !act.is_refusal() {
         let place = if question.asked.approval.is_some() { "why you deny it" } else { "why you decline" };
         add("why", place.into(), filled.why);
     }

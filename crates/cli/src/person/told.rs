@@ -59,7 +59,7 @@ impl PressAgain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::person::{Act, LeftOut, Named, Next};
+    use crate::person::{Act, Answers, LeftOut, Named, Next};
     use askbox_mailbox::address::Address;
     use askbox_mailbox::documents::fields::options::Choice;
 
@@ -92,13 +92,18 @@ mod tests {
             AtStake::NearMiss { asked: "Ship?".into(), words: words.into(), near }
         };
         let (one, two) = (named("one", "One?"), named("two", "Two?"));
-        let strayed = |word: &str, next: Next| AtStake::Strayed { word: word.into(), next: next.into() };
+        let strayed = |word: &str, next: Next| AtStake::Strayed { word: word.into(), dead: word.chars().collect(), next: next.into() };
         let opens = |row: &Named| Next::Opens(row.clone());
         let sends = |answer: &str| Next::Sends { to: one.address.clone(), answer: answer.into() };
         let allows = |address: &str, call: &str, key: &str| {
             let option = Choice { description: "one time".into(), ..choice(key) };
             AtStake::Allows { address: address.parse().unwrap(), call: call.into(), option: option.into() }
         };
+        let answers = |question: &Named, answer, server: Option<&str>| {
+            let server = server.map(str::to_owned);
+            AtStake::Answers { question: question.clone().into(), answer, server }
+        };
+        let one_word = |word: &str| Answers::One(word.into());
         let on = |act, question: &Named| AtStake::DecisionOn { act, question: question.clone().into() };
         vec![
             (left_out(Act::Send, "a"), left_out(Act::Send, "b")),
@@ -121,6 +126,11 @@ mod tests {
             (allows("one", "Bash(ls)", "once"), allows("one", "Bash(ls)", "workflow")),
             (on(Act::Send, &one), on(Act::Send, &two)),
             (on(Act::Send, &one), on(Act::Decline, &one)),
+            (on(Act::Decline, &one), on(Act::DeclineAlways, &one)),
+            (on(Act::DeclineAlways, &one), on(Act::DeclineAndStop, &one)),
+            (answers(&one, one_word("yes"), None), answers(&two, one_word("yes"), None)),
+            (answers(&one, one_word("yes"), Some("bank")), answers(&one, one_word("no"), Some("bank"))),
+            (answers(&one, Answers::Several(2), None), answers(&one, Answers::Several(3), None)),
             (AtStake::EarlierDraft, beside("a", "b")),
         ]
     }
@@ -160,6 +170,15 @@ mod tests {
     }
 
     #[test]
+    fn a_permission_is_told_with_the_whole_of_its_scope() {
+        let description =
+            format!("allow exactly this call in /srv/{}, until you revoke it: relaunch approve --revoke one", "deep/".repeat(40));
+        let option = Choice { description: description.clone(), ..choice("workflow") };
+        let told = AtStake::Allows { address: "one".parse().unwrap(), call: "Bash(ls)".into(), option: option.into() }.told(AGAIN);
+        assert!(told.ends_with(&description), "{told}");
+    }
+
+    #[test]
     fn each_thing_is_told_in_one_sentence_that_names_it() {
         let told: Vec<_> = all().iter().map(|(thing, _)| thing.told(AGAIN)).collect();
         for words in [
@@ -171,7 +190,12 @@ mod tests {
             "Is this one of the options?",
             "this button again sends your words to one: \"One?\"",
             "was \"ls\" meant for this question? this button again sends one `keep`",
-            "\"ls\" does nothing here; this button again opens one",
+            "\"l\" and \"s\" are not keys here: was \"ls\" meant for another window? this button again opens one",
+            "this button again sends `yes` to one: \"One?\"",
+            "this button again sends `yes` to the MCP server `bank` for one: \"One?\"",
+            "this button again sends your 2 answers to one: \"One?\"",
+            "this button again declines one: \"One?\"",
+            "this button again always refuses this call of one: \"One?\"",
             "this button again allows Bash(ls) to one with `once`: one time",
             "Decline this question?",
         ] {

@@ -62,8 +62,8 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
         (None, None) => 0,
     };
     let said = wrapped(&app.message(), area.width.into());
-    // What is asked must be read to its end.
-    let most = if app.gate.pending().is_some() { (area.height / 3).max(3) } else { 3 };
+    // What is asked, or was decided, must be read to its end.
+    let most = (area.height / 2).max(3);
     let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, most);
     let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
     let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);

@@ -168,7 +168,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
     let words = match parts.get(at) {
         None => {
             let head = match opened.draft.unanswered() {
-                0 => "All are answered. Enter sends this:".to_owned(),
+                0 => "All are answered. Enter asks, and then sends this:".to_owned(),
                 1 => format!("1 of {} is not answered yet. Enter goes to it:", parts.len()),
                 open => format!("{open} of {} are not answered yet. Enter goes to the first of them:", parts.len()),
             };

@@ -10,7 +10,7 @@ use askbox_cli::person::AtStake;
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::documents::fields::range::Range;
+use askbox_mailbox::documents::fields::range::NumberProblem;
 use askbox_mailbox::documents::question::Question;
 
 /// A line that can be chosen.
@@ -54,7 +54,7 @@ fn spelled(word: &str) -> Option<Choosable> {
 pub enum Unclear {
     /// A sentence for the person.
     Because(&'static str),
-    /// A sentence that says which number is wanted.
+    /// A sentence that says why this is not the number that is wanted.
     Number(String),
     /// The words may mean an option.
     NearMiss(AtStake),
@@ -123,9 +123,8 @@ impl PartDraft {
     pub fn add_letter(&mut self, letter: char) -> bool {
         let letter = if letter == 'Y' { 'y' } else { letter };
         let word = match self.letters.as_str() {
-            // The person changes from one answer to the other.
-            "y" if letter == 'n' => "n".to_owned(),
-            "n" if letter == 'y' => "y".to_owned(),
+            // The person changes from one answer to the other, or presses the same key again.
+            "y" | "yes" | "n" | "no" if matches!(letter, 'y' | 'n') => letter.to_string(),
             begun => format!("{begun}{letter}"),
         };
         let spelled = spelled(&word);
@@ -133,6 +132,11 @@ impl PartDraft {
             (self.letters, self.at) = (word, self.lines().iter().position(|line| Some(*line) == spelled));
         }
         spelled.is_some()
+    }
+
+    /// True if a yes or no was typed as a word, and not chosen by its line.
+    pub fn is_spelled(&self) -> bool {
+        !self.letters.is_empty()
     }
 
     /// Adds a letter of another word, such as `nope`. Nothing is chosen until the letter is taken back.
@@ -231,8 +235,10 @@ impl PartDraft {
                 None => Err(Unclear::Because("choose an option")),
             },
             (_, Some(Choosable::Words)) if !is_typed => Err(Unclear::Because("type your answer first")),
-            (Kind::Number, _) if !self.is_answered_by(typed.trim()) => Err(Unclear::Number(self.wanted_number())),
-            (Kind::Number, _) => text(typed.trim()),
+            (Kind::Number, _) => match NumberProblem::of(&typed, self.part.range.as_ref()) {
+                None => text(typed.trim()),
+                Some(problem) => Err(Unclear::Number(problem.sentence())),
+            },
             (Kind::Text, _) => text(&typed),
             (_, Some(Choosable::Words)) => match match_option::meaning(&self.part.options, &typed) {
                 Meaning::Option(choice) => text(&choice.key),
@@ -247,15 +253,6 @@ impl PartDraft {
         let Some(Choosable::Option(n)) = self.chosen().filter(|_| !self.is_multiple()) else { return None };
         let (option, words) = (self.part.options.0.get(n)?.key.clone(), self.typed());
         (!words.trim().is_empty()).then_some(AtStake::WordsBeside { option, words })
-    }
-
-    fn is_answered_by(&self, number: &str) -> bool {
-        let range = self.part.range.as_ref();
-        number.parse::<f64>().is_ok_and(|n| n.is_finite() && range.is_none_or(|range| range.holds(n)))
-    }
-
-    fn wanted_number(&self) -> String {
-        self.part.range.as_ref().map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words)
     }
 
     fn near_miss(&self, typed: &str, meaning: Meaning<'_>) -> Unclear {
@@ -346,7 +343,10 @@ mod tests {
         let ship = || draft(r#"{"question":"Ship?","options":{"nowait":"Ship at once","no":"Do not ship"}}"#);
         assert_eq!(typed(ship(), "no"), Ok(AnswerValue::Text("no".into())));
         assert_eq!(typed(ship(), "none of it"), Ok(AnswerValue::Text("none of it".into())));
-        assert!(matches!(typed(ship(), "nowa"), Err(Unclear::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "nowait"));
+        for words in ["nowa", "nwoait", "nowiat now"] {
+            let is_near = matches!(typed(ship(), words), Err(Unclear::NearMiss(AtStake::NearMiss { near, .. })) if near[0].key == "nowait");
+            assert!(is_near, "{words}");
+        }
         assert!(matches!(typed(ship(), " "), Err(Unclear::Because(_))));
     }
 
@@ -369,6 +369,28 @@ mod tests {
     }
 
     #[test]
+    fn a_yes_or_no_that_is_typed_again_is_the_last_one() {
+        for (typed, chosen) in [
+            ("y", Some(Choosable::Yes)),
+            ("yy", Some(Choosable::Yes)),
+            ("yesyes", Some(Choosable::Yes)),
+            ("yesn", Some(Choosable::No)),
+            ("nn", Some(Choosable::No)),
+            ("noy", Some(Choosable::Yes)),
+            ("none", None),
+            ("nope", None),
+        ] {
+            let mut part = draft(r#"{"question":"?","type":"yes_no"}"#);
+            typed.chars().for_each(|letter| {
+                if !part.add_letter(letter) {
+                    part.add_other_letter(letter);
+                }
+            });
+            assert_eq!((part.chosen(), part.is_spelled()), (chosen, true), "{typed}");
+        }
+    }
+
+    #[test]
     fn several_options_are_sent_only_if_they_are_marked() {
         let mut many = draft(r#"{"question":"?","type":"multi_choice","options":{"a":"","b":"","c":""}}"#);
         assert!(many.value().is_err(), "the line that is chosen is not marked by that");
@@ -383,8 +405,8 @@ mod tests {
         assert!(typed(number(), "abc").is_err());
         assert_eq!(typed(number(), " 42 "), Ok(AnswerValue::Text("42".into())));
         let bounded = || draft(r#"{"question":"?","type":"number","range":{"min":1,"max":9}}"#);
-        for wrong in ["abc", "42"] {
-            assert_eq!(typed(bounded(), wrong), Err(Unclear::Number("a number from 1 to 9".into())), "no example that is refused");
+        for (wrong, said) in [("abc", "`abc` is not a number; write a number from 1 to 9"), ("42", "`42` is not a number from 1 to 9")] {
+            assert_eq!(typed(bounded(), wrong), Err(Unclear::Number(said.into())), "no example that is refused");
         }
         assert_eq!(typed(bounded(), "9"), Ok(AnswerValue::Text("9".into())));
     }

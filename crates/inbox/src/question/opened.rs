@@ -10,7 +10,8 @@ use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::question::stray::TypedLetters;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
-use askbox_cli::person::{AtStake, Next};
+use askbox_cli::ask_answer::question_text;
+use askbox_cli::person::{AtStake, Named, Next};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::Kind;
 
@@ -65,6 +66,12 @@ impl Opened {
         let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
         let letters = TypedLetters::default();
         Self { shown, draft, scroll: 0, most_scroll, was_seen, text, letters, is_unnoticed }
+    }
+
+    /// The question, as a sentence names it.
+    pub fn named(&self) -> Named {
+        let (address, question) = (self.shown.address(), Some(self.shown.round.id.question));
+        Named { address, question, headline: question_text::marked_title(self.shown.question()), draft: String::new() }
     }
 
     /// True if more of the text is below the visible part.

@@ -1,5 +1,5 @@
 //! Letters that a person types while no text is written, as in `git status` in the wrong window. Some of them are keys: `g` chooses the
-//! first option, and `i` begins own words. If one of them does nothing here, the next enter asks first.
+//! first option, and `i` begins own words. If one of them is not a key here, the next enter asks first.
 //!
 //! Such a letter is not forgotten after a pause, because a person may pause within a line: `sleep 2`. Nor is it forgotten after an
 //! arrow key, because `↑` and enter repeat a command. Esc or the mouse shows that the person means this window.
@@ -83,7 +83,8 @@ impl TypedLetters {
 
     /// The word, if it was hardly meant for this window, with the text that was typed behind it. `next` is the effect of the next enter.
     pub fn at_stake(&self, behind: &str, next: Next) -> Option<AtStake> {
-        self.strange().map(|word| AtStake::Strayed { word: format!("{word}{behind}"), next: next.into() })
+        let dead = self.word.iter().filter(|letter| !letter.is_key).map(|letter| letter.letter).collect();
+        self.strange().map(|word| AtStake::Strayed { word: format!("{word}{behind}"), dead, next: next.into() })
     }
 }
 

@@ -1,32 +1,42 @@
 //! Reads and changes this machine's mailbox.
 
-use crate::sender::{RoundAt, Seen, Sent, ShownQuestion};
+use crate::sender::{RoundAt, Seen, Sender, Sent, ShownQuestion};
 use askbox_cli::ask_answer::{answering, question_text};
-use askbox_cli::program;
+use askbox_cli::{person, program};
 use askbox_mailbox::documents::shown::is_same;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::transitions::undo;
+use askbox_mailbox::transitions::{settle, undo};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
 use askbox_run::dialog::orphans;
 
-pub(super) fn send(mailbox: &Mailbox, person: &Caller, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
+pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
+    let Sender { mailbox, context, person: caller, .. } = sender;
     // The person has already been asked about words that are close to an option.
-    let decision = Decision::by(person, On::question(&shown.round.id, shown.question())?).in_own_words();
+    let decision = Decision::by(caller, On::question(&shown.round.id, shown.question())?).in_own_words();
     orphans::end_waiting(mailbox, &shown.round.id.workflow)?;
     let accepted = accept::answer(mailbox, &shown.round.id.workflow, decision, answer)?;
     let words = match accepted.answer.value {
         Some(_) => answering::acknowledged(&accepted),
         None => accepted.answer.word().into(),
     };
-    Ok(Sent { at: RoundAt::here(accepted.round), words, warning: accepted.warning, offer: None })
+    // The operator may have changed the configuration since the inbox was opened.
+    context.reload();
+    let held_up = person::held_up(context, mailbox, &accepted.question);
+    Ok(Sent { at: RoundAt::here(accepted.round), words, held_up, warning: accepted.warning, offer: None })
 }
 
 pub(super) fn undo(mailbox: &Mailbox, person: &Caller, round: &RoundId) -> Result<String> {
     undo::undo(mailbox, &round.workflow, Some(round.question), person.by()).map(|undone| undone.answer)
+}
+
+/// The answer of a round that no run has claimed.
+pub(super) fn unclaimed(mailbox: &Mailbox, round: &RoundId) -> Option<Answer> {
+    let question = read_question::answered(mailbox, &round.workflow).ok()?.typed;
+    question.answer.filter(|_| question.question_id == Some(round.question))
 }
 
 /// True if no run has claimed the answer of a workflow.
@@ -39,7 +49,7 @@ pub(super) fn look<T>(
     workflow: &WorkflowId,
     look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T,
 ) -> Option<T> {
-    match read_question::pending(mailbox, workflow) {
+    match settle::waiting(mailbox, workflow) {
         Err(e) if e.is_missing_file() => None,
         Ok(document) => Some(look(Ok(Seen { id: document.typed.question_id, question: &document.typed }))),
         Err(e) => Some(look(Err(program::message(&e)))),
@@ -48,7 +58,7 @@ pub(super) fn look<T>(
 
 /// The waiting question of a workflow.
 pub(super) fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
-    let document = read_question::pending(mailbox, workflow)?;
+    let document = settle::waiting(mailbox, workflow)?;
     let id = round::of_pending(mailbox, &document.typed)?;
     Ok(Round { folder: Folder::Pending, id, document })
 }

@@ -14,21 +14,22 @@ pub use others::Others;
 use uuid::Uuid;
 
 use askbox_cli::person::Decision;
-use askbox_cli::program;
+use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Mailbox, Question, disk};
+use askbox_mailbox::{Answer, Mailbox, Question, disk};
 
 /// The channel recorded with answers from here.
 pub(super) const CHANNEL: &str = "inbox";
 
-/// The person who decides, and the mailbox and machines that take the decision.
+/// The person who decides, the mailbox and machines that take the decision, and the operator's configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
     pub mailbox: &'a Mailbox,
+    pub context: &'a Context,
     pub others: &'a Others,
     pub person: &'a Caller,
 }
@@ -47,6 +48,8 @@ pub struct Sent {
     pub at: RoundAt,
     /// The answer in a few words.
     pub words: String,
+    /// The reason why nothing starts its agent for now, with the command that changes it.
+    pub held_up: Option<String>,
     pub warning: Option<String>,
     /// The offer, if another machine decides. It does not count as an answer until then.
     pub offer: Option<Offered>,
@@ -68,7 +71,7 @@ impl Sender<'_> {
     pub fn send(self, shown: &ShownQuestion, decision: Decision) -> Result<Sent> {
         let answer = decision.given_by(self.person);
         match &shown.host {
-            None => here::send(self.mailbox, self.person, shown, answer),
+            None => here::send(self, shown, answer),
             Some(host) => self.others.send(self.person, host, shown, answer),
         }
     }
@@ -79,6 +82,11 @@ impl Sender<'_> {
             None => here::undo(self.mailbox, self.person, &at.round),
             Some(host) => Err(others::cannot_be_taken_back(host, &at.round.workflow)),
         }
+    }
+
+    /// The answer of a round of this machine that no run has claimed.
+    pub fn unclaimed(self, at: &RoundAt) -> Option<Answer> {
+        if at.host.is_none() { here::unclaimed(self.mailbox, &at.round) } else { None }
     }
 
     /// True if no run has claimed the answer of a round of this machine. Answers of another machine are taken back on that machine.

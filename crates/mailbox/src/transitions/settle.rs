@@ -105,6 +105,22 @@ pub fn settled_pending(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Questio
     settle(mailbox, lock)?.map_or_else(|| read_question::pending(mailbox, lock.workflow()), Ok)
 }
 
+/// Reads the question that waits in `pending/`. If its withdrawal was interrupted, completes that first: the question is over, so nobody may
+/// be shown it as one that waits. A mailbox that cannot be written is read as it is.
+///
+/// # Errors
+/// Those of [`read_question::pending`]. If no question is pending, `is_missing_file()` of the error is true.
+pub fn waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
+    let document = read_question::pending(mailbox, workflow)?;
+    if document.typed.closed.is_none() {
+        return Ok(document);
+    }
+    match mailbox.lock(workflow).and_then(|lock| settled_pending(mailbox, &lock)) {
+        Err(e) if !e.is_missing_file() => Ok(document),
+        settled => settled,
+    }
+}
+
 /// True if a pending question is the one that was answered in a claimed or closed round. The removal from `pending/` is not synced,
 /// so a power cut can bring the file back. If the file is younger than the answer, another program wrote it.
 fn came_back(mailbox: &Mailbox, round: &RoundId, path: &Path, pending: &Question) -> bool {

@@ -238,7 +238,7 @@ fn show(args: &AskAnswer, context: &Context, peers: &Peers, question: &RemoteQue
     } else {
         let notes = [staleness(&view), offer_state::undecided_note(&view, round.id.question)].into_iter().flatten();
         let notes: String = notes.map(|note| format!("{note}\n")).collect();
-        let (shown, address) = (question_text::round(None, &round, context.only_signed_answers_count()), question.address().to_string());
+        let (shown, address) = (question_text::round(None, &round, context), question.address().to_string());
         let shown = question_text::fitted(&format!("on {}\n{notes}{shown}", question.host));
         program::print(&(shown + &question_text::to_allow(&address, &round)))?;
     }

@@ -12,6 +12,7 @@ use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Error;
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{text, time};
@@ -91,6 +92,20 @@ fn runners(checkup: &mut Checkup) {
         Ok(runners) => runners.iter().for_each(|(name, one)| runner(checkup, name, one)),
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
     }
+}
+
+/// Checks all that the launch of this workflow's agent needs outside of the mailbox.
+pub(in crate::commands::doctor) fn launch_of(checkup: &mut Checkup, id: &WorkflowId) {
+    match checkup.config.runner_of(id) {
+        Ok((name, one)) => {
+            runner(checkup, &name, &one);
+            if checkup.config.runner.of_claude().is_some_and(|(claude, _)| claude == name) {
+                agent_start::look(checkup);
+            }
+        }
+        Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&config::location().unwrap_or_default())),
+    }
+    processes(checkup);
 }
 
 fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {

@@ -35,6 +35,9 @@ pub(in crate::commands::doctor) struct Road {
     /// The next command for this round. Missing if it is delivered, or over.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// The commands for the further steps that are in its way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further: Vec<String>,
     /// True if a launch is still to come, so that a paused queue holds the round up.
     #[serde(skip)]
     is_before_launch: bool,
@@ -56,6 +59,8 @@ enum StepState {
     Done,
     /// The round stands here.
     Here,
+    /// The round stands at an earlier step, and would stand here too.
+    Blocked,
     Ahead,
 }
 
@@ -64,6 +69,7 @@ impl StepState {
         match self {
             Self::Done => "ok",
             Self::Here => "->",
+            Self::Blocked => "!!",
             Self::Ahead => "",
         }
     }
@@ -78,7 +84,10 @@ impl Road {
             out.push('\n');
         }
         match &self.next {
-            Some(next) => out.push_str(&format!("Next:\n  $ {next}\n")),
+            Some(next) => {
+                out.push_str("Next:\n");
+                std::iter::once(next).chain(&self.further).for_each(|command| out.push_str(&format!("  $ {command}\n")));
+            }
             None if self.steps.iter().all(|step| step.state == StepState::Done) => out.push_str("It has come to its end.\n"),
             None => {}
         }
@@ -98,7 +107,7 @@ impl Road {
         } else {
             record::latest(mailbox, &found.id).ok().flatten()
         };
-        let mut walk = Walk { checkup, mailbox, found: &found, id, steps: Vec::new(), next: None, stands: false };
+        let mut walk = Walk::new(checkup, mailbox, &found, id);
         walk.posted();
         walk.answered();
         walk.counts();
@@ -111,7 +120,7 @@ impl Road {
             walk.taken_by_somebody_else(run.as_ref());
             walk.watcher();
             match unreadable {
-                Some(error) => walk.here("program", problem(error), Some(edit(&config::location().unwrap_or_default()))),
+                Some(error) => walk.hinders("program", problem(error), Some(edit(&config::location().unwrap_or_default()))),
                 None => walk.program(),
             }
             walk.queue();
@@ -124,14 +133,21 @@ impl Road {
             }
         }
         walk.delivered();
-        let (steps, next) = (walk.steps, walk.next);
+        let (steps, next, further, is_launched) = (walk.steps, walk.next, walk.further, walk.is_launched);
         let is_before_launch = matches!(found.folder, Folder::Pending | Folder::Answered) || again.is_some();
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, is_before_launch })
+        let is_before_launch = is_before_launch && is_launched;
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, further, is_before_launch })
     }
 
     /// True if a launch is still to come, so that a paused queue holds the round up.
     pub(in crate::commands::doctor) fn is_before_launch(&self) -> bool {
         self.is_before_launch
+    }
+
+    /// True if the launch waits for a watcher, a program or the queue.
+    pub(in crate::commands::doctor) fn is_held_up(&self) -> bool {
+        let holds = |step: &Step| ["watcher", "program", "queue"].contains(&step.name);
+        self.steps.iter().any(|step| holds(step) && matches!(step.state, StepState::Here | StepState::Blocked))
     }
 }
 
@@ -148,11 +164,19 @@ struct Walk<'a> {
     id: &'a WorkflowId,
     steps: Vec<Step>,
     next: Option<String>,
+    further: Vec<String>,
     /// True once the step was found where the round stands.
     stands: bool,
+    /// False if somebody else than an agent that is launched takes the answer.
+    is_launched: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(checkup: &'a Checkup, mailbox: &'a Mailbox, found: &'a Round, id: &'a WorkflowId) -> Self {
+        let (steps, further) = (Vec::new(), Vec::new());
+        Self { checkup, mailbox, found, id, steps, next: None, further, stands: false, is_launched: true }
+    }
+
     fn done(&mut self, name: &'static str, said: impl Into<String>) {
         let (state, said) = if self.stands { (StepState::Ahead, String::new()) } else { (StepState::Done, said.into()) };
         self.steps.push(Step { name, state, said });
@@ -164,6 +188,26 @@ impl Walk<'_> {
         }
         self.steps.push(Step { name, state: StepState::Here, said: said.into() });
         (self.stands, self.next) = (true, next);
+    }
+
+    /// A step of the launch that does not depend on the steps before it, and is not in the way. It is told wherever the round stands.
+    fn holds(&mut self, name: &'static str, said: impl Into<String>) {
+        let state = if self.stands { StepState::Ahead } else { StepState::Done };
+        let said = if self.is_launched { said.into() } else { String::new() };
+        self.steps.push(Step { name, state, said });
+    }
+
+    /// A step of the launch that does not depend on the steps before it, and is in the way. It is told wherever the round stands: whoever
+    /// mends only the first step would find the round at the next one.
+    fn hinders(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
+        if !self.stands || !self.is_launched {
+            return self.here(name, said, next);
+        }
+        self.steps.push(Step { name, state: StepState::Blocked, said: said.into() });
+        let is_new = |next: &String| Some(next) != self.next.as_ref() && !self.further.contains(next);
+        if let Some(next) = next.filter(is_new) {
+            self.further.push(next);
+        }
     }
 
     fn command(&self, words: &str) -> Option<String> {
@@ -224,6 +268,7 @@ impl Walk<'_> {
             Some(run) => Delivery::of_claimed(question, run),
             None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
         };
+        self.is_launched = delivery == Delivery::Launch;
         let resume = question.session_id.map(|session| format!("claude --resume {session}"));
         match delivery {
             Delivery::Launch => {}
@@ -246,23 +291,23 @@ impl Walk<'_> {
 
     fn watcher(&mut self) {
         match disk::lock_holder(&self.mailbox.lock_file("watchers")) {
-            _ if !self.checkup.watcher => self.here("watcher", "none is running", self.command("relaunch watch")),
+            _ if !self.checkup.watcher => self.hinders("watcher", "none is running", self.command("relaunch watch")),
             Some(holder) if holder.is_stopped => {
                 let (said, next) = hanging(self.mailbox, "watchers");
-                self.here("watcher", said, next);
+                self.hinders("watcher", said, next);
             }
-            Some(holder) => self.done("watcher", format!("running, {holder}")),
-            None => self.done("watcher", "running"),
+            Some(holder) => self.holds("watcher", format!("running, {holder}")),
+            None => self.holds("watcher", "running"),
         }
     }
 
     fn program(&mut self) {
         match self.checkup.config.runner_of(self.id) {
             Ok((_, runner)) => match programs::of_runner(&runner) {
-                Ok(path) => self.done("program", text::file_name(&path)),
-                Err(error) => self.here("program", problem(&error), Some(startable(&runner))),
+                Ok(path) => self.holds("program", text::file_name(&path)),
+                Err(error) => self.hinders("program", problem(&error), Some(startable(&runner))),
             },
-            Err(error) => self.here("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
+            Err(error) => self.hinders("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
         }
     }
 
@@ -275,22 +320,22 @@ impl Walk<'_> {
         }
         let queue = match summary::queue(self.mailbox, &self.checkup.config) {
             Ok(queue) => queue,
-            Err(error) => return self.here("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
+            Err(error) => return self.hinders("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
         };
         let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
         if let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) {
             let until = queue.until.map(|until| format!(" until {}", time::rfc3339(until))).unwrap_or_default();
-            return self.here("queue", format!("paused{until}{why}"), Some(hold_ups::mend(self.checkup, cause)));
+            return self.hinders("queue", format!("paused{until}{why}"), Some(hold_ups::mend(self.checkup, cause)));
         }
         if let Some(earlier) = earlier {
             let said = format!("round {} of this workflow is not over yet", earlier.question);
-            return self.here("queue", said, self.command(&format!("relaunch status {}", self.id)));
+            return self.hinders("queue", said, self.command(&format!("relaunch status {}", self.id)));
         }
         let most = hold_ups::most_runs(self.checkup, self.mailbox);
         if live >= most {
-            return self.here("queue", format!("{live} runs are live, and {most} may be{why}"), self.command("relaunch status"));
+            return self.hinders("queue", format!("{live} runs are live, and {most} may be{why}"), self.command("relaunch status"));
         }
-        self.done("queue", format!("open, {live} of {most} runs are live"));
+        self.holds("queue", format!("open, {live} of {most} runs are live"));
     }
 
     fn claimed(&mut self, run: Option<&Run>) {
@@ -374,15 +419,15 @@ impl Road {
     fn of_archived(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Option<Self> {
         let Archived { round: found, attempts, archive } = archived::latest(mailbox, id).ok().flatten()?;
         let run = attempts.last();
-        let mut walk = Walk { checkup, mailbox, found: &found, id, steps: Vec::new(), next: None, stands: false };
+        let mut walk = Walk::new(checkup, mailbox, &found, id);
         walk.posted();
         walk.answered();
         walk.claimed(run);
         walk.attempts(run);
         walk.delivered();
         walk.steps.push(Step { name: "archived", state: StepState::Done, said: format!("in {}", archive.display()) });
-        let (steps, next) = (walk.steps, walk.next);
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, is_before_launch: false })
+        let (steps, next, further) = (walk.steps, walk.next, walk.further);
+        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, further, is_before_launch: false })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::documents::checks::check_allowance;
 use crate::documents::checks::match_option::{Meaning, meaning};
 use crate::documents::fields::approval::EDITED;
 use crate::documents::fields::options::Choice;
-use crate::documents::fields::range::Range;
+use crate::documents::fields::range::NumberProblem;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::spelling;
@@ -103,14 +103,11 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
             format!("answer each, as in: {}", keys.iter().map(|k| format!("{}=VALUE", shell_quote(k))).collect::<Vec<_>>().join(" ")),
         ));
     };
+    answers_all(question, map)?;
     let (mut out, mut used) = (Map::new(), Vec::new());
     for (n, part) in question.asked.questions.iter().enumerate() {
         let key = part.key(n);
-        // AskUserQuestion keys its answers by the question's text.
-        let found = [&key, &part.question].into_iter().find_map(|name| entry(map, name));
-        let Some((name, value)) = found else {
-            return Err(Error::invalid(format!("answer.{key}"), "is missing", format!("answer it too: {}=VALUE", shell_quote(&key))));
-        };
+        let Some((name, value)) = entry_of_part(map, &key, part) else { continue };
         used.push(name);
         let field = format!("answer.{key}");
         let value = AnswerValue::from_json(value.clone()).map_err(|e| Error::invalid(&field, e, "answer with text"))?;
@@ -129,6 +126,26 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
         ));
     }
     Ok(AnswerValue::Batch(out))
+}
+
+/// Refuses a batch's answer that leaves questions out. Names all of them.
+fn answers_all(question: &Question, map: &Map<String, Value>) -> Result<()> {
+    let keyed = question.asked.questions.iter().enumerate().map(|(n, part)| (part.key(n), part));
+    let missing: Vec<String> = keyed.filter(|(key, part)| entry_of_part(map, key, part).is_none()).map(|(key, _)| key).collect();
+    let pairs: Vec<_> = missing.iter().map(|key| format!("{}=VALUE", shell_quote(key))).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        [one] => Err(Error::invalid(format!("answer.{one}"), "is missing", format!("answer it too: {}", pairs.concat()))),
+        several => {
+            let problem = format!("leaves {} questions out", several.len());
+            Err(Error::invalid("answer", problem, format!("answer them too: {}", pairs.join(" "))))
+        }
+    }
+}
+
+/// Returns the answer to one question of a batch. `AskUserQuestion` keys its answers by the question's text.
+fn entry_of_part<'a>(map: &'a Map<String, Value>, key: &str, part: &Part) -> Option<(&'a String, &'a Value)> {
+    [key, &part.question].into_iter().find_map(|name| entry(map, name))
 }
 
 /// Returns each element once, in the order of the first time.
@@ -172,26 +189,12 @@ impl Asked<'_> {
             },
             Kind::Number => {
                 let text = self.text(value)?.trim().to_owned();
-                match text.parse::<f64>() {
-                    Ok(n) if n.is_finite() => self.in_range(n, text),
-                    _ => {
-                        let range = self.part.range.as_ref();
-                        let wanted = range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words);
-                        Err(self.error(format!("`{}` is not a number", excerpt(&text, 60)), format!("answer with {wanted}")))
-                    }
+                match NumberProblem::of(&text, self.part.range.as_ref()) {
+                    None => Ok(AnswerValue::Text(text)),
+                    Some(NumberProblem { problem, wanted }) => Err(self.error(problem, format!("answer with {wanted}"))),
                 }
             }
             Kind::Text => Ok(AnswerValue::Text(self.text(value)?)),
-        }
-    }
-
-    fn in_range(&self, number: f64, text: String) -> Result<AnswerValue> {
-        match self.part.range.as_ref().filter(|range| !range.holds(number)) {
-            None => Ok(AnswerValue::Text(text)),
-            Some(range) => {
-                let words = range.words();
-                Err(self.error(format!("`{}` is not {words}", excerpt(&text, 60)), format!("answer with {words}")))
-            }
         }
     }
 
@@ -329,6 +332,9 @@ mod tests {
         check_question::check(&batch).unwrap();
         assert_eq!(given(&batch, r#"{"Which DB?":"pg","n":3}"#).unwrap(), r#"{"q1":"pg","n":"3"}"#);
         assert!(given(&batch, r#"{"q1":"pg"}"#).unwrap_err().to_string().contains("answer.n: is missing"));
+        let none = given(&batch, "{}").unwrap_err();
+        assert!(none.to_string().contains("answer: leaves 2 questions out"), "{none}");
+        assert_eq!(none.hint(), "answer them too: q1=VALUE n=VALUE");
         assert!(given(&batch, r#"{"q1":"pg","n":3,"z":1}"#).unwrap_err().to_string().contains("was not asked"));
         assert!(given(&batch, r#""pg""#).is_err());
     }

@@ -113,6 +113,7 @@ mod tests {
         }
         for (words, near) in [
             ("merg", "near:merge"),
+            ("mreg", "near:merge"),
             ("merge!", "near:merge"),
             ("k", "near:keep"),
             ("Keep both.", "near:keep"),

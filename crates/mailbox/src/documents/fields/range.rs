@@ -77,6 +77,36 @@ impl Range {
     }
 }
 
+/// The reason why a text does not answer a question of type `number`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberProblem {
+    /// What is wrong, such as ``"`abc` is not a number"``.
+    pub problem: String,
+    /// The numbers that are an answer.
+    pub wanted: String,
+}
+
+impl NumberProblem {
+    /// Returns the problem with a text, or `None` if the text is a number that lies in the range.
+    #[must_use]
+    pub fn of(text: &str, range: Option<&Range>) -> Option<Self> {
+        let (text, wanted) = (text.trim(), range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words));
+        let problem = match text.parse::<f64>() {
+            Ok(number) if number.is_finite() && range.is_none_or(|range| range.holds(number)) => return None,
+            Ok(number) if number.is_finite() => format!("`{}` is not {wanted}", excerpt(text, 60)),
+            _ => format!("`{}` is not a number", excerpt(text, 60)),
+        };
+        Some(Self { problem, wanted })
+    }
+
+    /// Returns the problem and the numbers that are an answer as one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Self { problem, wanted } = self;
+        if problem.ends_with(wanted) { problem.clone() } else { format!("{problem}; write {wanted}") }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +138,16 @@ mod tests {
         assert_eq!(range(r#"{"min":1,"max":16,"step":1,"unit":"processes"}"#).words(), "a whole number from 1 to 16, in processes");
         assert_eq!(range(r#"{"min":0.5,"step":0.5}"#).words(), "a number of at least 0.5, in steps of 0.5");
         assert_eq!(range(r#"{"max":9}"#).words(), "a number of at most 9");
+    }
+
+    #[test]
+    fn a_wrong_number_is_told_with_what_is_expected() {
+        let bounded = range(r#"{"min":1,"max":9}"#);
+        let said = |text: &str, range: Option<&Range>| NumberProblem::of(text, range).map(|problem| problem.sentence());
+        assert_eq!(said("abc", None).unwrap(), "`abc` is not a number; write a number such as 42 or 0.5");
+        assert_eq!(said(" abc ", Some(&bounded)).unwrap(), "`abc` is not a number; write a number from 1 to 9");
+        assert_eq!(said("10", Some(&bounded)).unwrap(), "`10` is not a number from 1 to 9");
+        assert_eq!(said("inf", None).unwrap(), "`inf` is not a number; write a number such as 42 or 0.5");
+        assert!(said(" 9 ", Some(&bounded)).is_none() && said("-0.5", None).is_none());
     }
 }

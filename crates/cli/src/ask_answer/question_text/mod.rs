@@ -1,0 +1,22 @@
+//! Questions as text for people. The caller removes control characters before printing it.
+//!
+//! - `title`: a question in one line
+//! - `part`: its parts, with their options
+//! - `call`: the tool call that it asks about, and the commands that allow it
+//! - `origin`: where it comes from, and the questions before it
+//! - `round`: a whole round with its answers
+//! - `fit`: the width of a terminal
+
+mod call;
+mod fit;
+mod origin;
+mod part;
+mod round;
+mod title;
+
+pub use call::{as_rule, call_in_one_line, call_in_words, call_with_input, to_allow};
+pub use fit::{fitted, fitted_within};
+pub use origin::{Earlier, earlier, origin, within};
+pub use part::{asked, kind, part};
+pub use round::{round, state, then_on_expiry};
+pub use title::{age, asker, headline, is_overdue, marked_title};

@@ -1,0 +1,168 @@
+//! A round as a text: who asked, until when, its parts, its state, its answers.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::ask_answer::question_text::origin::{background, own_line, thread};
+use crate::ask_answer::question_text::{asked, part};
+use crate::person;
+use crate::program::Context;
+use crate::terminal::fitted;
+use askbox_mailbox::documents::asked::OnExpiry;
+use askbox_mailbox::round::Round;
+use askbox_mailbox::text::{self, excerpt, one_line};
+use askbox_mailbox::time;
+use askbox_mailbox::{Answer, Folder, Mailbox, Question};
+
+/// A round with its question, its state and its answers.
+#[must_use]
+pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> String {
+    let question = &found.document.typed;
+    let mut out = about(mailbox, found, context.only_signed_answers_count());
+    out.push('\n');
+    if let Some(lead_in) = question.lead_in() {
+        let _ = writeln!(out, "{}\n", asked(lead_in));
+    }
+    for (n, p) in question.parts().iter().enumerate() {
+        let key = question.is_batch().then(|| p.key(n));
+        out.push_str(&part(p, key.as_deref()));
+    }
+    let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
+    let held_up = mailbox.filter(|_| found.folder == Folder::Answered && question.answer.is_some());
+    if let Some(why) = held_up.and_then(|mailbox| person::held_up(context, mailbox, question)) {
+        let _ = writeln!(out, "  {why}");
+    }
+    for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
+        let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
+        let answer = excerpt(&back.answer, 200);
+        let _ = match &back.refused {
+            Some(why) => writeln!(out, "  an earlier answer was refused {ago} ago, because {}: {answer}", excerpt(why, 200)),
+            None => writeln!(out, "  an earlier answer was taken back by {by} {ago} ago: {answer}"),
+        };
+    }
+    if let Some(given) = &question.answer {
+        out.push_str(&answer(given, ""));
+    }
+    for late in &question.late_answers {
+        out.push_str(&answer(late, "late: "));
+    }
+    out
+}
+
+/// The asker, the times, and the context of a question.
+#[must_use]
+fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String {
+    let (mut out, context) = about_and_context(mailbox, found, only_signed);
+    if let Some(context) = context {
+        out.push('\n');
+        // Beside a call, each line of a plan is marked as one: it could imitate a command of askbox.
+        let mark = if found.document.typed.asked.approval.is_some() { "| " } else { "" };
+        for line in context.trim_end().lines() {
+            let _ = writeln!(out, "  {mark}{line}");
+        }
+    }
+    out
+}
+
+/// The asker and the times as lines, and the context as it was written. `mailbox` is `None` for a question of another machine. Its paths
+/// are then not followed.
+#[must_use]
+fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<Cow<'a, str>>) {
+    let question = &found.document.typed;
+    let mut out = String::new();
+    let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
+    // A question made by hand may have no time.
+    let ago = question.asked_at().map_or_else(String::new, |at| format!(" {} ago", time::human(time::since(at))));
+    let _ = writeln!(out, "{}: asked{by}{ago}", question.workflow_id);
+    if let Some(line) = own_line(found) {
+        let _ = writeln!(out, "  {line}");
+    }
+    if let Some(live) = question.asked.live.as_ref() {
+        let place = match (live.in_background, found.folder) {
+            (true, Folder::Pending) if live.unattended => {
+                let until = live.until.map_or_else(String::new, |until| format!(" after {}", fitted::moment(until)));
+                format!("nobody attends this session; it decides without an answer{until}")
+            }
+            (true, Folder::Pending) if live.until.is_some() => {
+                format!("no dialog is open while this waits; it opens at the terminal {}", fitted::moment(live.until.unwrap_or(live.since)))
+            }
+            (true, _) => "no dialog is open while this waits".to_owned(),
+            (false, Folder::Pending) => format!("at its terminal since {}", time::human(time::since(live.since))),
+            (false, _) => "was asked at its terminal too".to_owned(),
+        };
+        let _ = writeln!(out, "  {}: {place}", live.words());
+    }
+    if let Some(at) = question.asked.expires_at.filter(|_| found.folder != Folder::Pending) {
+        let _ = writeln!(out, "  had time until {}", fitted::moment(at));
+    } else if let Some(at) = question.asked.expires_at {
+        let word = match at <= time::now() {
+            true if question.asked.until.is_some() => "in vain since",
+            true => "overdue since",
+            false => "until",
+        };
+        let _ = writeln!(out, "  {word} {}, {}", fitted::moment(at), then_on_expiry(question, only_signed));
+    }
+    for line in background(mailbox, found) {
+        let _ = writeln!(out, "  {line}");
+    }
+    mailbox.iter().for_each(|mailbox| out.push_str(&thread(mailbox, question)));
+    (out, question.shown_context())
+}
+
+/// Says what happens when the question's time is over. If it is over already, says what the watcher is about to do.
+#[must_use]
+pub fn then_on_expiry(question: &Question, only_signed: bool) -> String {
+    let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
+    let then = if is_over { "" } else { "then " };
+    match (question.asked.on_expiry(), &question.asked.default) {
+        (OnExpiry::Default, Some(default)) if only_signed => {
+            format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
+        }
+        (OnExpiry::Default, Some(default)) => {
+            let default = excerpt(&default.to_text(), 60);
+            if is_over {
+                format!("the watcher is to apply the default `{default}`")
+            } else {
+                format!("then the default `{default}` applies")
+            }
+        }
+        (OnExpiry::Cancel, _) if is_over => "the watcher is to cancel it".into(),
+        (OnExpiry::Cancel, _) => "then it is cancelled".into(),
+        _ => format!("{then}it stays open"),
+    }
+}
+
+fn answer(given: &Answer, mark: &str) -> String {
+    let mut out = format!("  {mark}{}\n", given.who());
+    let value = given.value.as_ref().map(askbox_mailbox::AnswerValue::to_text).unwrap_or_default();
+    for line in value.lines() {
+        let _ = writeln!(out, "    {line}");
+    }
+    if let Some(edited) = &given.edited {
+        let _ = writeln!(out, "  the call was changed to:\n    {}", text::visible(edited).trim_end().replace('\n', "\n    "));
+    }
+    if let Some(note) = &given.note {
+        let _ = writeln!(out, "  note: {}", one_line(note));
+    }
+    out
+}
+
+/// A round's state, in words.
+#[must_use]
+pub fn state(found: &Round) -> String {
+    match (&found.document.typed.closed, found.folder) {
+        (Some(closing), _) => {
+            let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
+            format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
+        }
+        (None, Folder::Pending) if found.document.typed.asked.until.is_some() => "waiting for its event".into(),
+        (None, Folder::Pending) => "waiting for an answer".into(),
+        (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
+            format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
+        }
+        (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
+        (None, Folder::Running) => "answered; a run has claimed it".into(),
+        (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
+        (None, folder) => folder.name().into(),
+    }
+}

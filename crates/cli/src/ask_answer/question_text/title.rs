@@ -1,0 +1,48 @@
+//! A question in one line: its title with marks, its age, its asker.
+
+use askbox_mailbox::Question;
+use askbox_mailbox::text::excerpt;
+use askbox_mailbox::time::{self, Time};
+
+/// The time since a question was asked.
+#[must_use]
+pub fn age(question: &Question) -> String {
+    question.asked_at().map_or_else(|| "-".into(), |at| time::human(time::since(at)))
+}
+
+/// True if the question's timeout has passed, so that a person is late.
+#[must_use]
+pub fn is_overdue(question: &Question, now: Time) -> bool {
+    question.asked.until.is_none() && question.asked.expires_at.is_some_and(|at| at <= now)
+}
+
+/// One line: the title, with marks for an overdue question, for its priority, for several questions, and for a wait that needs no person.
+#[must_use]
+pub fn headline(question: &Question) -> String {
+    let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
+    format!("{overdue}{}", marked_title(question))
+}
+
+/// The [`headline`] without the mark that depends on the time.
+#[must_use]
+pub fn marked_title(question: &Question) -> String {
+    let wait = question
+        .asked
+        .until
+        .as_ref()
+        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.asked.expires_at), 200)));
+    let wait = wait.unwrap_or_default();
+    let priority = question.asked.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
+    let again = if question.asked.in_reply_to.is_some() { "(reply to you) " } else { "" };
+    let many = if question.is_batch() { format!("({} questions) ", question.asked.questions.len()) } else { String::new() };
+    format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
+}
+
+/// The asker, or the live session whose dialog asks. Empty if nobody knows.
+#[must_use]
+pub fn asker(question: &Question) -> String {
+    match &question.asked.live {
+        Some(live) => live.words(),
+        None => question.asked.asked_by.clone().unwrap_or_default(),
+    }
+}
