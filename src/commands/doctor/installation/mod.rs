@@ -10,6 +10,7 @@
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `page` | the devices that may answer on the web page |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
+//! | `traces` | the spans of rounds: how many were sent and lost |
 //! | `targets` | the places where people are notified, and when that last worked |
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
@@ -27,3 +28,4 @@ pub(super) mod setup;
 #[cfg(feature = "sync")]
 pub(super) mod sync;
 pub(super) mod targets;
+pub(super) mod traces;
