@@ -58,6 +58,8 @@ export interface Question {
   session_id?: string;
   cwd?: string;
   parent?: string;
+  /** The trace that asks, by W3C Trace Context. If it is missing: that of `TRACEPARENT` and `TRACESTATE`. */
+  trace?: { traceparent: string; tracestate?: string };
   in_reply_to?: string;
   [field: string]: unknown;
 }

@@ -28,5 +28,6 @@ mod scripted_api;
 mod small_agent;
 mod stopping;
 mod tapped;
+mod traced;
 mod traps;
 mod until;

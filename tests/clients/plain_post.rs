@@ -91,3 +91,27 @@ fn a_post_of_a_client_alone_is_synced_in_order() {
         assert_eq!(calls.iter().map(|line| kind(line)).collect::<Vec<_>>(), expected, "{client:?}: {calls:#?}");
     }
 }
+
+#[test]
+fn a_post_of_a_client_alone_keeps_the_trace_of_its_process() {
+    needs!("python3", "node");
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for client in [Client::Python, Client::Node] {
+        let world = World::new();
+        let own = json!({"traceparent": parent.replace("4bf9", "5bf9")});
+        let documents = [json!({"workflow_id": "w", "question": "?"}), json!({"workflow_id": "own", "question": "?", "trace": own})];
+        let file = world.path("documents");
+        fs::write(&file, documents.iter().map(|document| format!("{document}\n")).collect::<String>()).unwrap();
+        let script = client.script(&world, "plain_post");
+        let post =
+            |parent: &str| output(client.command(&world, &script).arg(&file).env("TRACEPARENT", parent).env("TRACESTATE", "rojo=1")).ok();
+        post(parent);
+        assert_eq!(world.document("pending/w.json")["trace"], json!({"traceparent": parent, "tracestate": "rojo=1"}), "{client:?}");
+        assert_eq!(world.document("pending/own.json")["trace"], own, "{client:?}");
+        for workflow in ["w", "own"] {
+            world.ok("ask-answer", &["cancel", workflow]);
+        }
+        post(&parent.to_uppercase());
+        assert!(world.document("pending/w.json").get("trace").is_none(), "{client:?}");
+    }
+}

@@ -52,3 +52,21 @@ fn a_wait_until_a_time_without_a_timer_is_refused() {
     world.sh("ask-post -w leap --until 2026-12-31T23:59:60Z 2>/dev/null");
     assert!(world.only("timers", "20270101T000000.000Z~until~leap~").is_some());
 }
+
+#[test]
+fn a_withdrawal_that_was_cut_off_is_shown_as_one() {
+    let world = World::new();
+    world.ok("ask-post", &["-w", "docs", "Merge?"]);
+    // A program died behind the commit point: the file has its end, and still lies in pending/.
+    let path = world.in_mailbox("pending/docs.json");
+    let mut question = world.json(&path);
+    question["closed"] = serde_json::json!({"state": "withdrawn", "at": "2026-01-01T00:00:00Z", "by": "ann"});
+    std::fs::write(&path, question.to_string()).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&world.ok("ask-answer", &["show", "docs", "--json"])).unwrap();
+    assert_eq!((&shown["state"], world.state("docs").as_str()), (&"closed".into(), "withdrawn"), "{shown}");
+    assert_eq!(world.ok("ask-answer", &["list", "--json"]), "");
+    // The next move completes it.
+    assert!(world.refused(4, "ask-answer cancel docs").contains("it is withdrawn"));
+    assert_eq!((world.names("pending").len(), world.state("docs").as_str()), (0, "withdrawn"));
+    assert_eq!(world.names("closed").len(), 1);
+}

@@ -48,6 +48,7 @@ mod small_programs;
 mod ssh_signatures;
 mod standing;
 mod told_as_data;
+mod traced;
 mod tree;
 mod trusted;
 mod umask;

@@ -24,6 +24,7 @@ mod partial;
 mod pause;
 mod read_only;
 mod told;
+mod traces;
 mod trusted;
 mod umask;
 mod unreadable;

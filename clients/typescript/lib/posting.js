@@ -86,10 +86,18 @@ function filledIn(question) {
     schema_version: 1,
     timestamp: new Date().toISOString(),
     cwd: process.cwd(),
+    ...trace(),
     ...fields,
     workflow_id: checkWorkflowId(workflowId, "workflow_id"),
     question_id: fields.question_id === undefined ? uuid7() : checkQuestionId(fields.question_id, "question_id"),
   };
+}
+
+/** The trace that this process belongs to. A malformed one is no trace. */
+function trace() {
+  const { TRACEPARENT: traceparent = "", TRACESTATE: tracestate = "" } = process.env;
+  if (!/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)) return {};
+  return { trace: tracestate && tracestate.length <= 512 ? { traceparent, tracestate } : { traceparent } };
 }
 
 function uuid7() {

@@ -33,6 +33,7 @@ pub use sections::peers::{PeerConfig, Sync};
 pub use sections::quiet_hours::QuietHours;
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
 pub use sections::runners::{EXEC, Runner, RunnerKind, Runners};
+pub use sections::traces::Traces;
 pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
 pub use settings::{Config, SECTIONS, default_of, keys};

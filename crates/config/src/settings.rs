@@ -14,6 +14,7 @@ use crate::sections::notify::{self, Notify, Target};
 use crate::sections::peers::{self, PeerConfig, Sync};
 use crate::sections::relaunching::Relaunch;
 use crate::sections::runners::{Runner, RunnerKind, Runners};
+use crate::sections::traces::Traces;
 use crate::sections::upkeep::{History, Log, Mcp, Metrics};
 use crate::sections::web::{self, Web};
 use askbox_mailbox::error::{Error, Result};
@@ -51,6 +52,8 @@ pub struct Config {
     pub log: Log,
     /// `[metrics]`
     pub metrics: Metrics,
+    /// `[traces]`
+    pub traces: Traces,
     /// `[mcp]`
     pub mcp: Mcp,
     /// `[web]`
@@ -82,7 +85,7 @@ impl Config {
 }
 
 /// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 17] = [
+pub const SECTIONS: [Section; 18] = [
     Relaunch::SECTION,
     Runners::SECTION,
     Runner::SECTION,
@@ -98,6 +101,7 @@ pub const SECTIONS: [Section; 17] = [
     History::SECTION,
     Log::SECTION,
     Metrics::SECTION,
+    Traces::SECTION,
     Mcp::SECTION,
     Web::SECTION,
 ];
@@ -175,6 +179,7 @@ pub(super) fn check_values(config: &Config, set: &[String]) -> Result<()> {
     notify::check(&config.notify, &config.target)?;
     peers::check(&config.peers)?;
     config.answers.check()?;
+    config.traces.check()?;
     web::check(&config.web)?;
     config.approvals.check()?;
     config.live.check()?;

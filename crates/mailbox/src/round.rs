@@ -36,6 +36,13 @@ impl Round {
     pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
         path(mailbox, self.folder, &self.id)
     }
+
+    /// Returns the folder of the round's state. A program that died may have left a question in `pending/` that has ended: the field
+    /// `closed` says so.
+    #[must_use]
+    pub fn state(&self) -> Folder {
+        if self.folder == Folder::Pending && self.document.typed.closed.is_some() { Folder::Closed } else { self.folder }
+    }
 }
 
 /// Returns the file of a round in `folder`, one of the five folders that are states.

@@ -23,6 +23,8 @@
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | the times when no run, or only one, may be launched |
+//! | `outgoing` | runs of programs within a time limit, and requests by `curl` |
+//! | [`traces`] | the spans of rounds, for a collector of OpenTelemetry |
 //! | [`report`] | the figures for programs and people: metrics, summary, status line |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -35,9 +37,11 @@ mod launch;
 mod look;
 pub mod messages;
 pub mod news;
+mod outgoing;
 pub mod relaunch;
 pub mod report;
 pub mod scope;
+pub mod traces;
 pub mod tree_driver;
 pub mod turn;
 pub mod watcher;

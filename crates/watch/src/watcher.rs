@@ -20,6 +20,7 @@ use crate::messages::{Left, Options, WatchMessage};
 use crate::news::courier::Courier;
 use crate::report::reports::Reports;
 use crate::scope::{Scope, Served};
+use crate::traces::exporter::Exporter;
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::timers::{Due, Timer};
@@ -45,6 +46,7 @@ pub struct Watcher<'a> {
     pub(super) events: Events,
     pub(super) parents: Parents,
     pub(super) news: Courier,
+    traces: Exporter,
     reports: Reports,
     housekeeping: Housekeeping,
 }
@@ -64,6 +66,7 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             launches: Launches::new(&served, &sender),
             news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
+            traces: if served.by_service() { Exporter::new(&served.mailbox, &served.config) } else { Exporter::default() },
             questions: Questions::new(&served.mailbox),
             reports: Reports::new(&served.config),
             housekeeping: Housekeeping::default(),
@@ -148,6 +151,7 @@ impl<'a> Watcher<'a> {
     fn keep_news_at_work(&mut self) {
         if !self.connection.is_later() {
             self.news.keep_at_work();
+            self.traces.keep_at_work();
         }
     }
 
@@ -194,6 +198,7 @@ impl<'a> Watcher<'a> {
     /// Handles a round whose run has ended or been recovered: its parent may have to be told, and other workflows may have waited for it.
     fn release_waiting_for(&mut self, round: &RoundId) {
         self.news.look(&round.workflow);
+        self.traces.ended(round);
         if self.served.serves(&round.workflow) {
             self.parents.note_changed(round.workflow.clone());
             self.launches.enqueue(&self.served, &round.workflow);
@@ -213,6 +218,7 @@ impl Watcher<'_> {
         }
         if let Some(workflow) = folder.and_then(|folder| workflow_of(folder, name)) {
             self.news.look(&workflow);
+            self.traces.look(&workflow);
         }
         match folder {
             Some(Folder::Pending) => {

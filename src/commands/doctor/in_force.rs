@@ -62,7 +62,8 @@ pub(crate) fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Load
                 hide(&mut value);
             }
             // Anybody who knows such an address can read the messages sent there, or send some.
-            let is_secret = key.starts_with("target.") && [".webhook", ".ntfy", ".ntfy_replies"].iter().any(|end| key.ends_with(end));
+            let is_of_target = key.starts_with("target.") && [".webhook", ".ntfy", ".ntfy_replies"].iter().any(|end| key.ends_with(end));
+            let is_secret = is_of_target || key == "traces.url";
             if is_secret && value != "" {
                 value = "(set)".into();
             }

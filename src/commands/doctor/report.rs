@@ -14,7 +14,7 @@ use crate::commands::doctor::installation::agent_version::AgentVersion;
 use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
-use crate::commands::doctor::installation::{acp_agents, agent_version, peers, setup, targets};
+use crate::commands::doctor::installation::{acp_agents, agent_version, peers, setup, targets, traces};
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::road::Road;
@@ -57,6 +57,9 @@ struct Report {
     /// The places where people are notified. Missing if there are none, or if only one workflow was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::KnownTarget>,
+    /// The collector of spans. Missing if there is none, or if only one workflow was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<traces::KnownTraces>,
     /// The other machines whose questions are seen from here. Missing if there are none, or if only one workflow was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     peers: Vec<peers::KnownPeer>,
@@ -137,6 +140,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
             hold_ups::look(&mut checkup);
             if loaded.is_ok() {
                 targets::news_wait(&mut checkup);
+                traces::look(&mut checkup);
             }
             files::look(&mut checkup);
             history::look(&mut checkup);
@@ -164,6 +168,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let acp_agents = if args.id.is_none() && loaded.is_ok() && !only_answers { acp_agents::ask(&mut checkup) } else { Vec::new() };
     let history = if args.id.is_none() { history::known(&checkup) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
+    let traces = if args.id.is_none() { traces::known(&checkup) } else { None };
     #[cfg(feature = "web")]
     let page = if args.id.is_none() { page::known(&checkup) } else { None };
     #[cfg(feature = "sync")]
@@ -181,6 +186,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         agent,
         acp_agents,
         targets,
+        traces,
         peers,
         #[cfg(feature = "web")]
         page,
@@ -214,6 +220,7 @@ fn words(report: &Report, is_missing: bool) -> String {
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     report.acp_agents.iter().for_each(|agent| out.push_str(&agent.words()));
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
+    report.traces.iter().for_each(|traces| out.push_str(&traces.words()));
     report.peers.iter().for_each(|peer| out.push_str(&peer.words()));
     #[cfg(feature = "web")]
     out.push_str(&report.page.as_ref().map(page::PageDevices::words).unwrap_or_default());

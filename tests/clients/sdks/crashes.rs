@@ -1,7 +1,7 @@
 //! Hosts that are killed, and hosts that are started twice: an allowed call is made at most once, and the model is told.
 
 use crate::sdks::host::{Host, Sdk};
-use crate::support::{needs, program};
+use crate::support::{Outcome, needs, output, program};
 
 const MAYBE: &str = "may have been made already";
 
@@ -88,6 +88,37 @@ fn langgraph_graphs_started_twice_make_the_call_once() {
 fn hosts_of_the_ai_sdk_started_twice_make_the_call_once() {
     needs!("node", "node-sdks");
     is_started_twice_in_one_run(Sdk::Ai);
+}
+
+/// Two people, or two schedulers, start the answered workflow at the same moment, and no watcher runs.
+fn is_started_by_two_commands(sdk: Sdk) {
+    let host = Host::new(sdk);
+    host.asks("sdk-1", &["echo ran | tee -a effects"]);
+    host.answer("sdk-1", "allow");
+    let start = || output(host.world.command("relaunch").arg("sdk-1"));
+    let ends = std::thread::scope(|scope| [scope.spawn(start), scope.spawn(start)].map(|command| command.join().unwrap()));
+    let mut codes = ends.each_ref().map(Outcome::code);
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 4], "{sdk:?}: {} {}", ends[0].words(), ends[1].words());
+    assert_eq!(host.effects(), ["ran"], "{sdk:?}");
+    assert_eq!(host.starts(), 2, "{sdk:?}: the host that asked, and one that went on");
+    host.world.closed("sdk-1", "delivered", 1);
+    let late = start();
+    assert_eq!((late.code(), host.effects().len()), (4, 1), "{sdk:?}: {}", late.words());
+}
+
+#[test]
+fn two_relaunch_commands_start_one_python_host() {
+    needs!("python-sdks");
+    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::LangGraph] {
+        is_started_by_two_commands(sdk);
+    }
+}
+
+#[test]
+fn two_relaunch_commands_start_one_host_of_the_ai_sdk() {
+    needs!("node", "node-sdks");
+    is_started_by_two_commands(Sdk::Ai);
 }
 
 /// The host is killed when it has saved its state and not asked yet. The next start asks, and the model is not called again.

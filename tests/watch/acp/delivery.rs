@@ -1,6 +1,7 @@
 //! Which ends of a turn count as delivered, and what the agent is told.
 
 use super::*;
+use crate::support::output;
 
 #[test]
 fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
@@ -28,6 +29,20 @@ fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
     let started = events.iter().find(|event| event["type"] == "started").unwrap();
     assert_eq!((&started["version"], &started["permission_mode"]), (&"fake 1.0".into(), &"plan".into()));
     assert!(world.ok("relaunch", &["logs", "acp-1"]).contains("First words."));
+}
+
+#[test]
+fn an_acp_agent_is_in_the_trace_of_the_asker() {
+    let world = world("", "");
+    turns(&world, &[json!([{"run": "printenv TRACEPARENT TRACESTATE"}, {"say": "done"}])]);
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let mut post = world.command("ask-post");
+    output(post.args(["-w", "acp-1", "Merge?"]).env("TRACEPARENT", parent).env("TRACESTATE", "rojo=1")).ok();
+    world.ok("ask-answer", &["acp-1", "yes"]);
+    world.ok("relaunch", &["acp-1"]);
+    let events = events(&world, "acp-1", 1);
+    let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
+    assert_eq!(result["text"], format!("{parent}\nrojo=1\n"));
 }
 
 #[test]

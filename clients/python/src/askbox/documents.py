@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, TypedDict, Union
 
-__all__ = ["Value", "Option", "Range", "Part", "Question", "Answer", "Round", "Run"]
+__all__ = ["Value", "Option", "Range", "Part", "Trace", "Question", "Answer", "Round", "Run"]
 
 Value = Union[str, List[str], Dict[str, Any]]
 """An answer: text, a list (`multi_choice`), or an object by the id of each part (a batch)."""
@@ -40,6 +40,13 @@ class Part(TypedDict, total=False):
     range: Range
 
 
+class Trace(TypedDict, total=False):
+    """The place in a trace, by W3C Trace Context. If it is missing: that of `TRACEPARENT` and `TRACESTATE`."""
+
+    traceparent: str
+    tracestate: str
+
+
 class Question(TypedDict, total=False):
     """A question as it is posted. `docs/protocol.md` describes each field. Other fields are kept."""
 
@@ -62,6 +69,7 @@ class Question(TypedDict, total=False):
     session_id: str
     cwd: str
     parent: str
+    trace: Trace
     in_reply_to: str
 
 

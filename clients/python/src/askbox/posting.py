@@ -22,6 +22,7 @@ _OF_THE_PROGRAMS = ("approval", "tool_call", "elicited_by", "to_session", "promp
 _NEED_A_PROGRAM = ("default", "until", "attachments")
 _WRITTEN_BY_MOVES = ("answer", "closed", "taken_back", "late_answers")
 _TEXTS = ("question", "context", "asked_by", "timestamp", "cwd", "config_dir", "checkpoint")
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _SAME = ("checkpoint", "context", "until", "attachments")
 
 
@@ -51,7 +52,18 @@ def _filled_in(question: Mapping[str, Any]) -> Dict[str, Any]:
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     filled.setdefault("timestamp", now)
     filled.setdefault("cwd", os.getcwd())
+    trace = _trace()
+    if trace is not None:
+        filled.setdefault("trace", trace)
     return filled
+
+
+def _trace() -> Optional[Dict[str, str]]:
+    """Returns the trace that this process belongs to. A malformed one is no trace."""
+    parent, state = os.environ.get("TRACEPARENT", ""), os.environ.get("TRACESTATE", "")
+    if not _TRACEPARENT.fullmatch(parent):
+        return None
+    return {"traceparent": parent, "tracestate": state} if 0 < len(state) <= 512 else {"traceparent": parent}
 
 
 def _uuid7() -> str:

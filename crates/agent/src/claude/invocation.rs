@@ -13,7 +13,7 @@ pub fn config_dir(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 /// Variables (or their prefixes) among `CLAUDE*` that the operator sets: settings, credentials, switches.
-const SET_BY_OPERATOR: [&str; 7] = [
+const SET_BY_OPERATOR: [&str; 11] = [
     CONFIG_DIR,
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_",
@@ -21,6 +21,10 @@ const SET_BY_OPERATOR: [&str; 7] = [
     "CLAUDE_CODE_DISABLE_",
     "CLAUDE_CODE_MAX_",
     "CLAUDE_CODE_RETRY_",
+    "CLAUDE_CODE_ENABLE_TELEMETRY",
+    "CLAUDE_CODE_ENHANCED_TELEMETRY_",
+    "CLAUDE_CODE_OTEL_",
+    "CLAUDE_CODE_PROPAGATE_TRACEPARENT",
 ];
 
 /// True if an outer agent sets this variable for the programs that it runs: `AI_AGENT`, and `CLAUDE*` except for the variables that the
@@ -36,6 +40,12 @@ fn is_of_the_service(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let of = |prefix: &[u8]| name.starts_with(prefix);
     matches!(name, b"NOTIFY_SOCKET" | b"JOURNAL_STREAM") || of(b"WATCHDOG_") || of(b"LISTEN_") || of(b"MEMORY_PRESSURE_")
+}
+
+/// True if this variable is the place of this process in a trace. The agent is in the trace of its round. The trace of the program that
+/// started the watcher does not concern it.
+fn is_place_in_a_trace(name: &OsStr) -> bool {
+    matches!(name.as_encoded_bytes(), b"TRACEPARENT" | b"TRACESTATE")
 }
 
 /// Options of every launch: stream-json on stdin and stdout, each piece of an answer as it is generated, and permission requests on
@@ -137,10 +147,11 @@ impl Invocation {
         self
     }
 
-    /// Removes the variables that an outer agent set (see [`is_inherited_from_agent`]) and those that the service manager meant for the
-    /// watcher alone. `names` are the variables of this process.
+    /// Removes the variables that an outer agent set (see [`is_inherited_from_agent`]), those that the service manager meant for the
+    /// watcher alone, and the place of this process in a trace. `names` are the variables of this process.
     pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.env_remove.extend(names.into_iter().map(Into::into).filter(|name| is_inherited_from_agent(name) || is_of_the_service(name)));
+        let is_removed = |name: &OsString| is_inherited_from_agent(name) || is_of_the_service(name) || is_place_in_a_trace(name);
+        self.env_remove.extend(names.into_iter().map(Into::into).filter(is_removed));
         self
     }
 
@@ -232,13 +243,18 @@ mod tests {
             "JOURNAL_STREAM",
             "LISTEN_FDS",
             "NOTIFY_ME",
+            "CLAUDE_CODE_ENABLE_TELEMETRY",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "TRACEPARENT",
+            "TRACESTATE",
         ];
         let invocation = Invocation::start(Path::new("claude"), "S")
             .scrub(names)
             .config_dir(Path::new("/c"))
             .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");
         let of_an_agent = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
-        let expected = [&of_an_agent[..], &["NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "LISTEN_FDS"]].concat();
+        let expected =
+            [&of_an_agent[..], &["NOTIFY_SOCKET", "WATCHDOG_USEC", "JOURNAL_STREAM", "LISTEN_FDS", "TRACEPARENT", "TRACESTATE"]].concat();
         assert_eq!(invocation.env_remove, expected);
         assert!(invocation.env_set.contains(&(CONFIG_DIR.into(), "/c".into())));
     }

@@ -246,7 +246,7 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
             question_id: QuestionId,
             document: Box<RawValue>,
         }
-        return program::print_json(&Shown { state: found.folder.name(), question_id: found.id.question, document });
+        return program::print_json(&Shown { state: found.state().name(), question_id: found.id.question, document });
     }
     let shown = question_text::fitted(&question_text::round(Some(&mailbox), &found, context));
     program::print(&(shown + &question_text::to_allow(id.as_str(), &found)))?;

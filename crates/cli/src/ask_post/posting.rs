@@ -9,6 +9,7 @@ use crate::program;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::{self, Document, check_depth};
 use askbox_mailbox::documents::checks::check_draft;
+use askbox_mailbox::documents::fields::trace::{Malformed, Trace};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question, round};
@@ -93,6 +94,7 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     }
     let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
     question.asked_in = within.or(question.asked_in.take());
+    question.trace = question.trace.take().or_else(|| Trace::of_environment().ok().flatten());
     let said = question.asked.in_reply_to.take().filter(|id| was_asked_back(mailbox, question, *id));
     question.asked.in_reply_to = said.or_else(|| asked_back(mailbox, &question.workflow_id));
     match &question.checkpoint {
@@ -105,6 +107,18 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
             }
             Ok(())
         }
+    }
+}
+
+/// Says that the trace of a document, or of the environment, is malformed. The question is posted without it.
+pub fn warn_of_malformed_trace(document: &QuestionDocument) {
+    if document.typed.trace.is_some() {
+        return;
+    }
+    let in_document = document.field("trace").filter(|written| *written != "null").map(|_| "the document's `trace`");
+    let in_environment = || Trace::of_environment().is_err().then_some("$TRACEPARENT");
+    if let Some(place) = in_document.or_else(in_environment) {
+        program::warn(&format!("{place} {Malformed}, so it is ignored: this question belongs to no trace"));
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `notify` | the events, the targets, and the means to reach them |
 //! | `quiet_hours` | a value of `notify`: the hours without notifications |
 //! | `peers` | the mailboxes on other machines, and the database between machines |
+//! | `traces` | the spans of rounds for a collector |
 //! | `upkeep` | history, log, metrics, and the MCP server |
 //! | `web` | the page |
 
@@ -23,5 +24,6 @@ pub(crate) mod peers;
 pub(crate) mod quiet_hours;
 pub(crate) mod relaunching;
 pub(crate) mod runners;
+pub(crate) mod traces;
 pub(crate) mod upkeep;
 pub(crate) mod web;

@@ -135,10 +135,7 @@ impl Target {
             return Err(Error::invalid(format!("target.{name}"), "says more than one way to be told", keep));
         }
         for (name, url) in [("webhook", &self.webhook), ("ntfy", &self.ntfy), ("ntfy_replies", &self.ntfy_replies)] {
-            let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
-            if !url.is_empty() && (!is_url(url) || url.contains(char::is_whitespace)) {
-                return Err(Error::invalid(key(name), "is no URL", "write it with https:// (or http:// within your own network)"));
-            }
+            check_url(&key(name), url)?;
         }
         if !self.ntfy.is_empty() && topic(&self.ntfy).is_none() {
             return Err(Error::invalid(key("ntfy"), "names no topic", "write SERVER/TOPIC, such as https://ntfy.sh/my-secret-topic"));
@@ -148,6 +145,15 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Refuses a text that is not a URL of HTTP. An empty text stands for a missing URL.
+pub(crate) fn check_url(key: &str, url: &str) -> Result<()> {
+    let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
+    if !url.is_empty() && (!is_url(url) || url.contains(char::is_whitespace)) {
+        return Err(Error::invalid(key, "is no URL", "write it with https:// (or http:// within your own network)"));
+    }
+    Ok(())
 }
 
 /// The server and the topic in the URL of an ntfy topic.

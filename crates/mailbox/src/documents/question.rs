@@ -15,6 +15,7 @@ use crate::documents::fields::approval;
 use crate::documents::fields::asked_in::AskedIn;
 use crate::documents::fields::closing::{Closing, TakenBack};
 use crate::documents::fields::options::{Choice, Options};
+use crate::documents::fields::trace::Trace;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::text;
@@ -70,6 +71,9 @@ pub struct Question {
     pub parent: Option<WorkflowId>,
     /// The run of `parent` in which this was asked, with the proof.
     pub asked_in: Option<AskedIn>,
+    /// The asker's place in a trace. The run that the answer starts belongs to the same trace. A malformed trace is ignored, and hashes
+    /// leave it out.
+    pub trace: Option<Trace>,
     /// The files that the prompt of a task names. The agent may read them.
     #[schemars(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<PathBuf>,
@@ -117,6 +121,7 @@ impl Question {
             config_dir: None,
             parent: None,
             asked_in: None,
+            trace: None,
             reads: Vec::new(),
             asked: Asked::default(),
             unanswered: Content::Question,

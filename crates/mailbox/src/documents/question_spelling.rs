@@ -17,6 +17,7 @@ use crate::documents::fields::live::Live;
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
 use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::fields::trace::{self, Trace};
 use crate::documents::fields::until::Until;
 use crate::documents::question::Question;
 use crate::id::{QuestionId, SessionId, WorkflowId};
@@ -73,6 +74,8 @@ struct Spelling<'a> {
     parent: Cow<'a, Option<WorkflowId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked_in: Cow<'a, Option<AskedIn>>,
+    #[serde(default, deserialize_with = "trace", skip_serializing_if = "Option::is_none")]
+    trace: Cow<'a, Option<Trace>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     in_reply_to: Cow<'a, Option<QuestionId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +104,10 @@ struct Spelling<'a> {
     closed: Cow<'a, Option<Closing>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     late_answers: Cow<'a, [Answer]>,
+}
+
+fn trace<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cow<'static, Option<Trace>>, D::Error> {
+    trace::well_formed(deserializer).map(Cow::Owned)
 }
 
 impl<'de> Deserialize<'de> for Question {
@@ -143,6 +150,7 @@ impl<'a> From<&'a Question> for Spelling<'a> {
             config_dir: Borrowed(&question.config_dir),
             parent: Borrowed(&question.parent),
             asked_in: Borrowed(&question.asked_in),
+            trace: Borrowed(&question.trace),
             in_reply_to: Borrowed(&asked.in_reply_to),
             tool_call: Borrowed(&asked.tool_call),
             approval: Borrowed(&asked.approval),
@@ -175,6 +183,7 @@ impl From<Spelling<'_>> for Question {
             config_dir: spelling.config_dir.into_owned(),
             parent: spelling.parent.into_owned(),
             asked_in: spelling.asked_in.into_owned(),
+            trace: spelling.trace.into_owned(),
             reads: spelling.reads.into_owned(),
             asked: Asked {
                 kind: spelling.kind,
@@ -210,9 +219,10 @@ impl From<Spelling<'_>> for Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::question::QuestionDocument;
 
     /// Every field of a document as the file spells it, in the order of writing.
-    const FIELDS: [(&str, &str); 38] = [
+    const FIELDS: [(&str, &str); 39] = [
         ("schema_version", "1"),
         ("question", r#""Which?""#),
         ("type", r#""choice""#),
@@ -237,6 +247,7 @@ mod tests {
         ("config_dir", r#""/e""#),
         ("parent", r#""p""#),
         ("asked_in", r#"{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#),
+        ("trace", r#"{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"rojo=1"}"#),
         ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
         ("tool_call", r#"{"name":"T","id":"t"}"#),
         ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
@@ -274,5 +285,24 @@ mod tests {
             survives(spelled(&|name| [one, "results"].contains(&name)));
             survives(spelled(&|name| ![one, "answer"].contains(&name)));
         }
+    }
+    #[test]
+    fn a_malformed_trace_is_no_trace_and_stays_in_the_file() {
+        let right = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for wrong in ["7", r#""x""#, "[1e999]", "{}", r#"{"traceparent":"00-x"}"#, r#"{"traceparent":7}"#, r#"{"a":{"b":["\ud800"]}}"#] {
+            let file = format!(r#"{{"workflow_id":"w","question":"?","trace":{wrong}}}"#);
+            let mut document = QuestionDocument::parse(file.as_bytes()).unwrap_or_else(|e| panic!("{wrong}: {e}"));
+            assert_eq!(document.typed.trace, None, "{wrong}");
+            document.typed.asked.priority = Some(1);
+            document.update().unwrap();
+            assert_eq!(document.field("trace"), Some(wrong));
+        }
+        let file = format!(r#"{{"workflow_id":"w","question":"?","trace":{{"traceparent":"{right}","tracestate":"=","more":1}}}}"#);
+        let mut document = QuestionDocument::parse(file.as_bytes()).unwrap();
+        let trace = document.typed.trace.clone().unwrap();
+        assert_eq!((trace.traceparent.as_str(), trace.tracestate), (right, None));
+        document.typed.asked.priority = Some(1);
+        document.update().unwrap();
+        assert!(document.field("trace").unwrap().contains("more"), "what is in it stays as it was written");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The hash of what was shown is the SHA-256 of two hashes, which a signature also covers: [`for_everybody`] and
 //! [`for_its_machine`]. Another machine receives the second one only as a hash. The hash leaves out the fields that the transitions
-//! write: the round's id (a file made by hand has none before its answer), the answers, and the end.
+//! write: the round's id (a file made by hand has none before its answer), the answers, and the end. It also leaves out the trace, which
+//! decides nothing.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -46,7 +47,7 @@ impl Shown {
 pub const OF_ITS_MACHINE: &str = "of_its_machine";
 
 /// Returns the question without its answers, and without the parts that belong to its machine alone. These are the paths of its
-/// session and its checkpoint, the proof of its run, and the parts that only its agent is told. A field that a later version adds
+/// session and its checkpoint, the proof of its run, its trace, and the parts that only its agent is told. A field that a later version adds
 /// to this type is shown.
 #[must_use]
 pub fn shown(question: &Question) -> Question {
@@ -55,6 +56,7 @@ pub fn shown(question: &Question) -> Question {
         session_id: None,
         config_dir: None,
         asked_in: None,
+        trace: None,
         reads: Vec::new(),
         asked: Asked { tool_call: None, ..question.asked.clone() },
         unanswered: Content::Question,
@@ -150,10 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_transitions_write_does_not_change_what_was_shown() {
+    fn the_trace_and_what_the_moves_write_do_not_change_what_was_shown() {
         let id = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
         let written = format!(
-            r#"{{"schema_version":1,"workflow_id":"w","question":"?","question_id":"{id}","answer":"yes","closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}}}}"#
+            r#"{{"schema_version":1,"workflow_id":"w","question":"?","question_id":"{id}","answer":"yes","trace":{{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},"closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}}}}"#
         );
         assert_eq!(shown_of(&written), shown_of(r#"{"workflow_id":"w","question":"?"}"#));
     }

@@ -12,6 +12,7 @@
 //! - `used_answer`: the mark of a round whose answer may be used once
 //! - `ending`: delivered, tried again later, or parked
 //! - `once`: the marks of calls that are made at most once in a round
+//! - `trace`: the ids of the spans of a round, and the trace that a run is given
 //! - `turn_ending`: what the outcome of an agent's turn means
 //! - `program_exit`: what the exit status of a program means
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
@@ -28,6 +29,7 @@ pub mod program_exit;
 pub mod record;
 pub mod run_json;
 pub mod suspended_call;
+pub mod trace;
 mod turn_ending;
 pub mod unasked;
 pub mod used_answer;

@@ -146,6 +146,7 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         question_id: Some(question),
         timestamp: Some(time::rfc3339(time::now())),
         parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
+        trace: waits.first().and_then(|wait| round::latest(mailbox, &wait.typed.child)?.document.typed.trace),
         unanswered: Content::Results { results, prompt: round::first_prompt(mailbox, &parent) },
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };

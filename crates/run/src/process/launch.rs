@@ -12,14 +12,16 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::attempt::record::{self, Begin, Run};
+use crate::attempt::trace;
 use crate::claim::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
 use crate::process::{agent_lock, run_processes};
 use crate::prompt::message;
 use askbox_agent::claude::{self, Invocation};
 use askbox_agent::transcript;
-use askbox_config::Runner;
+use askbox_config::{Config, Runner};
 use askbox_mailbox::documents::fields::asked_in::{NONCE, Nonce};
+use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE, Trace};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::{Mailbox, Question};
@@ -91,7 +93,7 @@ pub fn agent_call(
     runner: &Runner,
     start: &SessionStart,
     settings: &str,
-    nonce: &Nonce,
+    handed: &Handed,
 ) -> Invocation {
     let program = Path::new(&runner.program);
     let session = run.plan.session_id.to_string();
@@ -136,7 +138,7 @@ pub fn agent_call(
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }
-    for (name, value) in environment(mailbox, run, nonce) {
+    for (name, value) in environment(mailbox, run, handed) {
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
@@ -147,26 +149,26 @@ pub const ROUND_FILE: &str = "ASKBOX_ROUND";
 
 /// The call of a plain program, for an attempt. `round` is the file with its input.
 #[must_use]
-pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce, round: &Path) -> Invocation {
+pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed, round: &Path) -> Invocation {
     let args = runner.args.iter().map(|arg| arg.replace("{workflow_id}", run.workflow_id.as_str()));
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(args);
-    in_environment(call.env(ROUND_FILE, round), mailbox, run, runner, nonce)
+    in_environment(call.env(ROUND_FILE, round), mailbox, run, runner, handed)
 }
 
 /// The call of an agent that speaks ACP, for an attempt.
 #[must_use]
-pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce) -> Invocation {
+pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(&runner.args);
-    in_environment(call, mailbox, run, runner, nonce)
+    in_environment(call, mailbox, run, runner, handed)
 }
 
 /// The call in the environment of a run, with the operator's variables last.
-fn in_environment(call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runner, nonce: &Nonce) -> Invocation {
+fn in_environment(call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
     let mut call = call.scrub(std::env::vars_os().map(|(name, _)| name));
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }
-    for (name, value) in environment(mailbox, run, nonce) {
+    for (name, value) in environment(mailbox, run, handed) {
         call = call.env(name, value);
     }
     runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
@@ -179,17 +181,39 @@ pub fn without_our_settings(runner: &Runner) -> Option<&str> {
     runner.args.iter().map(String::as_str).find(|arg| arg.starts_with("--settings"))
 }
 
-/// The environment variables that describe the run to `ask-post` and `relaunch spawn` in the agent's Bash.
-fn environment(mailbox: &Mailbox, run: &Run, nonce: &Nonce) -> [(&'static str, String); 6] {
+/// The values of an attempt that its processes alone are given.
+pub struct Handed {
+    /// The secret of the attempt.
+    pub nonce: Nonce,
+    /// The place of the run in a trace.
+    pub trace: Option<Trace>,
+}
+
+impl Handed {
+    /// A new secret, and the trace of the run.
+    #[must_use]
+    pub fn new(config: &Config, question: &Question, run: &Run) -> Self {
+        Self { nonce: Nonce::generate(), trace: trace::of_run(config, question, run) }
+    }
+}
+
+/// The environment variables that describe the run to `ask-post` and `relaunch spawn` in the agent's Bash, and its place in a trace.
+fn environment(mailbox: &Mailbox, run: &Run, handed: &Handed) -> Vec<(&'static str, String)> {
     let id = run.workflow_id.as_str();
-    [
+    let trace = handed.trace.as_ref();
+    let of_trace = [
+        trace.map(|trace| (TRACEPARENT, trace.traceparent.as_str().to_owned())),
+        trace.and_then(|trace| Some((TRACESTATE, trace.tracestate.as_ref()?.as_str().to_owned()))),
+    ];
+    let of_run = [
         ("ASKBOX_DIR", mailbox.root().display().to_string()),
         ("ASKBOX_WORKFLOW_ID", id.to_owned()),
         ("WORKFLOW_ID", id.to_owned()),
         ("ASKBOX_SESSION_ID", run.plan.session_id.to_string()),
         ("ASKBOX_RUN", run.token()),
-        (NONCE, nonce.to_env()),
-    ]
+        (NONCE, handed.nonce.to_env()),
+    ];
+    of_run.into_iter().chain(of_trace.into_iter().flatten()).collect()
 }
 
 /// PATH with the folder of askbox's programs at its end: the agent's Bash calls `ask-post` and `checkpoint` by name.

@@ -7,7 +7,7 @@ use crate::approval::permit;
 use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::record::{Begin, Record, Run, RunState};
 use crate::claim::permitted::{self, WorkFolder};
-use crate::process::launch::{self, SessionStart};
+use crate::process::launch::{self, Handed, SessionStart};
 use crate::prompt::{message, to_acp};
 use crate::supervise::attend::acp_state::{AcpTalk, Heard, Messages, Opening};
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
@@ -15,7 +15,6 @@ use askbox_agent::acp::{Client, SessionPlace};
 use askbox_agent::output::AgentOutput;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, Mailbox, Question, read_question, text, time};
 
@@ -57,10 +56,10 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         attempt.run.plan.begin = Begin::Fresh;
         attempt.run.plan.begin_why = Some("fresh instead of resume: the agent's session is not on record, or its folder is gone".into());
     }
-    let nonce = Nonce::generate();
+    let handed = Handed::new(config, &document.typed, &attempt.run);
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
     run.progress.state = RunState::Running;
     run.progress.started_at = Some(time::now());
     let messages = messages(mailbox, config, &document.typed, run)?;
@@ -69,7 +68,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     }
     attempt.make_durable(mailbox, &document)?;
     let run = &attempt.run;
-    let call = launch::acp_call(mailbox, run, runner, &nonce);
+    let call = launch::acp_call(mailbox, run, runner, &handed);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
     let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()], mode: runner.mode.clone() };

@@ -16,7 +16,7 @@ use crate::attempt::suspended_call::{self, Told};
 use crate::claim::permitted::{self, WorkFolder};
 use crate::claim::plan;
 use crate::money::budget::{self, Allowance};
-use crate::process::launch::{self, SessionStart};
+use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_programs::HiddenBy;
 use crate::process::programs;
 use crate::prompt::{message, templates};
@@ -29,7 +29,6 @@ use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Staged;
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
 
@@ -117,8 +116,8 @@ fn prepare(
         run.plan.begin_why = Some(why);
         run.plan.begin = Begin::Fresh;
     }
-    let nonce = Nonce::generate();
-    run.progress.nonce_hash = Some(nonce.proof().hash());
+    let handed = Handed::new(config, &document.typed, run);
+    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
     run.progress.state = RunState::Running;
     run.progress.started_at = Some(time::now());
     let record = match is_on_record {
@@ -152,7 +151,7 @@ fn prepare(
     let config_dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
     let settings = hooks::settings(&run.folder(mailbox), held.as_ref(), hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str()));
-    let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &nonce);
+    let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &handed);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
     Ok(PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record })

@@ -6,7 +6,7 @@
 use crate::attempt::once;
 use crate::attempt::record::{Record, RunState};
 use crate::claim::permitted;
-use crate::process::launch::{self, SessionStart};
+use crate::process::launch::{self, Handed, SessionStart};
 use crate::prompt::round_input;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::events::EventKind;
@@ -14,7 +14,6 @@ use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Runner, RunnerKind};
 use askbox_mailbox::disk;
-use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, read_question, text, time};
 
@@ -35,10 +34,10 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         Some(document) => document,
         None => read_question::of_round(&mailbox.round(Folder::Running, &attempt.run.round()), &attempt.run.round())?,
     };
-    let nonce = Nonce::generate();
+    let handed = Handed::new(config, &document.typed, &attempt.run);
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    run.progress.nonce_hash = Some(nonce.proof().hash());
+    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
     run.progress.state = RunState::Running;
     run.progress.started_at = Some(time::now());
     if is_on_record {
@@ -50,7 +49,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let file = run.folder(mailbox).join(round_input::FILE);
     disk::touch_folder(&run.folder(mailbox))?;
     disk::replace_ahead(&file, input.as_bytes())?;
-    let call = launch::program_call(mailbox, run, runner, &nonce, &file);
+    let call = launch::program_call(mailbox, run, runner, &handed, &file);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Program)?;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
     once::in_words(mailbox, &run.round()).into_iter().for_each(|words| log.note(words));

@@ -8,9 +8,10 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::news::means;
 use crate::news::message::Message;
 use crate::news::record::NEWS_FOLDER;
-use crate::news::{call, means};
+use crate::outgoing::call;
 use askbox_config::{Means, Notify, Target};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
@@ -74,7 +75,7 @@ pub fn send_trial(notify: &Notify, name: &str, target: &Target, code: &str) -> R
     let message = Message::plain(name, "test", &title, &format!("Type {code} where `askbox notify test` asks for it."));
     let (sender, ended) = mpsc::channel();
     let failed = |problem: String| Error::failed(format!("target {name}: {problem}"), hint(notify, name, target));
-    let started = call::start(means::call(target, &message, &[])?, notify.time_limit.0, move |result| drop(sender.send(result)));
+    let started = call::start(means::call(target, &message, &[])?, means::limit(notify), move |result| drop(sender.send(result)));
     started.map_err(|e| if e.is_shortage() { e } else { failed(e.to_string()) })?;
     let result = ended.recv().unwrap_or_else(|_| Err("could not be waited for".into()));
     result.map_err(failed)

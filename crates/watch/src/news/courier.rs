@@ -12,7 +12,8 @@ use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{self, Place};
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
-use crate::news::{call, means, wanted};
+use crate::news::{means, wanted};
+use crate::outgoing::call;
 use askbox_config::{Config, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
@@ -391,7 +392,7 @@ impl Office {
         let message = Message::plain(name, "too_late", &format!("{}: your button changed nothing", round.workflow), &text);
         let (sender, target) = (self.sender.clone(), name.to_owned());
         let started = means::call(&desk.target, &message, &[]).and_then(|call| {
-            call::start(call, self.notify.time_limit.0, move |result| drop(sender.send(Note::Told(target, Vec::new(), result))))
+            call::start(call, means::limit(&self.notify), move |result| drop(sender.send(Note::Told(target, Vec::new(), result))))
         });
         match started {
             Ok(()) => {

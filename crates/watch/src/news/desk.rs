@@ -7,12 +7,13 @@ use std::time::Instant;
 use uuid::Uuid;
 
 use crate::news::buttons::{Listener, ReplyKey};
+use crate::news::means;
 use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
 use crate::news::wanted::{self, Facts};
-use crate::news::{call, means};
+use crate::outgoing::call;
 use askbox_config::{Event, Notify, Target};
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Result;
@@ -67,7 +68,7 @@ impl Desk {
             self.change(place, |entry| entry.state = EntryState::Sending)?;
         }
         let (sender, target, told) = (sender.clone(), name.to_owned(), places.clone());
-        let limit = notify.time_limit.0;
+        let limit = means::limit(notify);
         let ended = {
             let (sender, target, told) = (sender.clone(), target.clone(), told.clone());
             move |result| drop(sender.send(Note::Told(target, told, result)))

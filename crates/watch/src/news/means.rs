@@ -9,11 +9,7 @@
 //!   one replaces an earlier one on the phone (servers from version 2.16 on; older ones show both). Up to three buttons answer by a message
 //!   to the topic for replies.
 //!
-//! The last two are requests by `curl`, which knows the system's certificates and proxies. The whole request goes through curl's standard input, as its
-//! configuration, because other users could see a secret among the arguments.
-
-use std::fmt::Write as _;
-use std::path::Path;
+//! The last two are requests by `curl`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,9 +17,10 @@ use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::news::call::{Errors, ProgramCall};
 use crate::news::message::{Message, Urgency};
-use askbox_config::{Means, Target, topic};
+use crate::outgoing::call::{Errors, Limit, ProgramCall};
+use crate::outgoing::curl;
+use askbox_config::{Means, Notify, Target, topic};
 use askbox_mailbox::document;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
@@ -37,6 +34,11 @@ pub(super) fn call(target: &Target, message: &Message, replies: &[String]) -> Re
         Some(Means::Ntfy(url)) => ntfy_call(url, target, message, replies),
         None => Err(Error::failed("the target says no way to be told", "add exec, desktop, webhook or ntfy to it")),
     }
+}
+
+/// The time that one call may take.
+pub(super) fn limit(notify: &Notify) -> Limit {
+    Limit { key: "notify.time_limit", time: notify.time_limit.0 }
 }
 
 fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
@@ -109,10 +111,10 @@ fn webhook_call(url: &str, target: &Target, message: &Message) -> Result<Program
     let body = String::from_utf8(document::to_json(message)?).map_err(|e| Error::failed(e.to_string(), "report this as a bug"))?;
     let (id, at) = (message.id.to_string(), message.at.timestamp().to_string());
     let mut headers = vec![("content-type", "application/json".to_owned()), ("webhook-id", id.clone()), ("webhook-timestamp", at.clone())];
-    if let Some(secret) = secret("secret_file", &target.secret_file)? {
+    if let Some(secret) = curl::secret("secret_file", &target.secret_file)? {
         headers.push(("webhook-signature", format!("v1,{}", sign(&secret, &format!("{id}.{at}.{body}"))?)));
     }
-    Ok(curl_post(url, &headers, &body))
+    Ok(curl::post(url, &headers, &body))
 }
 
 /// Signs a text. A secret that begins with `whsec_` is base64, as in the standard. Any other is used as it is.
@@ -159,99 +161,23 @@ fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) 
     if !buttons.is_empty() {
         body["actions"] = buttons.into();
     }
-    Ok(curl_post(server, &ntfy_headers(target)?, &body.to_string()))
+    Ok(curl::post(server, &ntfy_headers(target)?, &body.to_string()))
 }
 
 /// A request that follows the topic for replies, beginning after a message or at a time in seconds since 1970. It goes on until it is
 /// killed or the connection breaks.
 pub(in crate::news) fn follow_topic(target: &Target, since: &str) -> Result<ProgramCall> {
     let url = format!("{}/json?since={since}", target.ntfy_replies.trim_end_matches('/'));
-    let mut input = curl_options(&url, &ntfy_headers(target)?);
+    let mut input = curl::options(&url, &ntfy_headers(target)?);
     // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead. If the watcher was killed, curl cannot
     // write the next line, and ends as well.
     input.push_str("no-buffer\nspeed-limit = 1\nspeed-time = 120\n");
-    Ok(curl(input))
+    Ok(curl::call(input))
 }
 
 fn ntfy_headers(target: &Target) -> Result<Vec<(&'static str, String)>> {
-    let token = secret("token_file", &target.token_file)?;
+    let token = curl::secret("token_file", &target.token_file)?;
     Ok(token.map(|token| ("authorization", format!("Bearer {token}"))).into_iter().collect())
-}
-
-pub(in crate::news) const CURL: &str = "curl";
-
-/// How long a connection may take, in seconds. The whole call is limited by `notify.time_limit`.
-const CONNECT_SECONDS: u32 = 10;
-/// The most seconds of a call whose watcher was killed, and with it the limit.
-const LEFT_BEHIND_SECONDS: u32 = 300;
-/// The longest secret or token, in bytes.
-const LONGEST_SECRET: u64 = 4096;
-
-/// Posts a body.
-fn curl_post(url: &str, headers: &[(&str, String)], body: &str) -> ProgramCall {
-    let mut input = curl_options(url, headers);
-    option_line(&mut input, "data-raw", body);
-    let _ = writeln!(input, "output = \"/dev/null\"\nmax-time = {LEFT_BEHIND_SECONDS}");
-    curl(input)
-}
-
-/// A run of curl with these options.
-fn curl(input: String) -> ProgramCall {
-    ProgramCall {
-        program: CURL.into(),
-        // The first argument keeps curl from reading the user's own configuration.
-        args: ["--disable", "--config", "-"].map(Into::into).into(),
-        input: input.into_bytes(),
-        errors: Errors::OneLine,
-        is_tied: true,
-        ..ProgramCall::default()
-    }
-}
-
-/// The options of every request. Any reply but success is a failure. No redirect is allowed, so a redirect is a failure too.
-fn curl_options(url: &str, headers: &[(&str, String)]) -> String {
-    let mut input =
-        format!("silent\nshow-error\nfail\nlocation\nmax-redirs = 0\nproto = \"=http,https\"\nconnect-timeout = {CONNECT_SECONDS}\n");
-    option_line(&mut input, "url", url);
-    for (name, value) in headers {
-        option_line(&mut input, "header", &format!("{name}: {value}"));
-    }
-    input
-}
-
-/// One option of curl's configuration, with its value in quotes.
-fn option_line(input: &mut String, option: &str, value: &str) {
-    let mut quoted = String::new();
-    for c in value.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c => quoted.push(c),
-        }
-    }
-    let _ = writeln!(input, "{option} = \"{quoted}\"");
-}
-
-/// The secret or token in a file of the operator's, which this key of the target's section names; `None` if no file is named.
-fn secret(key: &str, file: &Path) -> Result<Option<String>> {
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let text = std::fs::metadata(file).and_then(|m| match m.len() {
-        ..=LONGEST_SECRET => std::fs::read_to_string(file),
-        _ => Err(std::io::Error::other("it is too long for a secret")),
-    });
-    let text = text.map_err(|e| {
-        let hint = format!("{key} in the section of the target names that file: correct it, or write the file");
-        Error::failed(format!("the secret in {} cannot be read: {e}", file.display()), hint)
-    })?;
-    let text = text.trim_start_matches('\u{FEFF}').trim().to_owned();
-    if text.is_empty() || text.contains(char::is_control) {
-        return Err(Error::invalid("file", "holds no secret", "write the secret into it, on one line").in_file(file));
-    }
-    Ok(Some(text))
 }
 
 #[cfg(test)]
@@ -264,13 +190,5 @@ mod tests {
         let text = "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{\"test\": 2432232314}";
         let signature = sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", text).unwrap();
         assert_eq!(signature, "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-    }
-
-    #[test]
-    fn a_value_cannot_end_its_option_and_begin_another_one() {
-        let mut input = String::new();
-        option_line(&mut input, "data-raw", "{\"a\":\"x\\\"y\"}\noutput = \"/etc/passwd\"");
-        assert_eq!(input.lines().count(), 1, "{input}");
-        assert_eq!(input, "data-raw = \"{\\\"a\\\":\\\"x\\\\\\\"y\\\"}\\noutput = \\\"/etc/passwd\\\"\"\n");
     }
 }

@@ -22,7 +22,6 @@
 //! | `post` | which events are sent now, and which together |
 //! | `message` | an event in words and as JSON |
 //! | `means` | the programs that notify each kind of target |
-//! | `call` | one run of a program, within a time limit |
 //! | `buttons` | answers by buttons in a notification |
 //! | [`arrivals`] | when a target was last notified, and when that last failed; `askbox notify test`: one message now |
 //! | [`reachable`] | whether the server of a target can be reached |
@@ -34,7 +33,6 @@
 
 pub mod arrivals;
 mod buttons;
-mod call;
 pub mod courier;
 mod desk;
 mod means;
@@ -51,6 +49,7 @@ pub use buttons::fuzzed;
 
 use std::path::Path;
 
+use crate::outgoing::curl;
 use askbox_config::{Means, Target};
 
 /// The program that a target needs.
@@ -59,6 +58,6 @@ pub fn program(target: &Target) -> Option<&Path> {
     match target.means()? {
         Means::Exec(command) => command.first().map(Path::new),
         Means::Desktop => Some(Path::new(means::NOTIFIER)),
-        Means::Webhook(_) | Means::Ntfy(_) => Some(Path::new(means::CURL)),
+        Means::Webhook(_) | Means::Ntfy(_) => Some(Path::new(curl::CURL)),
     }
 }

@@ -11,6 +11,7 @@
 //! | `page` | the devices that may answer on the web page |
 //! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
+//! | `traces` | the spans of rounds: how many were sent and lost |
 //! | `targets` | the places where people are notified, and when that last worked |
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
@@ -29,3 +30,4 @@ pub(super) mod setup;
 #[cfg(feature = "sync")]
 pub(super) mod sync;
 pub(super) mod targets;
+pub(super) mod traces;

@@ -84,17 +84,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
         }
         for (file_key, file) in files(&target) {
-            match std::fs::metadata(file).map(|about| about.mode() & 0o777) {
-                Err(_) => {
-                    let said = format!("the file {} cannot be read", text::file_name(file));
-                    checkup.report("no_secret", format!("{key}.{file_key}"), said, edit(&place));
-                }
-                Ok(mode) if mode & 0o077 != 0 => {
-                    let said = format!("other users may read {} (mode {mode:04o})", text::file_name(file));
-                    checkup.report("open_secret", format!("{key}.{file_key}"), said, format!("chmod go-rwx {}", word(file)));
-                }
-                Ok(_) => {}
-            }
+            secret_file(checkup, &format!("{key}.{file_key}"), file, &edit(&place));
         }
     }
     let targets = config::targets(&checkup.config.notify, &checkup.config.target);
@@ -113,6 +103,21 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             let said = format!("could not be told {} ago: {why}", time::human(time::since(failed.at)));
             checkup.report("not_told", format!("target {}", known.target), said, format!("askbox notify test {}", known.target));
         }
+    }
+}
+
+/// Reports a file with a secret that cannot be read, or that other users may read. `mend` leads to the key that names the file.
+pub(super) fn secret_file(checkup: &mut Checkup, key: &str, file: &Path, mend: &str) {
+    if file.as_os_str().is_empty() {
+        return;
+    }
+    match std::fs::metadata(file).map(|about| about.mode() & 0o777) {
+        Err(_) => checkup.report("no_secret", key, format!("the file {} cannot be read", text::file_name(file)), mend),
+        Ok(mode) if mode & 0o077 != 0 => {
+            let said = format!("other users may read {} (mode {mode:04o})", text::file_name(file));
+            checkup.report("open_secret", key, said, format!("chmod go-rwx {}", word(file)));
+        }
+        Ok(_) => {}
     }
 }
 

@@ -14,6 +14,7 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live, Mode, Offered, Rule};
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
+use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::Time;
@@ -63,6 +64,7 @@ pub(super) fn document(
     let question = &mut document.typed;
     question.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
     question.config_dir = signs::config_dir(&event.transcript_path).map(Path::to_path_buf);
+    question.trace = Trace::of_environment().ok().flatten();
     // Nobody but the session speaks here.
     question.asked.asked_by = None;
     Ok(document)

@@ -8,6 +8,7 @@
 //! | `closing` | `closed` and `taken_back`: the end of the round, and of an answer |
 //! | `until` | `until`: an event that answers the question |
 //! | `asked_in` | `asked_in`: the run of the asker, with the proof |
+//! | `trace` | `trace`: the trace that the asker belongs to |
 //! | `shown_hash` | `shown` of the answer: the hash of everything that was shown |
 //! | `approval` | `approval`: the tool call that a person may allow |
 //! | `approval_text` | the text of a question about a tool call, of which askbox writes every line |
@@ -26,4 +27,5 @@ pub mod range;
 pub mod shown_hash;
 pub mod through;
 pub mod tool_call;
+pub mod trace;
 pub mod until;

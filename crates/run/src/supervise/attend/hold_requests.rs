@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::attempt::trace;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::prompt::inserted::within;
 use crate::supervise::attend::elicitations::{self, Servers};
@@ -222,6 +223,7 @@ impl Requests {
     /// Posts the question of a request. `waiter` is the lock, if it is held already.
     fn hold(&mut self, live: &mut LiveRun<'_, '_>, request: Request, mut question: Question, waiter: Option<Waiter>, until: Instant) {
         question.session_id = Some(live.run.plan.session_id);
+        question.trace = live.own_question().ok().and_then(|own| trace::of_run(live.config, &own, live.run));
         // Before the post, because the answer may come right after it.
         self.wake_on_changes(live);
         let posted = waiter

@@ -221,6 +221,8 @@ fn with_run(
 ) -> Result<Status> {
     let answered_at = question.answer.as_ref().and_then(|a| a.at);
     let (state, since) = match folder {
+        // A program that died has left the ended question there.
+        Folder::Pending if question.closed.is_some() => closed(question),
         Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
         Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.asked.expires_at),
         Folder::Pending => (Standing::Pending, question.asked_at()),

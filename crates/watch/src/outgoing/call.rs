@@ -1,4 +1,4 @@
-//! One attempt to notify a target: a program with its standard input, in a process group of its own. It is killed at the time limit.
+//! One run of a program with its standard input, in a process group of its own. It is killed at the time limit.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,7 +26,8 @@ const SAID: u64 = 2000;
 
 /// The program to run.
 #[derive(Debug, Default)]
-pub(super) struct ProgramCall {
+pub(crate) struct ProgramCall {
+    /// Its name or path.
     pub program: OsString,
     pub args: Vec<OsString>,
     pub env: Vec<(&'static str, String)>,
@@ -39,7 +40,7 @@ pub(super) struct ProgramCall {
 
 impl ProgramCall {
     /// The command, with its arguments.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = if self.is_tied { launch::command_tied_to_this_thread(&self.program) } else { Command::new(&self.program) };
         command.args(&self.args);
         command
@@ -48,7 +49,7 @@ impl ProgramCall {
 
 /// The part of a program's standard error that is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Errors {
+pub(crate) enum Errors {
     #[default]
     Nothing,
     /// All of it, because the program reports a problem in one line.
@@ -64,8 +65,16 @@ const ERRORS_WITHIN: Duration = Duration::from_millis(300);
 
 static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 
+/// The time that a run may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    /// The key of the configuration that says it.
+    pub key: &'static str,
+    pub time: Duration,
+}
+
 /// Runs a program. `ended` is called with the problem, if there was one.
-pub(super) fn start(call: ProgramCall, limit: Duration, ended: impl FnOnce(Result<(), String>) + Send + 'static) -> Result<()> {
+pub(crate) fn start(call: ProgramCall, limit: Limit, ended: impl FnOnce(Result<(), String>) + Send + 'static) -> Result<()> {
     let shown = call.program.to_string_lossy().into_owned();
     let thread = Waiting::start()?;
     let errors = if call.errors == Errors::OneLine { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
@@ -90,15 +99,15 @@ pub(super) fn start(call: ProgramCall, limit: Duration, ended: impl FnOnce(Resul
     Ok(())
 }
 
-fn wait(child: &mut Child, limit: Duration, errors: Option<File>, tail: Option<Tail>) -> Result<(), String> {
-    let was_killed = !has_ended_within(child, limit);
+fn wait(child: &mut Child, limit: Limit, errors: Option<File>, tail: Option<Tail>) -> Result<(), String> {
+    let was_killed = !has_ended_within(child, limit.time);
     if was_killed {
         // The process is not reaped yet, so the group is still its own.
         let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
     }
     let status = child.wait().map_err(|e| format!("cannot be waited for: {e}"))?;
     if was_killed {
-        return Err(format!("was killed after notify.time_limit = {}", time::human(limit)));
+        return Err(format!("was killed after {} = {}", limit.key, time::human(limit.time)));
     }
     if status.success() {
         return Ok(());

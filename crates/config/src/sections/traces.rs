@@ -1,0 +1,40 @@
+//! `[traces]`: the spans of rounds that the watcher sends to a collector.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::section::section;
+use crate::sections::notify::check_url;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::Span;
+
+section! {
+    /// `[traces]`: the spans of rounds that the watcher sends to a collector of OpenTelemetry.
+    "traces" Traces {
+        /// The URL that gets the spans of each round when it has ended, as OTLP over HTTP in JSON, by `curl`. `""`: nothing is sent.
+        /// Example: `"http://127.0.0.1:4318/v1/traces"`.
+        url: String = String::new(),
+        /// The file with more headers of the requests, one `Name: value` a line, such as an access token. `""`: none.
+        headers_file: PathBuf = PathBuf::new(),
+        /// Whether the spans have the texts of people and agents: the question, the answer, and the name of the person who answered.
+        texts: bool = false,
+        /// How long one request may take.
+        time_limit: Span = Span(Duration::from_secs(10)),
+    }
+}
+
+impl Traces {
+    /// True if spans are sent. A build without the feature `traces` sends none.
+    #[must_use]
+    pub fn are_sent(&self) -> bool {
+        cfg!(feature = "traces") && !self.url.is_empty()
+    }
+
+    /// Refuses values that would make every request fail.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.time_limit.0.is_zero() {
+            return Err(Error::invalid("traces.time_limit", "is zero", "use a value above zero"));
+        }
+        check_url("traces.url", &self.url)
+    }
+}
