@@ -8,7 +8,7 @@ use crate::support::{Terminal, World, needs};
 
 #[test]
 fn a_misspelt_command_leads_to_the_command_that_was_meant() {
-    let mut world = World::new();
+    let mut world = World::new().with_scripted_agent();
     for script in ["ask-answer lst", "relaunch staus", "relaunch stauts a1", "checkpoint svae w", "askbox docter", "checkpoint frobnicate"]
     {
         world.see(script);
