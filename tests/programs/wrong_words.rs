@@ -175,6 +175,7 @@ fn leaving_one_of_several_questions_keeps_earlier_answers() {
     terminal.press(&["2", "Enter"]);
     terminal.see("All are answered");
     terminal.enter_again();
+    terminal.confirm();
     terminal.see("No question is waiting");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!({"a": "1", "b": "2"}));
 }
