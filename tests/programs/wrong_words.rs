@@ -8,7 +8,7 @@ use crate::support::{Terminal, World, needs};
 
 #[test]
 fn a_misspelt_command_leads_to_the_command_that_was_meant() {
-    let mut world = World::new();
+    let mut world = World::new().with_scripted_agent();
     for script in ["ask-answer lst", "relaunch staus", "relaunch stauts a1", "checkpoint svae w", "askbox docter", "checkpoint frobnicate"]
     {
         world.see(script);
@@ -175,6 +175,7 @@ fn leaving_one_of_several_questions_keeps_earlier_answers() {
     terminal.press(&["2", "Enter"]);
     terminal.see("All are answered");
     terminal.enter_again();
+    terminal.confirm();
     terminal.see("No question is waiting");
     assert_eq!(world.json("m/answered/w.json")["answer"]["value"], json!({"a": "1", "b": "2"}));
 }

@@ -7,10 +7,12 @@
 //! | `runs` | claimed and parked rounds |
 //! | `waits` | workflows that wait for others |
 //! | `road` | the road of one workflow's newest round, and where it stands |
+//! | `launch_steps` | the steps of that road that a launch needs |
 //! | `hold_ups` | causes that hold everything up |
 
 pub(super) mod documents;
 pub(super) mod hold_ups;
+mod launch_steps;
 pub(super) mod open_questions;
 pub(super) mod road;
 pub(super) mod runs;

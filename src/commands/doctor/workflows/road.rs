@@ -3,25 +3,20 @@
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, edit, hanging, problem};
-use crate::commands::doctor::installation::setup::startable;
-use crate::commands::doctor::workflows::hold_ups;
+use crate::commands::doctor::checkup::{Checkup, edit, problem};
 use askbox_config as config;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;
-use askbox_run::process::programs;
 use askbox_run::view::archived::{self, Archived};
 use askbox_run::view::status;
-use askbox_watch::report::summary::{self, QueueState};
 
 /// The most attempts that are named one by one.
 const ATTEMPTS: usize = 5;
@@ -157,11 +152,11 @@ fn waits_for_launch(mailbox: &Mailbox, found: &Round, run: &Run) -> bool {
     found.folder == Folder::Running && !is_live && !run.is_delivered() && run.progress.state != RunState::Interrupted
 }
 
-struct Walk<'a> {
-    checkup: &'a Checkup,
-    mailbox: &'a Mailbox,
-    found: &'a Round,
-    id: &'a WorkflowId,
+pub(super) struct Walk<'a> {
+    pub(super) checkup: &'a Checkup,
+    pub(super) mailbox: &'a Mailbox,
+    pub(super) found: &'a Round,
+    pub(super) id: &'a WorkflowId,
     steps: Vec<Step>,
     next: Option<String>,
     further: Vec<String>,
@@ -191,7 +186,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A step of the launch that does not depend on the steps before it, and is not in the way. It is told wherever the round stands.
-    fn holds(&mut self, name: &'static str, said: impl Into<String>) {
+    pub(super) fn holds(&mut self, name: &'static str, said: impl Into<String>) {
         let state = if self.stands { StepState::Ahead } else { StepState::Done };
         let said = if self.is_launched { said.into() } else { String::new() };
         self.steps.push(Step { name, state, said });
@@ -199,7 +194,7 @@ impl<'a> Walk<'a> {
 
     /// A step of the launch that does not depend on the steps before it, and is in the way. It is told wherever the round stands: whoever
     /// mends only the first step would find the round at the next one.
-    fn hinders(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
+    pub(super) fn hinders(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
         if !self.stands || !self.is_launched {
             return self.here(name, said, next);
         }
@@ -210,7 +205,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn command(&self, words: &str) -> Option<String> {
+    pub(super) fn command(&self, words: &str) -> Option<String> {
         Some(self.checkup.command(words))
     }
 
@@ -287,55 +282,6 @@ impl<'a> Walk<'a> {
                 self.here("taker", format!("{} has it", delivery.who()), self.command(&format!("relaunch done {}", self.id)))
             }
         }
-    }
-
-    fn watcher(&mut self) {
-        match disk::lock_holder(&self.mailbox.lock_file("watchers")) {
-            _ if !self.checkup.watcher => self.hinders("watcher", "none is running", self.command("relaunch watch")),
-            Some(holder) if holder.is_stopped => {
-                let (said, next) = hanging(self.mailbox, "watchers");
-                self.hinders("watcher", said, next);
-            }
-            Some(holder) => self.holds("watcher", format!("running, {holder}")),
-            None => self.holds("watcher", "running"),
-        }
-    }
-
-    fn program(&mut self) {
-        match self.checkup.config.runner_of(self.id) {
-            Ok((_, runner)) => match programs::of_runner(&runner) {
-                Ok(path) => self.holds("program", text::file_name(&path)),
-                Err(error) => self.hinders("program", problem(&error), Some(startable(&runner))),
-            },
-            Err(error) => self.hinders("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
-        }
-    }
-
-    fn queue(&mut self) {
-        let of_this = |round: &RoundId| round.workflow == *self.id && *round != self.found.id;
-        let (mut live, mut earlier) = (0, None);
-        for round in list::round_names(self.mailbox, Folder::Running) {
-            live += usize::from(Lock::is_held(&record::lock_path(self.mailbox, &round)).unwrap_or(false));
-            earlier = earlier.or_else(|| of_this(&round).then(|| round.clone()));
-        }
-        let queue = match summary::queue(self.mailbox, &self.checkup.config) {
-            Ok(queue) => queue,
-            Err(error) => return self.hinders("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
-        };
-        let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
-        if let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) {
-            let until = queue.until.map(|until| format!(" until {}", time::rfc3339(until))).unwrap_or_default();
-            return self.hinders("queue", format!("paused{until}{why}"), Some(hold_ups::mend(self.checkup, cause)));
-        }
-        if let Some(earlier) = earlier {
-            let said = format!("round {} of this workflow is not over yet", earlier.question);
-            return self.hinders("queue", said, self.command(&format!("relaunch status {}", self.id)));
-        }
-        let most = hold_ups::most_runs(self.checkup, self.mailbox);
-        if live >= most {
-            return self.hinders("queue", format!("{live} runs are live, and {most} may be{why}"), self.command("relaunch status"));
-        }
-        self.holds("queue", format!("open, {live} of {most} runs are live"));
     }
 
     fn claimed(&mut self, run: Option<&Run>) {
