@@ -90,6 +90,12 @@ pub fn step_back() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
+/// The terminal that a process reads from. `None` if it reads from something else, or if it cannot be looked at.
+pub fn terminal(pid: i32) -> Option<PathBuf> {
+    let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    input.starts_with("/dev").then_some(input)
+}
+
 /// Makes this process the parent of all orphans among its descendants, in place of init, from now on: `PR_SET_CHILD_SUBREAPER` of
 /// prctl(2).
 pub fn adopt_orphans() {
