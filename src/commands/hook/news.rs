@@ -5,8 +5,8 @@
 //! session is told only news that the workflow's documents confirm. The mark is written before the news is told. If it cannot be written,
 //! the news is not told with a prompt, because it would then come again with every prompt.
 //!
-//! A live session that a person attends is also *woken*: if a question of this session was answered or has ended, or if a workflow that it
-//! started has its result, the session gets the same news although its user types nothing. Claude Code watches the session's file (`wake` in
+//! A live session that a person attends is also *woken*. A question of this session was answered or has ended, or a workflow that it started
+//! has its result: then the session gets the same news although its user types nothing. Claude Code watches the session's file (`wake` in
 //! the mailbox), and calls the hook when it changes.
 //!
 //! The mark of a session says how far it has been told the news in the audit trail. It is stored in `looked/SESSION.json`. It is a hint and

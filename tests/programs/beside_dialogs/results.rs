@@ -25,7 +25,7 @@ fn goes_on(world: &World, id: &str) {
     std::fs::write(world.agent(&format!("{id}.goes")), "").unwrap();
 }
 
-/// What the hook prints at this moment of the session.
+/// The output of the hook at this moment of the session.
 fn hook(world: &World, moment: &str, attended: &str) -> Outcome {
     let event = json!({"hook_event_name": moment, "session_id": SESSION, "transcript_path": "/t.jsonl", "cwd": world.work()});
     let mut command = world.any_command(program("askbox"));

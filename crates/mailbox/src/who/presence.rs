@@ -70,7 +70,7 @@ pub fn note_typing(mailbox: &Mailbox, session: &SessionId, at: SystemTime) -> Re
 /// True if a person has typed at the terminal of this session within [`AFTER_A_KEY`]. False if that cannot be found out. Changes nothing.
 #[must_use]
 pub fn is_at_terminal(mailbox: &Mailbox, session: &SessionId) -> bool {
-    let typed_at = disk::metadata(&typed(mailbox, session)).and_then(|about| about.modified()).ok();
+    let typed_at = disk::metadata(typed(mailbox, session)).and_then(|about| about.modified()).ok();
     typed_at.and_then(|at| at.elapsed().ok()).is_some_and(|ago| ago < AFTER_A_KEY)
 }
 

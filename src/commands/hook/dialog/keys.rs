@@ -1,7 +1,8 @@
 //! Finds out when a person last typed at the session's own terminal. Then news of the dialog can wait: the person sees the dialog.
 //!
-//! The system changes the time of a terminal's last reading when its program takes a key, in steps of eight seconds. With 2.1.332 this time
-//! stays as it is while a session waits at its prompt, shows a dialog or redraws the screen (measured; the time of the last writing does not).
+//! The system changes the time of a terminal's last reading when its program takes a key, in steps of eight seconds. This time
+//! stays as it is while a session waits at its prompt, shows a dialog or redraws the screen. The time of the last writing does not. (Measured
+//! with 2.1.332.)
 
 use std::fs::Metadata;
 use std::path::PathBuf;

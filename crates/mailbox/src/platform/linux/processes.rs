@@ -90,7 +90,7 @@ pub fn step_back() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
-/// The terminal that a process reads from. `None` if it reads from something else, or if it cannot be looked at.
+/// The terminal of a process's standard input. `None` if that is something else, or if the process belongs to another user.
 pub fn terminal(pid: i32) -> Option<PathBuf> {
     let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
     input.starts_with("/dev").then_some(input)
