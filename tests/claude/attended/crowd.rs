@@ -183,7 +183,7 @@ fn is_decided(world: &ClaudeWorld, file: &str) -> bool {
 }
 
 #[test]
-fn dialogs_whose_processes_are_killed_are_decided_once_or_withdrawn() {
+fn dialogs_of_killed_processes_are_decided_once_or_withdrawn() {
     let prompts = number("ASKBOX_LIVE", FEW);
     let mut world = world();
     world.set_longest_life(Duration::from_secs(300 + 10 * prompts as u64));
