@@ -351,7 +351,10 @@ impl App<'_> {
             Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) => self.said = sender::in_one_line(e),
             Err(e) => match self.sender.still_waits(&opened.shown) {
                 Ok(()) => self.said = sender::in_one_line(e),
-                Err(_) => self.gone(sender::in_one_line(e)),
+                Err(_) => {
+                    let offer = self.sender.offer_as_prompt(&opened.shown.at()).map_or_else(String::new, |offer| format!("\n\n{offer}"));
+                    self.gone(sender::in_one_line(e) + &offer);
+                }
             },
         }
         self.read_now(address);

@@ -1,5 +1,8 @@
-//! Wakes the session that asked. A live session of a user has the file `looked/SESSION.wake`, which Claude Code watches. A transition that
-//! is news for the session changes the file, after its line in the audit trail.
+//! Wakes the session that asked, or that started a workflow. A live session of a user has the file `looked/SESSION.wake`, which Claude Code
+//! watches. A transition that is news for the session changes the file, after its line in the audit trail.
+//!
+//! A workflow's record names the session that waits for its result (`awaited_in`). A command of the session that prints the result itself
+//! removes the name before it waits, so that the session is not woken for a result that it reads anyway.
 //!
 //! The file is a hint, and holds nothing that anybody reads. A change that is lost costs only time: the session is told the same news with
 //! its next prompt.
@@ -10,8 +13,9 @@ use std::time::SystemTime;
 use crate::disk;
 use crate::documents::question::Question;
 use crate::error::Result;
-use crate::id::SessionId;
+use crate::id::{SessionId, WorkflowId};
 use crate::layout::Mailbox;
+use crate::workflows;
 
 /// The end of the names of these files.
 pub const SUFFIX: &str = ".wake";
@@ -39,13 +43,62 @@ pub fn begin(mailbox: &Mailbox, session: &SessionId) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// True if the session wants to be woken.
+#[must_use]
+pub fn is_wanted(mailbox: &Mailbox, session: &SessionId) -> bool {
+    disk::exists(path(mailbox, session))
+}
+
+/// Lets the end of this workflow wake the session.
+///
+/// # Errors
+/// Those of [`workflows::update`].
+pub fn expect(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Result<()> {
+    let lock = mailbox.lock(workflow)?;
+    workflows::update(mailbox, &lock, |record| record.awaited_in = Some(session)).map(drop)
+}
+
+/// Lets the end of this workflow not wake the session any more. Returns true if it would have.
+///
+/// # Errors
+/// Those of [`workflows::update`].
+pub fn expect_no_more(mailbox: &Mailbox, workflow: &WorkflowId, session: &SessionId) -> Result<bool> {
+    if !is_awaited_in(mailbox, workflow, session) {
+        return Ok(false);
+    }
+    let lock = mailbox.lock(workflow)?;
+    let mut was_awaited = false;
+    workflows::update(mailbox, &lock, |record| was_awaited = record.awaited_in.take_if(|id| id == session).is_some())?;
+    Ok(was_awaited)
+}
+
+/// True if the session waits for the result of this workflow.
+#[must_use]
+pub fn is_awaited_in(mailbox: &Mailbox, workflow: &WorkflowId, session: &SessionId) -> bool {
+    awaiting(mailbox, workflow).as_ref() == Some(session)
+}
+
+/// The session that waits for the result of this workflow.
+fn awaiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<SessionId> {
+    workflows::read(mailbox, workflow).ok()??.typed.awaited_in
+}
+
 /// Wakes the session that asked this question, if it wants to be woken. A dialog of the session, and a task of it, tell the session themselves.
 pub fn asker(mailbox: &Mailbox, question: &Question) {
-    let Some(session) = question.session_id.as_ref().filter(|_| question.asked.live.is_none() && !question.asked.to_session) else {
-        return;
-    };
-    let path = path(mailbox, session);
-    if disk::exists(&path) {
-        let _ = disk::replace_unsynced(&path, b"", SystemTime::now());
+    if let Some(session) = question.session_id.as_ref().filter(|_| question.asked.live.is_none() && !question.asked.to_session) {
+        change(mailbox, session);
+    }
+}
+
+/// Wakes the session that waits for the result of this workflow, if it wants to be woken.
+pub fn starter(mailbox: &Mailbox, workflow: &WorkflowId) {
+    if let Some(session) = awaiting(mailbox, workflow) {
+        change(mailbox, &session);
+    }
+}
+
+fn change(mailbox: &Mailbox, session: &SessionId) {
+    if is_wanted(mailbox, session) {
+        let _ = disk::replace_unsynced(&path(mailbox, session), b"", SystemTime::now());
     }
 }

@@ -41,6 +41,7 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
             agent: None,
             role: None,
             model: None,
+            awaited_in: None,
             cancelled: None,
             permission_mode: None,
             grants: Vec::new(),

@@ -14,8 +14,8 @@ const STATE: usize = 0;
 const GROUP: usize = 2;
 const FOREGROUND: usize = 5;
 
-/// A terminal that runs a shell, or a command.
-pub struct Terminal<'a>(&'a World);
+/// A terminal that runs a shell, or a command. The second field is the name of its socket.
+pub struct Terminal<'a>(&'a World, String);
 
 impl<'a> Terminal<'a> {
     /// A shell in a terminal of 100 columns and 40 rows.
@@ -28,8 +28,14 @@ impl<'a> Terminal<'a> {
 
     /// A command in a terminal of this many columns and rows, with these variables added to those of the world.
     #[track_caller]
-    pub fn running(world: &'a World, (columns, rows): (u32, u32), variables: &[&str], command: &[&str]) -> Self {
-        let terminal = Self(world);
+    pub fn running(world: &'a World, size: (u32, u32), variables: &[&str], command: &[&str]) -> Self {
+        Self::beside("tmux", world, size, variables, command)
+    }
+
+    /// The same beside other terminals of the world, each with a name of its own.
+    #[track_caller]
+    pub fn beside(name: &str, world: &'a World, (columns, rows): (u32, u32), variables: &[&str], command: &[&str]) -> Self {
+        let terminal = Self(world, name.to_owned());
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let begin = ["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, "env", "-i", "TERM=screen", "LANG=C.UTF-8"];
         let path = format!("PATH={}", world.path_with_programs());
@@ -47,7 +53,7 @@ impl<'a> Terminal<'a> {
 
     fn command(&self) -> Command {
         let mut command = self.0.any_command("tmux");
-        command.arg("-S").arg(self.0.path("tmux")).arg("-u");
+        command.arg("-S").arg(self.0.path(&self.1)).arg("-u");
         command
     }
 
@@ -75,6 +81,17 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub fn burst(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Sends keys at once, if the terminal is still there.
+    pub fn try_burst(&self, keys: &[&str]) {
+        let _ = self.command().arg("send-keys").args(keys).output();
+    }
+
+    /// The screen as it is now. `None` if the terminal's program has ended.
+    pub fn try_screen(&self) -> Option<String> {
+        let shown = output(self.command().args(["capture-pane", "-p"]));
+        (shown.code() == 0).then_some(shown.stdout)
     }
 
     /// Waits until the programs in the terminal have handled all keys and wait for the next one.

@@ -5,8 +5,9 @@
 //! session is told only news that the workflow's documents confirm. The mark is written before the news is told. If it cannot be written,
 //! the news is not told with a prompt, because it would then come again with every prompt.
 //!
-//! A live session that a person attends is also *woken*: if a question of this session was answered or has ended, the session gets the same
-//! news although its user types nothing. Claude Code watches the session's file (`wake` in the mailbox), and calls the hook when it changes.
+//! A live session that a person attends is also *woken*. A question of this session was answered or has ended, or a workflow that it started
+//! has its result: then the session gets the same news although its user types nothing. Claude Code watches the session's file (`wake` in
+//! the mailbox), and calls the hook when it changes.
 //!
 //! The mark of a session says how far it has been told the news in the audit trail. It is stored in `looked/SESSION.json`. It is a hint and
 //! is not synced to disk. If the mark of a session is lost, the session is told again which questions wait, but no history.
@@ -24,6 +25,7 @@ use askbox_mailbox::audit::Entry;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text, wake};
 use askbox_run::attempt::record;
 use askbox_run::delivery::Delivery;
@@ -55,7 +57,8 @@ pub(super) fn tell(session: &Session, woken: bool) -> Result<()> {
     }
 }
 
-/// Returns the news for a session whose file has changed, if a question of the session is among it. Else the news waits for the next prompt.
+/// Returns the news for a session whose file has changed, if the session's own question or result is among it. Else the news waits for the
+/// next prompt.
 pub(super) fn woken(session: &SessionId) -> Result<Option<String>> {
     look(&Mailbox::open(Mailbox::locate(None)?)?, session, Moment::FileChanged)
 }
@@ -85,14 +88,20 @@ fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option
     ends.retain(|id, _| waiting.iter().all(|(asks, _)| *asks != id));
     let waiting = lines(waiting.into_iter().map(|(_, line)| line));
     let true_ends: Vec<_> = ends.iter().take(READ).filter(|(id, end)| end.is_true(mailbox, id)).collect();
-    if moment == Moment::FileChanged && !true_ends.iter().any(|(id, _)| was_asked_by(mailbox, id, session)) {
+    let is_its_result = |id: &WorkflowId, end: End| end.is_result() && wake::is_awaited_in(mailbox, id, session);
+    let wakes = |(id, end): &(&WorkflowId, &End)| was_asked_by(mailbox, id, session) || is_its_result(id, **end);
+    if moment == Moment::FileChanged && !true_ends.iter().any(wakes) {
         return Ok(None);
     }
     let noted = if is_start || before != Some(news.mark) { write_mark(mailbox, session, news.mark) } else { Ok(()) };
     if noted.is_err() && moment != Moment::SessionStart {
         return Ok(None);
     }
-    let ended = lines(true_ends.into_iter().map(|(id, end)| format!("- {id}: {} (relaunch status {id})", end.in_words(mailbox, id))));
+    let ended = lines(true_ends.into_iter().map(|(id, end)| {
+        // The session reads the result with a command, so that an agent's words are never taken for a message of its user.
+        let command = if wake::is_awaited_in(mailbox, id, session) { "resume" } else { "status" };
+        format!("- {id}: {} (relaunch {command} {id})", end.in_words(mailbox, id))
+    }));
     Ok((!waiting.is_empty() || !ended.is_empty()).then(|| in_words(&waiting, &ended)))
 }
 
@@ -128,6 +137,11 @@ impl End {
             "quarantined" => Self::Quarantined,
             _ => return None,
         })
+    }
+
+    /// True if this is the result of a run. The answer to a question of a run is not: the run goes on with it.
+    fn is_result(self) -> bool {
+        !matches!(self, Self::Answered | Self::Declined | Self::AskedBack)
     }
 
     fn in_words(self, mailbox: &Mailbox, id: &WorkflowId) -> String {
@@ -299,7 +313,7 @@ fn remove_old_marks(mailbox: &Mailbox) {
     let Ok(entries) = disk::entries(&folder) else { return };
     for entry in entries.flatten() {
         let name = entry.name.to_str().unwrap_or_default();
-        let session = name.strip_suffix(".json").or_else(|| name.strip_suffix(wake::SUFFIX));
+        let session = [".json", wake::SUFFIX, presence::TYPED].iter().find_map(|end| name.strip_suffix(end));
         let is_mark = session.is_some_and(|id| id.parse::<SessionId>().is_ok());
         let path = folder.join(&entry.name);
         let age = disk::metadata(&path).and_then(|m| m.modified()).ok().and_then(|changed| changed.elapsed().ok());

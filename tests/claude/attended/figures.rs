@@ -1,6 +1,7 @@
-//! How fast the other place is told: each way of ending a dialog, 20 times. The figures stand in `docs/guide-live.md`.
+//! How fast the other place is told: each way of ending a dialog, 20 times. Then the costs of a question beside a dialog. The figures stand in
+//! `docs/guide-live.md`.
 //!
-//! `tests/run claude attended::figures --ignored --nocapture` prints them.
+//! `tests/run live` prints them.
 
 use std::time::{Duration, SystemTime};
 
@@ -74,4 +75,66 @@ fn twenty_dialogs_that_are_answered_in_the_mailbox() {
     }
     print("from the answer's command to the tool's start", begun);
     print("from the answer's command to the receipt", delivered);
+}
+
+#[test]
+#[ignore = "prints figures, and takes minutes"]
+fn twenty_dialogs_that_are_answered_on_the_page() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin(&world);
+    let (mut begun, mut memory) = (Vec::new(), Vec::new());
+    for n in 0..TIMES {
+        until("the session is idle", || is_idle(&world));
+        let file = format!("f{n}");
+        session.goes(&[touch(&file)]);
+        let id = session.asks();
+        memory.extend(world.processes("askbox hook").into_iter().filter_map(own_memory));
+        let tapped = SystemTime::now();
+        browser.answer(&world, &id, &[("a0", "0")]);
+        until("the call is made", || made(&world, &file));
+        let made_at = world.work().join(&file).metadata().and_then(|about| about.modified()).expect("a time");
+        begun.push(since(tapped, made_at));
+        closed(&world, &id, "delivered");
+    }
+    print("from the tap on the page to the tool's start", begun);
+    memory.sort_unstable();
+    println!("memory of a hook that waits: {} KiB of its own, at most {} KiB", memory[memory.len() / 2], memory[memory.len() - 1]);
+}
+
+/// The memory of a process that it shares with no other, in KiB, without its program's file.
+fn own_memory(pid: i32) -> Option<u64> {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+/// The lengths of all that the model was told in each turn, for a session whose dialogs are answered at the keyboard.
+fn told_bytes(live: bool) -> Vec<usize> {
+    let world = world();
+    if !live {
+        world.configure("");
+    }
+    let session = Attended::begin(&world);
+    session.goes(&[touch("one"), which_database(), touch("two")]);
+    for keys in ["1", "1", "1"] {
+        session.terminal.see(super::DIALOG);
+        if live {
+            let id = super::only_question(&world);
+            session.ends_dialog(&[keys]);
+            closed(&world, &id, "withdrawn");
+        } else {
+            session.ends_dialog(&[keys]);
+        }
+    }
+    session.terminal.see("at the end");
+    world.api.turns().iter().map(|turn| turn.body["messages"].to_string().len()).collect()
+}
+
+#[test]
+fn a_question_beside_a_dialog_costs_no_request_and_no_byte() {
+    let with = told_bytes(true);
+    assert!(with.len() >= 4, "{with:?}");
+    assert_eq!(with, told_bytes(false));
 }

@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `answered` | answered in the mailbox: what the session does, and what the model is told |
+//! | `crowd` | many dialogs of five sessions, answered in two places at once, also while processes are killed |
 //! | `ended` | ended at the keyboard, in each way |
 //! | `figures` | how fast the other place is told |
 //! | `killed` | a hook or a session that is killed |
@@ -10,6 +11,7 @@
 //! | `woken` | an idle session that is woken by an answer |
 
 mod answered;
+mod crowd;
 mod ended;
 mod figures;
 mod killed;
@@ -52,19 +54,51 @@ impl<'a> Attended<'a> {
     }
 
     fn begin_with(world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
+        Self::begin_beside("tmux", world, mode, args)
+    }
+
+    /// The same beside other sessions of the world, at a terminal of this name.
+    fn begin_beside(name: &str, world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
+        let session = Self::starting(name, world, mode, args);
+        session.terminal.see("❯");
+        session
+    }
+
+    /// The same, where the session may be killed while it starts.
+    fn try_begin_beside(name: &str, world: &'a ClaudeWorld) -> Option<Self> {
+        let session = Self::starting(name, world, "default", &[]);
+        until("the session has started, or is dead", || match session.terminal.try_screen() {
+            None => Some(false),
+            Some(screen) => screen.contains("❯").then_some(true),
+        })
+        .then_some(session)
+    }
+
+    fn starting(name: &str, world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
         let (program, session) = (world.claude_program().display().to_string(), uuid());
         let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string();
         let command: [&str; 7] = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
-        let terminal = Terminal::running(world, (120, 50), &["TERM=screen"], &[&command, args].concat());
-        terminal.see("❯");
+        let terminal = Terminal::beside(name, world, (120, 50), &["TERM=screen"], &[&command, args].concat());
         Self { world, terminal, session }
     }
 
     /// Lets the model go through these steps, and then say that it has come to the end.
     fn goes(&self, steps: &[Value]) {
-        let all: Vec<Value> = steps.iter().cloned().chain([json!({"text": "at the end"})]).collect();
-        self.world.api.on("Begin now.", json!(all));
+        self.answers_with("Begin now.", steps);
         self.terminal.press(&["Begin now.", "Enter"]);
+    }
+
+    /// The same with a prompt of its own, where the session may be killed at any moment.
+    fn goes_from(&self, prompt: &str, steps: &[Value]) {
+        self.answers_with(prompt, steps);
+        self.terminal.try_burst(&[prompt]);
+        until("the prompt is typed", || self.terminal.try_screen().is_none_or(|screen| screen.contains(prompt)));
+        self.terminal.try_burst(&["Enter"]);
+    }
+
+    fn answers_with(&self, prompt: &str, steps: &[Value]) {
+        let all: Vec<Value> = steps.iter().cloned().chain([json!({"text": "at the end"})]).collect();
+        self.world.api.on(prompt, json!(all));
     }
 
     /// Waits until the session says that it waits for its user's next prompt.

@@ -1,4 +1,4 @@
-//! An idle session that is woken by the answer to a question of its own.
+//! An idle session that is woken by the answer to a question of its own, and by the result of a run that it started.
 
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,83 @@ fn wakes(session: &Attended<'_>, id: &str) -> Duration {
     session.idles();
     println!("woken after {took:?}");
     took
+}
+
+/// A world whose runs may wait for `hold`, and may end without a second attempt.
+fn world_of_runs() -> ClaudeWorld {
+    let world = world();
+    world.reconfigure("[live]", "[relaunch]\nattempts = 1\n[runner.claude]\nallowed_tools = ['Bash(hold:*)', 'Bash(ask-post:*)']\n[live]");
+    world.add_hold("hold");
+    world
+}
+
+const RUNS: [&str; 2] = ["--allowedTools", "Bash(relaunch:*)"];
+
+/// Lets the session start the run `id` in the background, which waits for `hold` and then says its secret.
+fn starts<'a>(world: &'a ClaudeWorld, session: &Attended<'a>, id: &str) {
+    world.api.on(&format!("Work as {id}."), json!([bash("hold"), {"text": format!("the secret of {id}")}]));
+    let command = format!("relaunch spawn --background -w {id} --prompt 'Work as {id}.'");
+    world.api.on(&format!("Start {id}."), json!([bash(&command), {"text": format!("{id} has begun")}]));
+    session.terminal.press(&[&format!("Start {id}."), "Enter"]);
+    session.terminal.see(&format!("{id} has begun"));
+    session.idles();
+    world.wait_for_hold("hold");
+    std::fs::remove_file(world.path("hold.fifo.waits")).expect("it was there");
+}
+
+/// Waits until the session is told these news, and has looked for the result of `id`. Returns the words that told it.
+#[track_caller]
+fn looks(world: &ClaudeWorld, session: &Attended<'_>, id: &str, news: &str) -> String {
+    session.terminal.see(&format!("{id} is read"));
+    session.idles();
+    let turns = world.api.requests_with_text(news);
+    let told = turns[0].model_text();
+    assert_eq!(told.matches(news).count(), 1, "once: {told}");
+    assert!(told.contains("NOT USER INPUT"), "it is no consent: {told}");
+    assert!(!told.contains("the secret of"), "a notification has no words of an agent: {told}");
+    turns.last().and_then(|turn| turn.tool_results().pop()).expect("it has looked")
+}
+
+/// The next time when the session is told these news, it looks for the result.
+fn will_look(world: &ClaudeWorld, id: &str, news: &str) {
+    world.api.on(news, json!([bash(&format!("relaunch resume {id}")), {"text": format!("{id} is read")}]));
+}
+
+#[test]
+fn the_result_of_its_run_wakes_the_idle_session_once() {
+    let world = world_of_runs();
+    let session = Attended::begin_with(&world, "default", &RUNS);
+    starts(&world, &session, "one");
+    let news = "- one: its run finished (relaunch resume one)";
+    will_look(&world, "one", news);
+    world.release("hold");
+    assert_eq!(looks(&world, &session, "one", news), "the secret of one");
+    // Its result has been told. It wakes nobody again, and a prompt does not bring it once more.
+    world.api.on("Anything new?", json!([{"text": "nothing new"}]));
+    session.terminal.press(&["Anything new?", "Enter"]);
+    session.terminal.see("nothing new");
+    let last = world.api.turns().pop().expect("a turn");
+    assert_eq!(last.model_text().matches(news).count(), 1);
+    // The conversation after `/clear` has a file of its own.
+    session.terminal.press(&["/clear", "Enter"]);
+    session.terminal.see_no_more("nothing new");
+    starts(&world, &session, "two");
+    let news = "- two: its run finished (relaunch resume two)";
+    will_look(&world, "two", news);
+    world.release("hold");
+    assert_eq!(looks(&world, &session, "two", news), "the secret of two");
+}
+
+#[test]
+fn a_run_that_is_parked_wakes_the_session_that_started_it() {
+    let world = world_of_runs();
+    let session = Attended::begin_with(&world, "default", &RUNS);
+    starts(&world, &session, "one");
+    let news = "- one: its run failed or was stopped, and waits for a person (relaunch resume one)";
+    will_look(&world, "one", news);
+    world.ok("relaunch", &["stop", "one"]);
+    let read = looks(&world, &session, "one", news);
+    assert!(read.contains("stopped (one)"), "{read}");
 }
 
 fn turns(world: &ClaudeWorld) -> usize {

@@ -5,8 +5,12 @@
 //! |---|---|
 //! | `mod.rs` | one dialog: how it is answered, and how it ends |
 //! | `lists.rs` | what people see of all of them: lists, sessions, the status line, news |
+//! | `results.rs` | the result of a run wakes the session that started it |
+//! | `surfaces.rs` | the inbox, the page, and news that wait while somebody types at the session's terminal |
 
 mod lists;
+mod results;
+mod surfaces;
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

@@ -35,9 +35,8 @@ pub(super) fn give(
 /// Says how an answer that came too late can still reach its session.
 pub(super) fn offer_as_prompt(mailbox: &Mailbox, id: &WorkflowId, e: &Error) {
     let Some(last) = round::latest(mailbox, id).filter(|_| matches!(e, Error::Conflict { .. })) else { return };
-    let question = &last.document.typed;
-    if let Some(command) = question.late_answers.last().and_then(|answer| next_prompt::command(question, answer)) {
-        program::say(&format!("Its session has ended. To give it your answer as its next prompt:\n  {command}\n"));
+    if let Some(offer) = next_prompt::offer(&last.document.typed) {
+        program::say(&format!("{offer}\n"));
     }
 }
 

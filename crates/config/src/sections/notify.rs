@@ -29,7 +29,8 @@ section! {
         /// How long a new question waits before anybody is told, so that a person who answers within this time at a terminal is not
         /// disturbed.
         grace: Span = Span(Duration::from_secs(20)),
-        /// How much longer a new question waits, at most, while an inbox is open at a terminal or a page of `askbox web` is visible.
+        /// How much longer a new question waits, at most, while an inbox is open at a terminal or a page of `askbox web` is visible. The
+        /// question of a dialog also waits while somebody types at the session's own terminal.
         present: Span = Span(Duration::from_secs(300)),
         /// How long before a question's expiry the event `expiring` is sent, at most. If a quarter of the question's time is shorter
         /// than this, the event is sent that long before the expiry. `"0s"`: never.

@@ -20,7 +20,8 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, Mailbox, Question, disk};
+use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
+use askbox_run::dialog::next_prompt;
 
 /// The channel recorded with answers from here.
 pub(super) const CHANNEL: &str = "inbox";
@@ -117,6 +118,14 @@ impl Sender<'_> {
             None => here::still_waits(self.mailbox, shown),
             Some(host) => self.others.still_waits(host, shown),
         }
+    }
+
+    /// Says how an answer that came too late can still reach its session, if that has ended.
+    pub fn offer_as_prompt(self, at: &RoundAt) -> Option<String> {
+        if at.host.is_some() {
+            return None;
+        }
+        next_prompt::offer(&round::find(self.mailbox, &at.round)?.document.typed)
     }
 
     /// Turns an error of [`Self::pending`] into a sentence that says why no question waits at an address.

@@ -65,6 +65,9 @@ pub struct Workflow {
     /// The model, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The live session of a user that started it, and waits for its result. The end of the workflow wakes the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited_in: Option<SessionId>,
     /// When it was given up together with its whole tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Time>,

@@ -1,14 +1,24 @@
 //! Finds out whether a watcher watches the mailbox, and whether a person sits at an inbox. All watchers share one `flock`, and all
 //! inboxes share another one. The system releases a process's share when the process ends.
+//!
+//! A person may also type at the terminal of a live session. The hook beside an open dialog of the session writes down when: it is the time
+//! of `looked/SESSION.typed`.
 
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use fs2::FileExt;
 
-use crate::Mailbox;
 use crate::disk::{self, Lock};
 use crate::error::{IoContext, Result};
+use crate::id::SessionId;
+use crate::{Mailbox, wake};
+
+/// The end of the name of the file whose time says when a person last typed at a session's terminal.
+pub const TYPED: &str = ".typed";
+
+/// How long a person counts as present at a session's terminal after a key. The system notes the time of a key in steps of eight seconds.
+pub const AFTER_A_KEY: Duration = Duration::from_secs(60);
 
 /// A mark that a watcher or a person is present. It lasts until this is dropped.
 #[derive(Debug)]
@@ -46,6 +56,26 @@ pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
 #[must_use]
 pub fn any_person(mailbox: &Mailbox) -> bool {
     is_held(&mailbox.lock_file("people")).unwrap_or(false)
+}
+
+/// Notes that a person typed at the terminal of this session at this time.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn note_typing(mailbox: &Mailbox, session: &SessionId, at: SystemTime) -> Result<()> {
+    disk::create_folder_in(&wake::folder(mailbox))?;
+    disk::replace_unsynced(&typed(mailbox, session), b"", at)
+}
+
+/// True if a person has typed at the terminal of this session within [`AFTER_A_KEY`]. False if that cannot be found out. Changes nothing.
+#[must_use]
+pub fn is_at_terminal(mailbox: &Mailbox, session: &SessionId) -> bool {
+    let typed_at = disk::metadata(typed(mailbox, session)).and_then(|about| about.modified()).ok();
+    typed_at.and_then(|at| at.elapsed().ok()).is_some_and(|ago| ago < AFTER_A_KEY)
+}
+
+fn typed(mailbox: &Mailbox, session: &SessionId) -> PathBuf {
+    wake::folder(mailbox).join(format!("{session}{TYPED}"))
 }
 
 fn hold(path: &Path) -> Result<Presence> {

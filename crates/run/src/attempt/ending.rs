@@ -370,6 +370,7 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
         if let Ok(document) = read_question::document(&mailbox.round(Folder::Parked, &round)) {
             wake::asker(mailbox, &document.typed);
         }
+        wake::starter(mailbox, &round.workflow);
     }
     Ok(())
 }

@@ -4,13 +4,21 @@ use crate::prompt::inserted::at_the_end;
 use crate::prompt::remarks::{they_say, user_added};
 use askbox_agent::sessions;
 use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::text::{path_word, shell_quote};
 use askbox_mailbox::{Answer, Question};
 
-/// Returns the command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another
-/// question.
+/// Returns a sentence with the command that gives the session the answer which its dialog did not take. `None` if there is no such answer, or
+/// if the session still lives.
 #[must_use]
-pub fn command(question: &Question, answer: &Answer) -> Option<String> {
+pub fn offer(question: &Question) -> Option<String> {
+    let was_too_late = question.closed.as_ref().is_some_and(|closed| closed.state == Closed::Superseded);
+    let answer = question.late_answers.last().or_else(|| question.answer.as_ref().filter(|_| was_too_late))?;
+    Some(format!("Its session has ended. To give it your answer as its next prompt:\n  {}", command(question, answer)?))
+}
+
+/// The command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another question.
+fn command(question: &Question, answer: &Answer) -> Option<String> {
     let live = question.asked.live.as_ref().filter(|live| live.program == "claude")?;
     let session = live.session.to_string();
     if question.config_dir.as_deref().is_none_or(|folder| sessions::is_alive(folder, &session)) {
@@ -58,6 +66,10 @@ My answer: it'\''s SQLite'";
         assert_eq!(command(&question("/nowhere"), &answer).unwrap(), format!("{begin}{prompt}"));
         let declined = Answer::declined(Some("later".into()), "ann", "hand");
         assert!(command(&question("/nowhere"), &declined).unwrap().contains("I do not answer it."));
+        let mut late = question("/nowhere");
+        assert_eq!(offer(&late), None, "nothing was answered");
+        late.late_answers = vec![declined];
+        assert!(offer(&late).unwrap().contains("claude --resume"));
         let mut of_run = question("/nowhere");
         of_run.asked.live = None;
         assert_eq!(command(&of_run, &answer), None);

@@ -11,6 +11,7 @@ use crate::news::desk::Desk;
 use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{self, Place};
+use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::{means, wanted};
 use crate::outgoing::call;
@@ -19,7 +20,6 @@ use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, thread, time};
 use askbox_run::log;
 
@@ -267,12 +267,13 @@ impl Office {
 
     /// Sends what is due. Returns when something else will be.
     fn tell(&mut self, now: time::Time) -> Option<time::Time> {
-        let is_present = presence::any_person(&self.mailbox);
+        let present = Present::look(&self.mailbox);
+        let is_seen = |round: &RoundId| present.sees(&round.workflow);
         let mut next: Option<time::Time> = None;
         for (name, desk) in &mut self.desks {
             let free = AT_ONCE.saturating_sub(desk.programs);
             let busy = |round: &RoundId| desk.busy.iter().any(|(of, ..)| of == round);
-            let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, is_present, free, now);
+            let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, &is_seen, free, now);
             next = [next, later].into_iter().flatten().min();
             for parcel in parcels {
                 let sent = desk.send(&self.mailbox, &self.notify, name, self.key.as_ref(), parcel, &self.sender);

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! look    mailbox → facts → which events are wanted → record
-//! tell    due, not in quiet hours, nobody at an inbox → a program of the target, at most four at a time, many events as one
+//! tell    due, not in quiet hours, nobody sees it anyway → a program of the target, at most four at a time, many events as one
 //! hear    a button on a phone → a message in ntfy's topic for replies → the ordinary answer, once
 //! ```
 //! If a mailbox has several watchers, the one that holds the lock `locks/news` notifies.
@@ -19,6 +19,7 @@
 //! | `desk` | one target at work |
 //! | `wanted` | the state of a round in the mailbox, and the events to send that follow from it |
 //! | `record` | how far each event of a round and a target has come, and these records on disk |
+//! | `present` | whether a person sees a new question anyway |
 //! | `post` | which events are sent now, and which together |
 //! | `message` | an event in words and as JSON |
 //! | `means` | the programs that notify each kind of target |
@@ -39,6 +40,7 @@ mod means;
 mod message;
 mod note;
 mod post;
+mod present;
 pub mod reachable;
 mod record;
 pub mod waiting;

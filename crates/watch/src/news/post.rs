@@ -23,12 +23,12 @@ pub(super) enum Parcel {
 
 /// The messages to send to a target now, at most `free` of them, and when to look again for events that may not be sent yet. `busy`
 /// returns true if an event of this round is being sent. The events of a round are sent one after the other, because the last message
-/// that arrives must be about the last event.
+/// that arrives must be about the last event. `is_seen` returns true if a person sees the question of this round anyway.
 pub(super) fn due(
     ledger: &Ledger,
     notify: &Notify,
     busy: &dyn Fn(&RoundId) -> bool,
-    is_present: bool,
+    is_seen: &dyn Fn(&RoundId) -> bool,
     free: usize,
     now: Time,
 ) -> (Vec<Parcel>, Option<Time>) {
@@ -42,8 +42,9 @@ pub(super) fn due(
             continue;
         }
         let place = (round, entry.event, entry.count);
-        // A person at an inbox sees a new question there.
-        let seen_until = (is_present && entry.event.is_new_question()).then(|| due + present).filter(|until| *until > now);
+        // A person at an inbox sees a new question there, and a person at a session's terminal sees its dialog.
+        let may_wait = entry.event.is_new_question() && due <= now && due + present > now;
+        let seen_until = (may_wait && is_seen(&place.0)).then(|| due + present);
         let look = seen_until.map(|until| until.min(now + TimeDelta::seconds(5)));
         let quiet = quiet_until.filter(|_| !entry.urgent);
         match [Some(due).filter(|due| *due > now), look, quiet].into_iter().flatten().max() {
@@ -100,7 +101,7 @@ mod tests {
         }
 
         fn due(&self, is_present: bool, now: Time) -> (Vec<Parcel>, Option<Time>) {
-            due(&self.ledger, &self.notify, &|_| false, is_present, 4, now)
+            due(&self.ledger, &self.notify, &|_| false, &|_| is_present, 4, now)
         }
     }
 
@@ -137,7 +138,7 @@ mod tests {
         let (now, _) = shelf.due(false, later);
         assert_eq!(now.len(), 2, "the first of each round: {now:?}");
         assert!(now.contains(&Parcel::One((round.clone(), Event::Answered, 0))), "{now:?}");
-        let busy = due(&shelf.ledger, &shelf.notify, &|of| *of == round, false, 4, later).0;
+        let busy = due(&shelf.ledger, &shelf.notify, &|of| *of == round, &|_| false, 4, later).0;
         assert!(matches!(&busy[..], [Parcel::One((_, Event::Parked, 0))]), "{busy:?}");
     }
 

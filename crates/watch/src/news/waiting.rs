@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use crate::news::present::Present;
 use crate::news::record::Ledger;
 use askbox_config::{Config, Event, targets};
 use askbox_mailbox::due::timers;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, read_question, round};
 
 /// The events that wait for one target.
@@ -29,7 +29,8 @@ pub struct Waiting {
 pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now: Time) -> Vec<Waiting> {
     let notify = &config.notify;
     let delta = |span: Duration| TimeDelta::from_std(span).unwrap_or_default();
-    let present = if presence::any_person(mailbox) { delta(notify.present.0) } else { TimeDelta::zero() };
+    let present = Present::look(mailbox);
+    let seen_for = |workflow: &WorkflowId| if present.sees(workflow) { delta(notify.present.0) } else { TimeDelta::zero() };
     // One attempt may take this long, and no other event of its round is sent during it.
     let latest = now - delta(patience) - delta(notify.time_limit.0);
     let is_quiet = notify.quiet.end(now).is_some() || notify.quiet.end(latest).is_some();
@@ -38,7 +39,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
         let ledger = Ledger::read(mailbox, &name);
         let entries = ledger.open_entries().into_iter().filter_map(|(due, round, n)| {
             let entry = ledger.get(&round)?.events.get(n)?;
-            let due = if entry.event.is_new_question() { due + present } else { due };
+            let due = if entry.event.is_new_question() { due + seen_for(&round.workflow) } else { due };
             (entry.urgent || !is_quiet).then_some(due)
         });
         // The watcher that notifies makes a record of each question as soon as it is there, in quiet hours too.
@@ -47,7 +48,8 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
             let round = round::of_pending(mailbox, &question).ok()?;
             let event = if question.asked.approval.is_some() { Event::Approval } else { Event::Asked };
             let is_to_be_told = question.asked.until.is_none() && question.closed.is_none() && target.events.contains(&event);
-            (is_to_be_told && ledger.get(&round).is_none()).then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + present)
+            (is_to_be_told && ledger.get(&round).is_none())
+                .then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + seen_for(workflow))
         });
         let late: Vec<Time> = entries.chain(unknown).filter(|due| *due < latest).collect();
         Some(Waiting { count: late.len(), since: late.into_iter().min()?, target: name })

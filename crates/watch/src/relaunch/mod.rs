@@ -19,6 +19,7 @@
 //! | [`approve`] | `approve` |
 //! | [`supervise`] | the hidden `supervise` |
 //! | [`foreground`] | shared by `relaunch ID`, `run`, `retry`: a run of this process, and what it does after its first attempt |
+//! | `starting_session` | the user's session that runs such a command, and is woken by the result |
 //! | [`refusals`] | errors when nothing can be claimed |
 
 pub mod approve;
@@ -32,6 +33,7 @@ pub mod logs;
 pub mod refusals;
 pub mod run_now;
 pub mod spawn_resume;
+mod starting_session;
 pub mod status;
 pub mod stop_run;
 pub mod supervise;

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::relaunch::starting_session::StartingSession;
 use crate::relaunch::{foreground, refusals};
 use askbox_cli::program::{self, Context};
+use askbox_config::Config;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{awaits, lineage};
 use askbox_mailbox::id::WorkflowId;
@@ -18,6 +20,7 @@ use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::process::run_processes;
 use askbox_run::recovery;
+use askbox_run::supervise::ownership::Attempt;
 use askbox_run::task::{self, Task};
 
 /// `relaunch ID`: claims the answer and runs it, or continues a run that was stopped.
@@ -25,10 +28,18 @@ pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json
     pause::check(mailbox)?;
     let config = context.config()?;
     match on_demand::run_now(mailbox, &config, workflow)? {
-        RunNow::Supervise(attempt) => foreground::run(mailbox, config, attempt, json),
+        RunNow::Supervise(attempt) => in_foreground(mailbox, config, workflow, attempt, json),
         RunNow::Delivered => Ok(0),
         RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
     }
+}
+
+/// Runs an attempt in this process. If the workflow has not ended then, its end wakes the session whose shell this is.
+fn in_foreground(mailbox: &Mailbox, config: Config, workflow: &WorkflowId, attempt: Attempt, json: bool) -> Result<u8> {
+    let session = StartingSession::of_start(mailbox, workflow);
+    let status = foreground::run(mailbox, config, attempt, json);
+    session.was_told_so_far();
+    status
 }
 
 /// `relaunch retry ID`, with `cwd` in that folder.
@@ -45,7 +56,7 @@ pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, cwd: O
             "{parent} ended its work without {workflow} and is not told how {workflow} ends; its reply: relaunch resume {workflow}"
         ));
     }
-    foreground::run(mailbox, config, (&run).into(), json)
+    in_foreground(mailbox, config, &run.workflow_id, (&run).into(), json)
 }
 
 /// The parent of a workflow, if it has ended and does not wait for the workflow any more.
@@ -118,7 +129,7 @@ pub fn run_prompt(
         ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
-    foreground::run(mailbox, config, (&run).into(), json)
+    in_foreground(mailbox, config, &run.workflow_id, (&run).into(), json)
 }
 
 /// The folder of a run that begins here, for its record.

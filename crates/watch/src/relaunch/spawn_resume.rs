@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::relaunch::run_now::working_folder;
+use crate::relaunch::starting_session::StartingSession;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::program::{self, Context};
@@ -73,6 +74,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
     };
     log::warnings_to_stderr(config.log.format);
     let mut spawned = spawn::spawn(mailbox, &config, request)?;
+    let session = StartingSession::of_start(mailbox, &spawned.child);
     if let Some(e) = spawned.start_failed.take() {
         program::complain(&e);
     }
@@ -91,6 +93,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
     match spawned.wait(deadline)? {
         Progress::Ended(ended) => {
             spawned.tell(&ended, || print(&ended, json))?;
+            session.was_told();
             Ok(exit_status(&ended))
         }
         Progress::Asking | Progress::StillWorking => {
@@ -108,6 +111,7 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
     log::warnings_to_stderr(config.log.format);
+    let session = StartingSession::of_look(mailbox, workflow);
     let resumed = match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow)) {
         Err(e @ Error::NotFound { .. }) => return told_archived(mailbox, workflow, json, || e),
         other => other?,
@@ -117,6 +121,7 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
             // A parent that gets the result here does not have to be woken for it.
             let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
             in_turn::tell(wait, &ended, || print(&ended, json))?;
+            session.was_told();
             Ok(exit_status(&ended))
         }
         Resumed::WaitsAgain => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),

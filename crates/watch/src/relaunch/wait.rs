@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, told_archived, wait_limit};
+use crate::relaunch::starting_session::StartingSession;
 use askbox_cli::program;
 use askbox_config::LogFormat;
 use askbox_mailbox::disk::{self, Lock};
@@ -39,6 +40,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
     if program::says_to_terminal() {
         program::say(&format!("waiting up to {} for {workflow} to end; to follow it: relaunch logs -f {workflow}\n", time::human(limit)));
     }
+    let session = StartingSession::of_look(mailbox, workflow);
     let mut told = None;
     let mut tell = |asks: bool| -> Result<()> {
         let now = what_it_waits_for(mailbox, workflow, asks)?;
@@ -62,6 +64,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
     // A parent that gets the result here does not have to be woken for it.
     let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
     in_turn::tell(wait, &ended, || print(&ended, json))?;
+    session.was_told();
     Ok(exit_status(&ended))
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `signs` | the signs that the dialog is over |
 //! | `guard` | the process that goes on after a hook that is killed |
+//! | `keys` | when a person last typed at the session's terminal |
 //! | `question` | the question that the dialog becomes |
 //! | `reply` | the answer as the decision that Claude Code reads |
 //!
@@ -18,6 +19,7 @@
 //! No failure here takes the dialog away: then this process ends without output, and the dialog stays as it is.
 
 mod guard;
+mod keys;
 mod question;
 mod reply;
 mod signs;
@@ -42,6 +44,7 @@ use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::orphans::{self, BY};
 use askbox_run::dialog::settle;
 use guard::Guard;
+use keys::Keys;
 use reply::Reply;
 use signs::Signs;
 
@@ -101,10 +104,15 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let document = question::document(event, &workflow, &call_id, since, in_background.then(|| since + config.live.hold.0))?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
     guard.asks(mailbox, &workflow, signs::REFUSED)?;
+    // Nobody sees the dialog of an agent in the background.
+    let mut keys = (!in_background).then(|| Keys::of_process(signs.process()));
+    if let Some(keys) = &mut keys {
+        keys.look(mailbox, &event.session_id);
+    }
     let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
     let until = (in_background || event.agent_id.is_some()).then(|| begun + config.live.hold.0);
     let round = receipt.round.clone();
-    let dialog = Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs, in_background };
+    let dialog = Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs, keys, in_background };
     dialog.wait(until).inspect_err(|e| {
         // Nobody waits for the answer any more. If this fails too, a watcher withdraws the question.
         let _ = withdraw::withdraw_round(mailbox, &round, BY, Some(format!("the hook beside its dialog has failed: {e}")));
@@ -137,6 +145,7 @@ struct Dialog<'a> {
     waiter: Waiter,
     asked: Asked,
     signs: Signs,
+    keys: Option<Keys>,
     in_background: bool,
 }
 
@@ -150,6 +159,9 @@ impl Dialog<'_> {
         loop {
             if let Some(how) = self.signs.end() {
                 return self.withdraw(how);
+            }
+            if let Some(keys) = &mut self.keys {
+                keys.look(self.mailbox, &self.event.session_id);
             }
             // An agent in the foreground has its dialog. A teammate has none, whatever the user's settings say of other agents.
             if until.is_some_and(|until| Instant::now() >= until) && (self.in_background || !self.signs.has_open_dialog()) {

@@ -51,6 +51,11 @@ impl Signs {
         self.call.id()
     }
 
+    /// The process of the session, as the environment names it.
+    pub(super) fn process(&self) -> &str {
+        &self.process
+    }
+
     /// The folders whose changes may be a sign.
     pub(super) fn folders(&self, event: &PermissionRequest) -> Vec<PathBuf> {
         let sessions = self.config_dir.as_ref().map(|dir| dir.join("sessions"));

@@ -90,6 +90,12 @@ pub fn step_back() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
+/// The terminal of a process's standard input. `None` if that is something else, or if the process belongs to another user.
+pub fn terminal(pid: i32) -> Option<PathBuf> {
+    let input = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    input.starts_with("/dev").then_some(input)
+}
+
 /// Makes this process the parent of all orphans among its descendants, in place of init, from now on: `PR_SET_CHILD_SUBREAPER` of
 /// prctl(2).
 pub fn adopt_orphans() {

@@ -117,6 +117,14 @@ pub fn signal(handle: &OwnedFd, pid: UnixPid, signal: Signal) {
     }
 }
 
+/// The terminal of a process. `None` if it has none. Only `ps` tells it.
+pub fn terminal(pid: i32) -> Option<PathBuf> {
+    let said = std::process::Command::new("ps").args(["-o", "tty=", "-p", &pid.to_string()]).output().ok()?;
+    let name = String::from_utf8(said.stdout).ok()?;
+    let name = name.trim();
+    name.starts_with("tty").then(|| Path::new("/dev").join(name))
+}
+
 /// Gives this thread the lowest priority. The system has priorities of processes only, so this does nothing.
 pub fn step_back() {}
 

@@ -8,6 +8,7 @@ mod shape;
 
 use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
+use crate::dialog::next_prompt;
 use crate::money::costs;
 use crate::supervise::stop;
 use crate::view::activity::Live;
@@ -266,7 +267,7 @@ fn with_run(
             .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at))),
         failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
-        // A round that is over needs no action.
+        // A round that is over needs no action, unless its answer has reached nobody.
         todo: run
             .as_ref()
             .filter(|_| state.is_open())
@@ -274,7 +275,8 @@ fn with_run(
             .map(|f| f.todo.clone())
             .filter(|t| !t.is_empty())
             .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, run.as_ref())))
-            .or_else(|| to_session.then(|| instead_of_its_session(question))),
+            .or_else(|| to_session.then(|| instead_of_its_session(question)))
+            .or_else(|| (folder == Folder::Closed).then(|| next_prompt::offer(question)).flatten()),
         cost_usd: cost.filter(|c| *c > 0.0),
         result: run.and_then(|r| r.progress.result),
         ..Status::blank(&round.workflow, state)

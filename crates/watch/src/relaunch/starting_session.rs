@@ -1,0 +1,73 @@
+//! The live session of a user whose shell runs a command of `relaunch`. If the command ends without the result of its workflow, the result
+//! wakes the session.
+
+use askbox_cli::program;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{SessionId, WorkflowId};
+use askbox_mailbox::{Mailbox, wake};
+use askbox_run::chain::outcome::{self, TreeState};
+
+/// A live session that waits for a workflow through this command. When this is dropped, the result wakes the session.
+pub(super) struct StartingSession<'a> {
+    mailbox: &'a Mailbox,
+    workflow: WorkflowId,
+    session: Option<SessionId>,
+}
+
+impl<'a> StartingSession<'a> {
+    /// The session that starts the workflow with this command.
+    pub(super) fn of_start(mailbox: &'a Mailbox, workflow: &WorkflowId) -> Self {
+        let session = this_session(mailbox);
+        if let Some(session) = &session {
+            taken(mailbox, workflow, session);
+        }
+        Self { mailbox, workflow: workflow.clone(), session }
+    }
+
+    /// The session that looks for a result with this command, if the result would wake it.
+    pub(super) fn of_look(mailbox: &'a Mailbox, workflow: &WorkflowId) -> Self {
+        let session = this_session(mailbox).filter(|session| taken(mailbox, workflow, session));
+        Self { mailbox, workflow: workflow.clone(), session }
+    }
+
+    /// The command has printed the result, so it wakes nobody.
+    pub(super) fn was_told(mut self) {
+        self.session = None;
+    }
+
+    /// The command has printed all that happened until now. If that was the end, it wakes nobody.
+    pub(super) fn was_told_so_far(self) {
+        if matches!(outcome::tree_state(self.mailbox, &self.workflow), Ok(TreeState::Ended(_))) {
+            self.was_told();
+        }
+    }
+
+    fn is_woken_by_the_end(&self, session: SessionId) -> Result<()> {
+        wake::expect(self.mailbox, &self.workflow, session)?;
+        // The end may have come before the line above, which it did not see.
+        if matches!(outcome::tree_state(self.mailbox, &self.workflow)?, TreeState::Ended(_)) {
+            wake::starter(self.mailbox, &self.workflow);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for StartingSession<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            // Without it, the session hears of the result with its next prompt.
+            let _ = self.is_woken_by_the_end(session).inspect_err(program::complain);
+        }
+    }
+}
+
+/// The session whose shell runs this command, if it is a user's session and wants to be woken. A run of askbox is woken as a parent.
+fn this_session(mailbox: &Mailbox) -> Option<SessionId> {
+    let session = program::env("CLAUDE_CODE_SESSION_ID").filter(|_| program::env("ASKBOX_RUN").is_none())?;
+    session.parse().ok().filter(|session| wake::is_wanted(mailbox, session))
+}
+
+/// Lets the result not wake the session while this command waits for it. Returns true if it would have.
+fn taken(mailbox: &Mailbox, workflow: &WorkflowId, session: &SessionId) -> bool {
+    wake::expect_no_more(mailbox, workflow, session).inspect_err(program::complain).unwrap_or(false)
+}

@@ -1,0 +1,252 @@
+//! Many dialogs of five sessions, answered at random at the keyboard and from somewhere else in the same second. Each is decided once, the
+//! session does what the mailbox says, and nothing is left waiting. A second test also kills hooks, sessions and watchers.
+//!
+//! `tests/run live N` lets N dialogs be answered, and N more while processes are killed. The numbers stand in `docs/guide-live.md`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Attended, DIALOG, made, touch, world};
+use crate::support::{ClaudeWorld, Dice, kill, number, until};
+
+const SESSIONS: usize = 5;
+/// The number of dialogs in an ordinary run of the tests.
+const FEW: usize = 20;
+/// Claude Code shows no dialog for these calls, so only the mailbox answers them.
+const OF_SUBAGENT: usize = 2;
+
+/// One session's part: its calls in the main thread, behind a subagent with calls of its own. Each call makes a file that no other makes.
+fn steps(world: &ClaudeWorld, name: &str, calls: usize) -> Vec<Value> {
+    let file = |n: usize| format!("{name}-{n}-x");
+    let of_subagent: Vec<_> = (0..OF_SUBAGENT).map(|n| touch(&file(n))).chain([json!({"text": "sub is done"})]).collect();
+    world.api.on(&format!("Sub of {name}."), json!(of_subagent));
+    let input = json!({"description": "work", "prompt": format!("Sub of {name}."), "subagent_type": "general-purpose"});
+    let own = (OF_SUBAGENT..calls).map(|n| touch(&file(n)));
+    std::iter::once(json!({"tool": "Agent", "input": input})).chain(own).collect()
+}
+
+/// Milliseconds that a person may need.
+fn thinks(dice: &mut Dice, most: usize) -> Duration {
+    Duration::from_millis(u64::try_from(100 + dice.roll(most)).expect("small"))
+}
+
+/// The person at the keyboard: says yes to two of three dialogs after a while, until this is over. Returns false if the session was killed.
+fn sits_at(session: &Attended<'_>, dice: &mut Dice, is_over: impl Fn() -> bool) -> bool {
+    loop {
+        let Some(screen) = session.terminal.try_screen() else { return false };
+        if screen.contains("at the end") && is_over() {
+            return true;
+        }
+        if screen.contains(DIALOG) {
+            std::thread::sleep(thinks(dice, 1400));
+            if dice.roll(3) > 0 {
+                session.terminal.try_burst(&["1"]);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(150));
+    }
+}
+
+/// What the person somewhere else does about a question.
+#[derive(Clone, Copy)]
+enum Elsewhere {
+    Allows,
+    Refuses,
+    Leaves,
+}
+
+/// The person somewhere else, until it is over.
+fn sits_elsewhere(world: &ClaudeWorld, over: &AtomicBool, dice: &mut Dice) {
+    let mut plans: BTreeMap<String, (Instant, Elsewhere)> = BTreeMap::new();
+    while !over.load(Ordering::Relaxed) {
+        for name in world.names("pending") {
+            let id = name.trim_end_matches(".json").to_owned();
+            if plans.contains_key(&id) {
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(world.in_mailbox(format!("pending/{name}"))) else { continue };
+            let in_background = text.contains("\"in_background\"");
+            let choice = match dice.roll(3) {
+                0 => Elsewhere::Refuses,
+                1 if !in_background => Elsewhere::Leaves,
+                _ => Elsewhere::Allows,
+            };
+            plans.insert(id, (Instant::now() + thinks(dice, 900), choice));
+        }
+        let due: Vec<_> =
+            plans.iter().filter(|(_, (at, _))| *at <= Instant::now()).map(|(id, (_, choice))| (id.clone(), *choice)).collect();
+        for (id, choice) in due {
+            // It is answered once. The plan stays, so that it is not made again.
+            plans.insert(id.clone(), (Instant::now() + Duration::from_secs(3600), Elsewhere::Leaves));
+            answers(world, &id, choice);
+        }
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+/// Answers, unless somebody was first.
+fn answers(world: &ClaudeWorld, id: &str, choice: Elsewhere) {
+    let said = match choice {
+        Elsewhere::Leaves => return,
+        Elsewhere::Refuses => world.run("ask-answer", &["decline", id, "--note", "no"]),
+        Elsewhere::Allows => {
+            let shown = world.run("ask-answer", &["show", id]).stdout;
+            let begin = format!("ask-answer {id} once --round ");
+            let Some(line) = shown.lines().map(str::trim).find(|line| line.starts_with(&begin)) else { return };
+            world.run("ask-answer", &line.split(' ').skip(1).collect::<Vec<_>>())
+        }
+    };
+    assert!([0, 3, 4].contains(&said.code()), "{}", said.words());
+}
+
+/// The file that the call of a closed question makes.
+fn file_of(round: &Value) -> String {
+    let text = round.to_string();
+    let behind = text.split("touch ").nth(1).unwrap_or_else(|| panic!("no file in {text}"));
+    behind.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
+/// All closed questions, and how many of each state there are.
+fn ends(world: &ClaudeWorld) -> (Vec<Value>, BTreeMap<String, usize>) {
+    let rounds: Vec<Value> = world.names("closed").iter().map(|name| world.document(&format!("closed/{name}"))).collect();
+    let mut states = BTreeMap::new();
+    for round in &rounds {
+        *states.entry(round["closed"]["state"].as_str().unwrap_or("none").to_owned()).or_default() += 1;
+    }
+    (rounds, states)
+}
+
+fn is_refused(round: &Value) -> bool {
+    round["closed"]["state"] == "delivered" && round["answer"]["outcome"] == "declined"
+}
+
+/// Checks that each question ended once, and that none is left. A process that is killed behind the end of a round writes no line about it.
+fn check_ends(world: &ClaudeWorld, rounds: &[Value], ends: std::ops::RangeInclusive<usize>) {
+    until("nothing is left", || ["pending", "answered", "running", "parked"].iter().all(|folder| world.names(folder).is_empty()));
+    let audit = world.audited();
+    for round in rounds {
+        let is_end = |line: &&Value| {
+            let event = line["event"].as_str().unwrap_or_default();
+            line["question_id"] == round["question_id"] && ["delivered", "withdrawn", "superseded", "expired"].contains(&event)
+        };
+        assert!(ends.contains(&audit.iter().filter(is_end).count()), "{round}");
+    }
+}
+
+#[test]
+fn dialogs_answered_in_two_places_at_once_are_decided_once() {
+    let prompts = number("ASKBOX_LIVE", FEW);
+    let mut world = world();
+    world.set_longest_life(Duration::from_secs(300 + 5 * prompts as u64));
+    let (world, over) = (&world, &AtomicBool::new(false));
+    let names: Vec<_> = (0..SESSIONS).map(|n| format!("s{n}")).collect();
+    let calls = prompts / SESSIONS;
+    std::thread::scope(|scope| {
+        scope.spawn(|| sits_elsewhere(world, over, &mut Dice::new(7)));
+        let sitting: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| {
+                scope.spawn(move || {
+                    let session = Attended::begin_beside(name, world, "default", &[]);
+                    session.goes_from(&format!("Begin {name}."), &steps(world, name, calls));
+                    let is_over = || (0..calls).all(|n| is_decided(world, &format!("{name}-{n}-x")));
+                    assert!(sits_at(&session, &mut Dice::new(100 + n as u64), is_over), "the session lives");
+                })
+            })
+            .collect();
+        let ended: Vec<_> = sitting.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        over.store(true, Ordering::Relaxed);
+        assert!(ended.iter().all(Result::is_ok));
+    });
+    let (rounds, states) = ends(world);
+    check_ends(world, &rounds, 1..=1);
+    let refused: Vec<_> = rounds.iter().filter(|round| is_refused(round)).map(file_of).collect();
+    let allowed = rounds.iter().filter(|round| round["closed"]["state"] == "delivered" && !is_refused(round)).map(file_of);
+    for file in allowed {
+        assert!(made(world, &file), "{file} was allowed");
+    }
+    // The person at the keyboard only ever says yes.
+    for (name, n) in names.iter().flat_map(|name| (0..calls).map(move |n| (name, n))) {
+        let file = format!("{name}-{n}-x");
+        assert_eq!(made(world, &file), !refused.contains(&file), "{file}");
+    }
+    println!("{prompts} dialogs of {SESSIONS} sessions: {} were asked in the mailbox: {states:?}", rounds.len());
+}
+
+/// True if the call that makes this file was made or refused.
+fn is_decided(world: &ClaudeWorld, file: &str) -> bool {
+    made(world, file) || ends(world).0.iter().any(|round| is_refused(round) && file_of(round) == file)
+}
+
+#[test]
+fn dialogs_of_killed_processes_are_decided_once_or_withdrawn() {
+    let prompts = number("ASKBOX_LIVE", FEW);
+    let mut world = world();
+    world.set_longest_life(Duration::from_secs(300 + 10 * prompts as u64));
+    let (world, over) = (&world, &AtomicBool::new(false));
+    let (kills, calls) = (&AtomicUsize::new(0), prompts / SESSIONS);
+    std::thread::scope(|scope| {
+        scope.spawn(|| sits_elsewhere(world, over, &mut Dice::new(11)));
+        scope.spawn(|| kills_processes(world, over, kills, &mut Dice::new(13)));
+        let sitting: Vec<_> = (0..SESSIONS)
+            .map(|n| {
+                scope.spawn(move || {
+                    let mut dice = Dice::new(200 + n as u64);
+                    // A killed session is followed by another one, which begins anew.
+                    for life in 0.. {
+                        let name = format!("s{n}l{life}");
+                        let Some(session) = Attended::try_begin_beside(&name, world) else { continue };
+                        session.goes_from(&format!("Begin {name}."), &steps(world, &name, calls));
+                        if sits_at(&session, &mut dice, || true) || life >= 3 {
+                            break;
+                        }
+                    }
+                })
+            })
+            .collect();
+        let ended: Vec<_> = sitting.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        over.store(true, Ordering::Relaxed);
+        assert!(ended.iter().all(Result::is_ok));
+    });
+    // A watcher that lives withdraws what dead hooks have left.
+    let _watcher = world.start_watcher();
+    until("nothing waits", || world.names("pending").is_empty() && world.names("answered").is_empty() && world.names("running").is_empty());
+    let (rounds, states) = ends(world);
+    check_ends(world, &rounds, 0..=1);
+    for file in rounds.iter().filter(|round| is_refused(round)).map(file_of) {
+        assert!(!made(world, &file), "{file} was refused");
+    }
+    let kills = kills.load(Ordering::Relaxed);
+    println!("{kills} kills among the dialogs of {SESSIONS} sessions: {} were asked in the mailbox: {states:?}", rounds.len());
+}
+
+/// Kills a hook, a session or the watcher, at random moments.
+fn kills_processes(world: &ClaudeWorld, over: &AtomicBool, kills: &AtomicUsize, dice: &mut Dice) {
+    let mut watcher = Some(world.start_watcher());
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(thinks(dice, 2500));
+        let victims = match dice.roll(6) {
+            0 => {
+                // Killed when it is dropped.
+                drop(watcher.take());
+                watcher = Some(world.start_watcher());
+                kills.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            1 => world.processes("--session-id").into_iter().filter(|pid| is_called(*pid, "claude")).collect::<Vec<_>>(),
+            _ => world.processes("askbox hook"),
+        };
+        if !victims.is_empty() {
+            kill(*dice.one(&victims));
+            kills.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn is_called(pid: i32, name: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
+}
