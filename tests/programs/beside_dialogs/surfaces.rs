@@ -94,13 +94,13 @@ fn world_with_target() -> (World, impl Fn() -> String) {
 fn keys_at_a_sessions_own_terminal_delay_news_of_its_dialog() {
     needs!("tmux");
     let (world, told) = world_with_target();
-    let mut watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
+    let watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
     let terminal = Terminal::running(&world, (80, 20), &[], &["sh", "-c", "echo $$ > session.pid; exec cat"]);
     let pid = until("the session runs", || std::fs::read_to_string(world.work().join("session.pid")).ok().filter(|pid| !pid.is_empty()));
     terminal.burst(&["x"]);
     terminal.see("x");
     calls(&world, "Bash", &bash());
-    let _hook = hook_with(&world, "Bash", &bash(), &[("CLAUDE_PID", pid.trim())]);
+    let hook = hook_with(&world, "Bash", &bash(), &[("CLAUDE_PID", pid.trim())]);
     let id = waiting(&world);
     // Another question is told at once, so the dialog's question was not told before.
     world.ok("ask-post", &["-w", "run", "Which?"]);
@@ -110,15 +110,17 @@ fn keys_at_a_sessions_own_terminal_delay_news_of_its_dialog() {
     let typed = std::fs::File::options().write(true).open(world.in_mailbox(format!("looked/{SESSION}.typed"))).unwrap();
     typed.set_modified(SystemTime::now() - Duration::from_secs(120)).unwrap();
     until("the dialog's question is told", || told().contains(&id));
-    signal(i32::try_from(watcher.id()).unwrap(), Signal::TERM);
-    watcher.wait().unwrap();
+    for mut process in [watcher, hook] {
+        signal(i32::try_from(process.id()).unwrap(), Signal::TERM);
+        process.wait().unwrap();
+    }
 }
 
 #[test]
 fn keys_delay_no_news_of_an_agent_in_the_background() {
     needs!("tmux");
     let (world, told) = world_with_target();
-    let mut watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
+    let watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
     let terminal = Terminal::running(&world, (80, 20), &[], &["sh", "-c", "echo $$ > session.pid; exec cat"]);
     let pid = until("the session runs", || std::fs::read_to_string(world.work().join("session.pid")).ok().filter(|pid| !pid.is_empty()));
     terminal.burst(&["x"]);
@@ -129,9 +131,11 @@ fn keys_delay_no_news_of_an_agent_in_the_background() {
     std::fs::write(&transcript, format!("{}\n", json!({"type": "assistant", "message": {"content": [call]}}))).unwrap();
     let mut event = event(&world, "Bash", &bash());
     (event["agent_id"], event["agent_type"]) = (json!("a2ed"), json!("reviewer"));
-    let _hook = super::hook_of(&world, &event, &[("CLAUDE_PID", pid.trim())]);
+    let hook = super::hook_of(&world, &event, &[("CLAUDE_PID", pid.trim())]);
     let id = waiting(&world);
     until("it is told at once", || told().contains(&id));
-    signal(i32::try_from(watcher.id()).unwrap(), Signal::TERM);
-    watcher.wait().unwrap();
+    for mut process in [watcher, hook] {
+        signal(i32::try_from(process.id()).unwrap(), Signal::TERM);
+        process.wait().unwrap();
+    }
 }

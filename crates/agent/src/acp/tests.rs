@@ -184,7 +184,8 @@ fn kimi_tells_its_input_as_text_before_the_permission() {
         let content = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
         for (n, text) in texts.iter().enumerate() {
             let sort = if n == 0 { "tool_call" } else { "tool_call_update" };
-            let fields = json!({"sessionUpdate": sort, "toolCallId": "t", "title": "Bash", "kind": "execute", "status": "pending", "content": content(text)});
+            let fields = json!({"sessionUpdate": sort, "toolCallId": "t", "title": "Bash", "kind": "execute", "status": "pending",
+                "content": content(text)});
             feed(&mut client, &update(fields));
         }
         let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": {"sessionId": "s", "options": [],

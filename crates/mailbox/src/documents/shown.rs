@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_trace_and_what_the_moves_write_do_not_change_what_was_shown() {
+    fn neither_the_trace_nor_the_moves_change_what_was_shown() {
         let id = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
         let written = format!(
             r#"{{"schema_version":1,"workflow_id":"w","question":"?","question_id":"{id}","answer":"yes","trace":{{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},"closed":{{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}}}}"#
