@@ -323,6 +323,19 @@ fn answered() -> World {
     world
 }
 
+/// The answer came while nobody waited. The asker comes back for it, and is killed on its way.
+#[test]
+fn a_killed_asker_that_comes_back_gets_its_answer() {
+    needs!("strace");
+    let ask = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--wait", "60s"];
+    at_every_point(&answered, "ask-post", &ask, |world, when, out| {
+        if !printed(out, "a") {
+            assert_eq!(world.ok("ask-post", &ask), "a\n", "{when}");
+        }
+        assert!(world.names("pending").is_empty(), "{when}: it was asked again");
+    });
+}
+
 #[test]
 fn a_run_killed_from_claim_to_close_is_finished_later() {
     needs!("strace");

@@ -38,6 +38,24 @@ fn a_workflow_whose_asker_waited_is_handed_over_too() {
 }
 
 #[test]
+fn the_same_question_again_takes_the_answer_that_waits() {
+    let world = World::new();
+    let ask = |words: &str| world.run("ask-post", &["-w", "w", words, "-o", "merge=m", "-o", "keep=k", "--wait", "100ms"]).ok();
+    assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
+    world.ok("ask-answer", &["w", "keep"]);
+    // Nobody has taken the answer. The asker comes back with the same words.
+    let again = ask("Merge?");
+    assert!(again.stdout == "keep\n" && again.stderr.contains("answered before"), "{again:?}");
+    resumed_at_once(&world, "the asker that waited for it (ask-post --wait, or an MCP client) took the answer");
+    assert_eq!(world.audit("w"), ["posted", "answered", "claimed", "delivered"]);
+    // It was told once. The same words are a new question now, and so are other words beside an answer.
+    assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
+    world.ok("ask-answer", &["w", "merge"]);
+    assert_eq!(ask("Merge now?").stdout, "QUESTION_POSTED:w\n");
+    assert_eq!(world.document("pending/w.json")["question"], "Merge now?");
+}
+
+#[test]
 fn an_answer_given_to_a_process_of_its_own_is_said_to_be_done() {
     let world = World::new();
     world.ask_and_answer("w");

@@ -12,7 +12,7 @@ use askbox_cli::ask_user_call;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::transitions::post;
+use askbox_mailbox::transitions::post::{self, IfPending, Posted};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
 use askbox_run::claim::inline::{self, Waited};
@@ -97,7 +97,14 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let policy = desk.config_now()?.answers.policy();
     let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
-    let mut asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?;
+    let mut asked = match post::post_unless_answered(mailbox, document.clone(), &[], IfPending::Conflict).map_err(in_words_of_a_tool)? {
+        Posted::Pending(receipt) => desk.remember(&receipt)?,
+        // The answer came behind the look for a waiting one.
+        Posted::Answered(round) => match question_state::find(desk, mailbox, &round, true)? {
+            Some(state @ (QuestionState::Taken(_) | QuestionState::Answered(_))) => return Reply::about(desk, mailbox, &round, state),
+            _ => desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
+        },
+    };
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());

@@ -12,7 +12,7 @@ use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Mcp};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Mailbox, Question, QuestionDocument};
 use askbox_run::claim::inline::Asked;
 
@@ -79,7 +79,12 @@ impl Desk {
 
     /// Posts a question and remembers it.
     pub(super) fn post(&self, mailbox: &Mailbox, document: QuestionDocument) -> Result<Asked> {
-        let asked = Asked::of_receipt(&post::post_document(mailbox, document, IfPending::Conflict)?)?;
+        self.remember(&post::post_document(mailbox, document, IfPending::Conflict)?)
+    }
+
+    /// Remembers a question that was posted.
+    pub(super) fn remember(&self, receipt: &Receipt) -> Result<Asked> {
+        let asked = Asked::of_receipt(receipt)?;
         let mut known = self.known();
         if known.rounds.len() >= REMEMBERED {
             known.rounds.clear();

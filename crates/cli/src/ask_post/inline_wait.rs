@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use crate::program::Context;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::transitions::post::Receipt;
-use askbox_mailbox::{Answer, Mailbox, Question};
-
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, read_question};
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
+use askbox_mailbox::{Answer, AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::claim::inline;
+
+/// The process that the round's end names.
+const CHANNEL: &str = "ask-post --wait";
+/// How often a post is tried while other processes take the answers to the same question.
+const TRIES: u32 = 3;
 
 /// The right to an answer. It is taken before its question is posted.
 pub type Waiter = inline::Waiter;
@@ -34,6 +36,49 @@ pub enum Waited<T> {
     InVain,
 }
 
+/// The outcome of a post by a process that waits.
+#[derive(Debug)]
+pub enum Posted<T> {
+    /// The question is pending.
+    Pending(Box<Receipt>),
+    /// The same question was answered before, and the answer is handed over.
+    Done(T),
+}
+
+/// Posts a question. If an earlier process has asked the same and has not lived to hear the answer, that answer is passed to `hand_over`
+/// instead, as [`wait`] does.
+///
+/// # Errors
+/// Those of [`post::post_with_files`].
+pub fn post<T>(
+    waiter: &Waiter,
+    context: &Context,
+    mailbox: &Mailbox,
+    (document, files): (&QuestionDocument, &[AttachedFile]),
+    if_pending: IfPending,
+    hand_over: impl FnOnce(&RoundId, &Question, &Answer) -> Result<T>,
+) -> Result<Posted<T>> {
+    let policy = context.config().unwrap_or_default().answers.policy();
+    let mut claim = inline::left_behind_for(mailbox, &document.typed)?;
+    for _ in 0..TRIES {
+        if claim.is_some() {
+            break;
+        }
+        match post::post_unless_answered(mailbox, document.clone(), files, if_pending)? {
+            post::Posted::Pending(receipt) => return Ok(Posted::Pending(Box::new(receipt))),
+            // If the answer does not count, its question waits again.
+            post::Posted::Answered(round) => claim = waiter.take(mailbox, &policy, &round)?,
+        }
+    }
+    let taken = claim.and_then(|claim| claim.document.typed.answer.clone().map(|answer| (claim, answer)));
+    let Some((claim, answer)) = taken else {
+        return Ok(Posted::Pending(Box::new(post::post_with_files(mailbox, document.clone(), files, if_pending)?)));
+    };
+    let done = hand_over(&claim.round(), &claim.document.typed, &answer)?;
+    claim.delivered(mailbox, CHANNEL)?;
+    Ok(Posted::Done(done))
+}
+
 /// Waits for the answer to a posted question, claims the answer so that no agent is relaunched, and passes it to `hand_over`. The round is
 /// delivered once `hand_over` has succeeded. If this process is killed before that, a watcher relaunches the agent.
 ///
@@ -54,7 +99,7 @@ pub fn wait<T>(
         inline::Waited::Answered(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(Waited::InVain) };
             let done = hand_over(&claim.document.typed, &answer)?;
-            claim.delivered(mailbox, "ask-post --wait")?;
+            claim.delivered(mailbox, CHANNEL)?;
             Ok(Waited::Done(done))
         }
         inline::Waited::Changed => Ok(Waited::Changed),

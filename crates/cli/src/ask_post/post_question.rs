@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::args::ask_post_args::AskPost;
-use crate::ask_post::inline_wait::{self, Waited};
+use crate::ask_post::inline_wait::{self, Posted, Waited};
 use crate::ask_post::person_waits::PersonWaits;
 use crate::ask_post::{attached, post_receipt, posting};
 use crate::program::{self, Context};
@@ -13,7 +13,7 @@ use askbox_mailbox::documents::fields::range::Range;
 use askbox_mailbox::documents::fields::until::Until;
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::time::{self, Span};
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::{Answer, AnswerValue, AttachedFile, Folder, Mailbox, Question, QuestionDocument, disk, text};
@@ -91,11 +91,23 @@ fn post_and_wait(
     };
     let asked = document.typed.clone();
     post_receipt::warn_without_timeout(std::slice::from_ref(&asked));
-    let mut receipt = post::post_with_files(mailbox, document.clone(), files, if_pending)?;
+    let mut receipt = match &waiter {
+        None => post::post_with_files(mailbox, document.clone(), files, if_pending)?,
+        Some(waiter) => {
+            let hand_over = |round: &RoundId, question: &Question, answer: &Answer| {
+                program::say("the same question was answered before; this is its answer\n");
+                post_receipt::hand_over(&args.common, round, question, answer)
+            };
+            match inline_wait::post(waiter, context, mailbox, (&document, files), if_pending, hand_over)? {
+                Posted::Done(status) => return Ok(status),
+                Posted::Pending(receipt) => *receipt,
+            }
+        }
+    };
     let end = Instant::now() + limit;
     let person_waits = waiter.as_ref().and_then(|_| PersonWaits::begin(&asked, limit));
     while let Some(waiter) = &waiter {
-        let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt, question, answer);
+        let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt.round, question, answer);
         match inline_wait::wait(waiter, context, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
             Ok(Waited::Done(status)) => return Ok(status),
             Ok(Waited::Changed) => {

@@ -7,7 +7,7 @@ use crate::program::{self, Context, ErrorReport};
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::Receipt;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, text};
 
@@ -22,13 +22,13 @@ pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()
 }
 
 /// Prints an answer that came in time, as its bare value. Returns the exit status.
-pub fn hand_over(common: &Common, receipt: &Receipt, question: &Question, answer: &Answer) -> Result<u8> {
+pub fn hand_over(common: &Common, round: &RoundId, question: &Question, answer: &Answer) -> Result<u8> {
     let own_words = match_option::told(question, answer);
     let declined = answer.outcome == Outcome::Declined;
     if common.json {
         program::print_json(&json!({
             "state": answer.event(),
-            "workflow_id": receipt.round.workflow, "question_id": receipt.round.question,
+            "workflow_id": round.workflow, "question_id": round.question,
             "value": answer.value.as_ref().map(AnswerValue::to_json), "own_words": own_words, "by": answer.by, "note": answer.note,
         }))?;
     } else if let Some(asked) = answer.counter_question() {

@@ -8,21 +8,26 @@
 //! These steps need no lock, so a post usually does not wait. Only if the workflow has a file in `pending/` or `answered/`, the
 //! post continues under the workflow's lock: it settles the workflow and tries again. Then the same question again changes nothing
 //! and gets the first receipt. Another question is a conflict, or supersedes the first.
+//!
+//! An asker that waits posts under the lock in any case: if the answer to the same question lies in `answered/`, it takes that answer, and
+//! nothing is posted ([`post_unless_answered`]). An answer that comes at the same time is either found there, or has no pending question.
 
 use crate::attachments::{self, AttachedFile, Written};
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
 use crate::disk::{self, Placed};
 use crate::document::Document;
+use crate::documents::asked::Asked;
 use crate::documents::checks::{check_draft, check_question};
 use crate::documents::fields::closing::{Closed, Closing};
 use crate::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::family::children;
-use crate::id::{QuestionId, RoundId};
-use crate::layout::{Folder, Mailbox};
+use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::time;
+use crate::transitions::answered_by_hand::{self, Adopted};
 use crate::transitions::{close, settle, undo};
 use crate::{read_question, round};
 
@@ -44,6 +49,15 @@ pub struct Receipt {
     pub question: Question,
     /// True if the same question was pending before, and nothing was written.
     pub repeated: bool,
+}
+
+/// The outcome of a post by an asker that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Posted {
+    /// The question is pending.
+    Pending(Receipt),
+    /// The same question was answered before, in this round, and nobody has taken the answer. Nothing was posted.
+    Answered(RoundId),
 }
 
 /// A question that is ready for step 3.
@@ -98,6 +112,42 @@ pub fn post_with_files(mailbox: &Mailbox, document: QuestionDocument, files: &[A
     audit::record(mailbox, prepared.entry());
     prepared.attached.stay();
     Ok(Receipt { round: prepared.round, question: prepared.document.typed, repeated: false })
+}
+
+/// [`post_with_files`] for an asker that waits for the answer. Posts nothing if the answer to the same question waits to be taken: the asker
+/// then has asked before, and has not lived to hear the answer.
+///
+/// # Errors
+/// Those of [`post_with_files`].
+pub fn post_unless_answered(
+    mailbox: &Mailbox,
+    document: QuestionDocument,
+    files: &[AttachedFile],
+    if_pending: IfPending,
+) -> Result<Posted> {
+    let Prepared { document, round, bytes, attached } = prepare(mailbox, document, files)?;
+    let question = &document.typed;
+    let posted = under_lock(mailbox, &round.workflow, |lock| match answered_before(mailbox, lock, question) {
+        Some(answered) => Ok(Posted::Answered(answered)),
+        None => post_locked(mailbox, lock, question, &round, &bytes, if_pending).map(Posted::Pending),
+    });
+    if matches!(&posted, Ok(Posted::Pending(receipt)) if !receipt.repeated) {
+        attached.stay();
+    } else {
+        timers::disarm(mailbox, question, &round);
+    }
+    posted
+}
+
+/// The round in `answered/`, if it asked the same as this question. A question that askbox asks in the name of a call or a session is not
+/// an asker's.
+fn answered_before(mailbox: &Mailbox, lock: &WorkflowLock, question: &Question) -> Option<RoundId> {
+    // A file there that cannot be read now is left to the program that claims it.
+    let Ok(Adopted::Ready(earlier, round)) = answered_by_hand::adopt(mailbox, lock) else { return None };
+    let Asked { approval, elicited_by, live, to_session, .. } = &earlier.typed.asked;
+    let is_of_asker = approval.is_none() && elicited_by.is_none() && live.is_none() && !to_session;
+    let event = |question: &Question| (question.asked.until.clone(), question.asked.attachments.clone());
+    (is_of_asker && has_same_words(&earlier.typed, question) && event(&earlier.typed) == event(question)).then_some(round)
 }
 
 /// Posts many questions with one sync of the folder. Each is posted or refused by itself; the results are in the order of
@@ -177,7 +227,7 @@ fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
 /// its files again if it is not posted.
 fn post_locked_or_disarm(mailbox: &Mailbox, prepared: Prepared<'_>, if_pending: IfPending) -> Result<Receipt> {
     let Prepared { document, round, bytes, attached } = prepared;
-    let posted = post_locked(mailbox, &document.typed, &round, &bytes, if_pending);
+    let posted = under_lock(mailbox, &round.workflow, |lock| post_locked(mailbox, lock, &document.typed, &round, &bytes, if_pending));
     if matches!(&posted, Ok(receipt) if !receipt.repeated) {
         attached.stay();
     } else {
@@ -186,11 +236,23 @@ fn post_locked_or_disarm(mailbox: &Mailbox, prepared: Prepared<'_>, if_pending: 
     posted
 }
 
-/// Tries to post again under the lock, after settling: the file in `pending/` may belong to a transition that is half done.
-fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &[u8], if_pending: IfPending) -> Result<Receipt> {
-    let lock = mailbox.lock(&round.workflow)?;
+/// Does something under the workflow's lock, after settling: the file in `pending/` may belong to a transition that is half done.
+fn under_lock<T>(mailbox: &Mailbox, workflow: &WorkflowId, then: impl FnOnce(&WorkflowLock) -> Result<T>) -> Result<T> {
+    let lock = mailbox.lock(workflow)?;
     undo::complete_interrupted(mailbox, &lock)?;
     settle::settle(mailbox, &lock)?;
+    then(&lock)
+}
+
+/// Tries to post under the lock.
+fn post_locked(
+    mailbox: &Mailbox,
+    lock: &WorkflowLock,
+    question: &Question,
+    round: &RoundId,
+    bytes: &[u8],
+    if_pending: IfPending,
+) -> Result<Receipt> {
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
@@ -206,7 +268,7 @@ fn post_locked(mailbox: &Mailbox, question: &Question, round: &RoundId, bytes: &
         }
         close::pending(
             mailbox,
-            &lock,
+            lock,
             earlier,
             Closing::now(Closed::Superseded, question.asked.asked_by.as_deref().unwrap_or("asker"), None),
         )?;

@@ -16,9 +16,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::time;
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::transitions::post::Receipt;
+use askbox_mailbox::transitions::post::{self, Receipt};
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
 
 /// The sleep between two looks if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -49,6 +49,16 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
         }
     }
     Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
+}
+
+/// The claim of an earlier process of this asker, which asked the same question and died before it had handed the answer over.
+///
+/// # Errors
+/// Those of [`left_behind`].
+pub fn left_behind_for(mailbox: &Mailbox, question: &Question) -> Result<Option<Claim<OnRecord>>> {
+    let Some(earlier) = round::latest(mailbox, &question.workflow_id) else { return Ok(None) };
+    let is_it = question.question_id.is_none_or(|id| id == earlier.id.question) && post::has_same_words(&earlier.document.typed, question);
+    if is_it && earlier.folder == Folder::Running { left_behind(mailbox, &earlier.id) } else { Ok(None) }
 }
 
 /// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives.
@@ -119,6 +129,17 @@ impl Waiter {
         }
     }
 
+    /// Claims the answer of this round, which has come already. `None` if it does not count, or if another process was faster.
+    ///
+    /// # Errors
+    /// Those of [`claim::for_asker`].
+    pub fn take(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
+        match claim::for_asker(mailbox, &round.workflow, policy)? {
+            ClaimAttempt::Claimed(claim) if claim.round() == *round => Ok(Some(*claim)),
+            ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => Ok(None),
+        }
+    }
+
     /// Waits for an answer of the round, and claims it. `None` if the time is over or the round ended in another way.
     fn claim(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
@@ -153,11 +174,10 @@ impl Waiter {
                     _ => expires_at = None,
                 }
             }
-            if disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
-                match claim::for_asker(mailbox, &round.workflow, policy)? {
-                    ClaimAttempt::Claimed(claim) if claim.round() == *round => return Ok(Some(*claim)),
-                    ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => {}
-                }
+            if disk::exists(mailbox.document(Folder::Answered, &round.workflow))
+                && let Some(claim) = self.take(mailbox, policy, round)?
+            {
+                return Ok(Some(claim));
             }
             if record::latest(mailbox, round)?.is_some() || disk::exists(mailbox.round(Folder::Closed, round)) {
                 return Ok(None);
