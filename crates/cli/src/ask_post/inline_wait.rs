@@ -8,6 +8,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Answer, AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::claim::inline;
+use askbox_run::recovery::of_asker;
 
 /// The process that the round's end names.
 const CHANNEL: &str = "ask-post --wait";
@@ -59,7 +60,7 @@ pub fn post<T>(
     hand_over: impl FnOnce(&RoundId, &Question, &Answer) -> Result<T>,
 ) -> Result<Posted<T>> {
     let policy = context.config().unwrap_or_default().answers.policy();
-    let mut claim = inline::left_behind_for(mailbox, &document.typed)?;
+    let mut claim = of_asker::left_behind(mailbox, &document.typed)?;
     for _ in 0..TRIES {
         if claim.is_some() {
             break;

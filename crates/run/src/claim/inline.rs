@@ -16,9 +16,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::time;
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::transitions::post::{self, Receipt};
+use askbox_mailbox::transitions::post::Receipt;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 
 /// The sleep between two looks if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -49,16 +49,6 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
         }
     }
     Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
-}
-
-/// The claim of an earlier process of this asker, which asked the same question and died before it had handed the answer over.
-///
-/// # Errors
-/// Those of [`left_behind`].
-pub fn left_behind_for(mailbox: &Mailbox, question: &Question) -> Result<Option<Claim<OnRecord>>> {
-    let Some(earlier) = round::latest(mailbox, &question.workflow_id) else { return Ok(None) };
-    let is_it = question.question_id.is_none_or(|id| id == earlier.id.question) && post::has_same_words(&earlier.document.typed, question);
-    if is_it && earlier.folder == Folder::Running { left_behind(mailbox, &earlier.id) } else { Ok(None) }
 }
 
 /// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives.

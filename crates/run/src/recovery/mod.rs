@@ -7,10 +7,12 @@
 //!   processes, and the record of the next attempt
 //! - `processes`: the end of all processes of the earlier attempts
 //! - `elsewhere`: the wait for an agent that this process cannot see, such as one in a container
+//! - `of_asker`: an asker that waits and comes back for the answer that an earlier process of it had claimed
 //! - `by_hand`: `relaunch retry`, `relaunch drop`, and `relaunch stop` for a run that is not live
 
 mod by_hand;
 mod elsewhere;
+pub mod of_asker;
 mod processes;
 mod recover;
 
