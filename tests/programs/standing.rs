@@ -103,7 +103,7 @@ fn the_inbox_refuses_a_call_for_good_after_tab() {
     terminal.press(&["Tab"]);
     terminal.see("whenever the workflow makes it");
     terminal.press(&["Enter"]);
-    terminal.see("ok, then enter, declines ship");
+    terminal.see("ok, then enter, always refuses this call of ship: \"Bash(git push)\"");
     terminal.confirm();
     terminal.see("declined for good");
     assert_eq!(world.document("answered/ship.json")["answer"]["always"], true);
