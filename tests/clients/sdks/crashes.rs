@@ -1,6 +1,7 @@
 //! Hosts that are killed, and hosts that are started twice: an allowed call is made at most once, and the model is told.
 
 use crate::sdks::host::{Host, Sdk};
+use crate::support::files::write_program;
 use crate::support::{Outcome, needs, output, program};
 
 const MAYBE: &str = "may have been made already";
@@ -88,6 +89,28 @@ fn langgraph_graphs_started_twice_make_the_call_once() {
 fn hosts_of_the_ai_sdk_started_twice_make_the_call_once() {
     needs!("node", "node-sdks");
     is_started_twice_in_one_run(Sdk::Ai);
+}
+
+/// The second process has seen the open call of the session. The first one makes it before the second one's claude has read the session.
+#[test]
+fn a_claude_session_that_another_process_ends_is_not_awaited() {
+    needs!("python-sdks");
+    let mut host = Host::new(Sdk::Claude);
+    host.asks("sdk-1", &["echo ran | tee -a effects"]);
+    let [slow, late, over, end] = ["slow", "late", "over", "end"].map(|name| host.world.path(name).display().to_string());
+    let claude = host.world.sh("command -v claude").trim().to_owned();
+    let wait = format!("[ \"$1\" = -v ] || {{ echo > {late}; until [ -e {over} ]; do sleep 0.1; done; }}");
+    std::fs::create_dir(&slow).unwrap();
+    write_program(std::path::Path::new(&slow).join("claude").as_path(), &format!("#!/bin/sh\n{wait}\nexec {claude} \"$@\"\n"));
+    let start = format!(
+        "PATH={slow}:$PATH $HOST \"$@\" & second=$!\nuntil [ -e {late} ]; do sleep 0.1; done\n\
+         $HOST \"$@\"; echo > {over}; wait $second; echo $? > {end}"
+    );
+    host.write(&host.source(), &start);
+    host.world.keep_watching();
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 1);
+    assert_eq!((host.effects(), std::fs::read_to_string(end).unwrap().as_str()), (vec!["ran".to_owned()], "4\n"));
 }
 
 /// Two people, or two schedulers, start the answered workflow at the same moment, and no watcher runs.

@@ -18,12 +18,13 @@ from claude_agent_sdk import (
     Message,
     PermissionResultDeny,
     ResultMessage,
+    SystemMessage,
     get_session_messages,
     query,
 )
 
 from .documents import Part
-from .errors import Failed, Invalid, Usage
+from .errors import Conflict, Failed, Invalid, Usage
 from .hosts import Box, Host, Saved, permission
 from .programs import run_async
 
@@ -31,6 +32,8 @@ __all__ = ["run", "session_of"]
 
 _SESSIONS = uuid.UUID("8f1f5b0e-6d0a-5f0e-9d3c-2a6f0c1b7e44")
 _ASK_USER = "AskUserQuestion"
+_LOOK_EVERY = 1.0
+"""Seconds between two looks whether another process makes the open call of a session."""
 
 
 def session_of(workflow_id: str, begun: int = 0) -> str:
@@ -75,7 +78,7 @@ async def run(
     # A session that is resumed without a message goes on with its open call. Without such a call, it would never end.
     is_new = host.run is None or host.run.attempt == 1
     text = None if waiting else prompt if saved is None and (waiting is None or is_new) else "Continue."
-    last = await turn.take(session, text, resume=waiting is not None)
+    last = await turn.take(session, text, folder, resume=waiting is not None)
     if last.deferred_tool_use is not None:
         call = last.deferred_tool_use
         _sync(session)
@@ -90,6 +93,7 @@ class _Turn:
         self.host = host
         self.on_message = on_message
         self.failure: Optional[BaseException] = None
+        self.has_begun = False
         hooks = dict(given.hooks or {})
         hooks["PreToolUse"] = [HookMatcher(matcher=ask, hooks=[self._hook]), *hooks.get("PreToolUse", [])]
         # A background task would end with this process, and nothing would go on with its question.
@@ -97,7 +101,35 @@ class _Turn:
         # AskUserQuestion is offered only to a host with this callback.
         self.options = replace(given, hooks=hooks, can_use_tool=given.can_use_tool or _refuse, env=env)
 
-    async def take(self, session: str, text: Optional[str], *, resume: bool) -> ResultMessage:
+    async def take(self, session: str, text: Optional[str], folder: str, *, resume: bool) -> ResultMessage:
+        if text is not None:
+            return await self._take(session, text, resume=resume)
+        task = asyncio.current_task()
+        look = asyncio.ensure_future(self._look_for_another(session, folder, task.cancel if task else lambda: None))
+        try:
+            return await self._take(session, None, resume=resume)
+        except asyncio.CancelledError:
+            if not isinstance(self.failure, Conflict):
+                raise
+            if task is not None and hasattr(task, "uncancel"):
+                task.uncancel()
+            raise self.failure from None
+        finally:
+            look.cancel()
+
+    async def _look_for_another(self, session: str, folder: str, stop: Callable[[], Any]) -> None:
+        """Stops the turn if another process has made the open call. This session then has nothing to go on with, and would never end."""
+        while not self.has_begun:
+            await asyncio.sleep(_LOOK_EVERY)
+            if not self.has_begun and not _open_calls(session, folder):
+                workflow = self.host.workflow_id
+                self.failure = Conflict(
+                    f"another process goes on with the session of {workflow}", f"see what became of it: relaunch status {workflow}"
+                )
+                stop()
+                return
+
+    async def _take(self, session: str, text: Optional[str], *, resume: bool) -> ResultMessage:
         over = asyncio.Event()
 
         async def messages() -> AsyncIterator[Dict[str, Any]]:
@@ -109,6 +141,7 @@ class _Turn:
         which = replace(self.options, resume=session if resume else None, session_id=None if resume else session)
         last: Optional[ResultMessage] = None
         async for message in query(prompt=messages(), options=which):
+            self.has_begun = self.has_begun or not isinstance(message, SystemMessage)
             if self.on_message is not None:
                 self.on_message(message)
             if isinstance(message, ResultMessage):
@@ -121,6 +154,7 @@ class _Turn:
         return last
 
     async def _hook(self, call: Any, call_id: Optional[str], _: Any) -> Any:
+        self.has_begun = True
         try:
             return await self._decide(call, call_id or "")
         except BaseException as error:

@@ -13,6 +13,7 @@ use crate::acp::presets::{PLAIN, Preset};
 use crate::acp::replay::Replay;
 use crate::acp::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
 use crate::acp::signs;
+use crate::acp::tool;
 use crate::acp::turn::Turn;
 use crate::acp::verdict;
 use crate::events::EventKind;
@@ -26,6 +27,9 @@ use askbox_mailbox::untrusted::Untrusted;
 
 /// The most requests for a permission that wait at once. More are answered with `cancelled`.
 const MOST_WAITING: usize = 64;
+
+/// The largest input that a person decides about, in bytes, as for `claude`.
+const LARGEST_INPUT: usize = 256 << 10;
 
 /// Where a session works.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -287,8 +291,9 @@ impl Client {
         let is_question = permission::is_question(asked.meta.as_ref());
         items.push(StreamItem::Permission(PermissionRequest {
             request_id: id.as_str().into(),
+            complete: is_whole && has_input && input.to_string().len() <= LARGEST_INPUT,
+            is_plain: tool::is_plain(tool_name.raw(), &input, &self.place.cwd),
             tool_name,
-            complete: is_whole && has_input,
             input,
             tool_use_id: head(&asked.tool_call.tool_call_id.0, NAME).into(),
             description: description.into(),
@@ -337,7 +342,18 @@ impl Client {
                 | SessionUpdate::ToolCall(_)
                 | SessionUpdate::ToolCallUpdate(_),
                 Some(turn),
-            ) => turn.update(notification.update, &mut self.ledger),
+            ) => {
+                let id = match &notification.update {
+                    SessionUpdate::ToolCall(call) => Some(call.tool_call_id.clone()),
+                    SessionUpdate::ToolCallUpdate(call) => Some(call.tool_call_id.clone()),
+                    _ => None,
+                };
+                let items = turn.update(notification.update, &mut self.ledger);
+                if let Some(id) = id.filter(|_| params.is_none_or(|params| line.dropped_in(params.get()) > 0)) {
+                    turn.calls.note_cut(&id.0);
+                }
+                items
+            }
             // Before the prompt: the history, or words of the agent program. Behind the result: late.
             (SessionUpdate::UserMessageChunk(chunk), None) => {
                 if let agent_client_protocol_schema::v1::ContentBlock::Text(text) = &chunk.content {

@@ -33,6 +33,10 @@ pub(super) struct Call {
     /// The beginning of the output of a terminal, and its bytes so far.
     output: (String, u64),
     locations: Vec<ToolCallLocation>,
+    /// The changes of files that the agent told last.
+    changes: Vec<Value>,
+    /// True if a line about the call was too long to be read whole.
+    is_cut: bool,
     is_told: bool,
     is_over: bool,
 }
@@ -53,6 +57,10 @@ impl Call {
         if tool::is_told(fields.raw_input.as_ref()) {
             self.raw_input.clone_from(&fields.raw_input);
         }
+        let changes: Vec<_> = fields.content.iter().flatten().filter_map(tool::change).collect();
+        if !changes.is_empty() {
+            self.changes = changes;
+        }
         if !is_asked && self.raw_input.is_none() {
             self.text_before = only_text(update).map(str::to_owned).or(self.text_before.take());
         }
@@ -62,7 +70,8 @@ impl Call {
             self.output.0.push_str(head(piece, room));
         }
         if let Some(locations) = fields.locations.as_ref().filter(|all| !all.is_empty()) {
-            self.locations = locations.iter().take(32).cloned().collect();
+            self.locations = locations.iter().take(tool::PLACES).cloned().collect();
+            self.is_cut |= locations.len() > tool::PLACES;
         }
     }
 
@@ -74,13 +83,14 @@ impl Call {
 
     /// The name and the input.
     pub(super) fn words(&self) -> (Untrusted, Value) {
-        let input = tool::input(self.raw_input.as_ref(), &self.title, &self.locations);
+        let input = tool::input(self.raw_input.as_ref(), &self.title, &self.locations, &self.changes);
         (tool::name(self.kind, self.own_name.as_deref(), &self.title, &input), input)
     }
 
-    /// True if the agent has said what the call is to do. A title is the agent's own summary, and nobody can decide about that.
+    /// True if the agent has said what the call is to do, and all of it was read. A title is the agent's own summary, and nobody can decide
+    /// about that.
     pub(super) fn has_input(&self) -> bool {
-        tool::is_told(self.raw_input.as_ref())
+        !self.is_cut && (tool::is_told(self.raw_input.as_ref()) || !self.changes.is_empty())
     }
 
     pub(super) fn title(&self) -> &str {
@@ -150,6 +160,12 @@ impl OpenCalls {
             None if is_new => News::Begun,
             None => News::None,
         }
+    }
+
+    /// Notes that a line about this call was too long to be read whole.
+    pub(super) fn note_cut(&mut self, id: &str) {
+        let id = head(id, NAME);
+        self.calls.iter_mut().filter(|call| call.id == id).for_each(|call| call.is_cut = true);
     }
 
     /// The call with this id.

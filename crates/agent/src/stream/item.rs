@@ -117,6 +117,8 @@ pub struct PermissionRequest {
     ///
     /// [`Limits::string`]: crate::stream::lines::Limits::string
     pub complete: bool,
+    /// True if the rules of askbox's configuration see all that the call does. If it is false, no rule may allow the call.
+    pub is_plain: bool,
     /// The tool call that waits for the decision.
     pub tool_use_id: Untrusted,
     /// The agent's own words about the call; empty if it gave none.

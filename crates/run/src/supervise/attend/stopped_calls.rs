@@ -107,7 +107,9 @@ pub(super) enum NextStep {
 /// True if a rule of `allowed_tools` surely names the call of an agent that speaks ACP, and no rule of `[approvals]` does. (`claude` obeys
 /// `allowed_tools` itself.)
 fn is_allowed_by_rule(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> bool {
-    let Some(input) = asked.input.as_object().filter(|_| asked.complete && !asked.requires_user_interaction) else { return false };
+    let Some(input) = asked.input.as_object().filter(|_| asked.complete && asked.is_plain && !asked.requires_user_interaction) else {
+        return false;
+    };
     let tool = asked.tool_name.raw();
     let approvals = &live.config.approvals;
     live.agent.kind == RunnerKind::Acp
