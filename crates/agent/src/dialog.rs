@@ -128,6 +128,17 @@ impl Call {
         self.id.as_deref()
     }
 
+    /// What the transcript has told so far, for a message about a call that was not found.
+    #[must_use]
+    pub fn what_was_read(&self) -> String {
+        let read = match self.transcript.metadata() {
+            Ok(about) => format!("{} of {} bytes were read", self.offset, about.len()),
+            Err(e) => format!("it cannot be read: {e}"),
+        };
+        let (open, equal) = (self.open.len(), self.open.iter().filter(|open| open.has_equal_input).count());
+        format!("{}: {read}; {open} calls of the tool have no result, {equal} of them with this input", self.transcript.display())
+    }
+
     /// True if the call has its result.
     #[must_use]
     pub fn has_result(&self) -> bool {

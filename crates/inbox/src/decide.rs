@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::{App, Place, UndoHint, Until, Wish};
 use crate::gate::{CONFIRMS, Passed, Pending};
-use crate::question::draft::{Choosable, PartDraft};
+use crate::question::draft::PartDraft;
 use crate::sender;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
@@ -52,7 +52,6 @@ impl App<'_> {
             (KeyCode::Up, _) if purpose == Purpose::Filter => self.waiting.step(-1),
             (KeyCode::Down, _) if purpose == Purpose::Filter => self.waiting.step(1),
             _ => {
-                asking.is_unnoticed = false;
                 text_window::input(&mut asking.area, key);
                 if purpose == Purpose::Filter {
                     let filter = asking.text();
@@ -79,11 +78,10 @@ impl App<'_> {
             }
             return Wish::Nothing;
         };
-        let earlier = asking.is_unnoticed.then_some(AtStake::EarlierDraft);
         let mut at_stake: Vec<_> = begun.into_iter().chain(self.left_out(act)).collect();
-        // One warning is enough to make the person look.
+        // One warning is enough to make the person look. A text from before is asked about by name as any other one.
         if at_stake.is_empty() {
-            at_stake.extend(earlier.or_else(|| self.by_name(act)));
+            at_stake.extend(self.by_name(act));
         }
         let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
         self.close_text(&text);
@@ -232,8 +230,8 @@ impl App<'_> {
         }
     }
 
-    /// The sentence that asks whether a decision is meant, if that is asked now. It names the answer if that is no, because `ok` confirms the
-    /// answer and does not change it.
+    /// The sentence that asks whether a decision is meant, if that is asked now. It names what is sent, because `ok` confirms that and does not
+    /// change it.
     pub(super) fn pending_question(&self) -> Option<String> {
         let (at_stake, keys) = match self.gate.pending()? {
             Pending::Asked(at_stake) => (at_stake, CONFIRMS),
@@ -245,11 +243,10 @@ impl App<'_> {
             other => other.told(keys),
         };
         Some(match &self.place {
-            // This sentence names the answer in any case.
-            _ if matches!(at_stake, AtStake::Answers { .. }) => asked,
-            Place::Question(opened) if self.asked.is_none() && opened.draft.part().and_then(PartDraft::chosen) == Some(Choosable::No) => {
-                format!("{asked} (your answer is no)")
-            }
+            Place::Question(opened) if self.asked.is_none() && !at_stake.names_what_is_sent() => match opened.draft.in_words() {
+                Some(words) => format!("{asked} ({words})"),
+                None => asked,
+            },
             _ => asked,
         })
     }

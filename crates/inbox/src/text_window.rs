@@ -14,8 +14,6 @@ pub struct Asking {
     pub area: TextArea<'static>,
     /// The letter that opened an empty window over a question. It may have been meant as the beginning of a word.
     pub letter: Option<char>,
-    /// True if the window began with an earlier text, and only enter was pressed since.
-    pub is_unnoticed: bool,
     /// The tool call whose refusal this window decides, as a rule or by its tool. `None` for everything else.
     pub call: Option<String>,
     /// True if the call is to be refused whenever the workflow makes it. For a live session, true if its turn is to end as well.
@@ -34,9 +32,8 @@ const ANSWERS_WITH_B_OR_D: [&str; 8] = ["both", "because", "but", "better", "bef
 impl Asking {
     /// A window with the text `before`, and the cursor after it.
     pub fn new(purpose: Purpose, before: &str, letter: Option<char>) -> Self {
-        let is_unnoticed = !before.trim().is_empty();
         let letter = letter.filter(|_| before.is_empty());
-        Self { purpose, area: area(before), letter, is_unnoticed, call: None, is_always: false, is_live: false }
+        Self { purpose, area: area(before), letter, call: None, is_always: false, is_live: false }
     }
 
     /// The title above the text. `has_others` is true if there are other machines.

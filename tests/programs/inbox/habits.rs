@@ -470,7 +470,7 @@ fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
     terminal.press(&["b"]);
     terminal.see("│Which two?");
     terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; ok, then enter, goes on with it");
+    terminal.see("ok, then enter, asks back w: \"Which?\"");
     assert_eq!(world.state("w"), "pending");
     terminal.confirm();
     terminal.see("w: asked back");

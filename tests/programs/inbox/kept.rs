@@ -121,6 +121,7 @@ fn a_draft_returns_with_its_question_until_it_is_sent() {
     // A second press of the key that opened it sends only what was looked at.
     terminal.press(&["Enter"]);
     terminal.see("this is your draft from before; ok, then enter, goes on with it");
+    until("what is sent is named", || terminal.screen().replace('\n', " ").contains("with the note \"but slowly\")"));
     terminal.confirm();
     terminal.see("w: answered");
     let sent = answer(&world, "w");

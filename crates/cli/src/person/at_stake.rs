@@ -204,6 +204,18 @@ impl AtStake {
         }
     }
 
+    /// True if [`Self::told`] names the answer or the decision that follows.
+    #[must_use]
+    pub fn names_what_is_sent(&self) -> bool {
+        match self {
+            Self::DecisionOn { act, .. } => *act != Act::Send,
+            Self::Answers { .. } | Self::Allows { .. } | Self::NearMiss { .. } | Self::DeclinedTogether { .. } => true,
+            Self::Strayed { next, .. } => matches!(**next, Next::Sends { .. }),
+            Self::LeftOut { act, .. } => *act != Act::Send,
+            Self::WordsBeside { .. } | Self::EarlierDraft | Self::Begun { .. } => false,
+        }
+    }
+
     /// The end of [`Self::told`], to print behind a list of the texts that are left out.
     #[must_use]
     pub fn told_of_a_list(&self, again: &str) -> String {

@@ -12,6 +12,7 @@ use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
 use askbox_mailbox::documents::fields::range::NumberProblem;
 use askbox_mailbox::documents::question::Question;
+use askbox_mailbox::text::excerpt;
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,6 +315,21 @@ impl Draft {
             map.insert(draft.part.key(n), draft.given.as_ref()?.to_json());
         }
         Some(AnswerValue::Batch(map))
+    }
+
+    /// What enter sends now, in words: the answer to the open part, or to all parts, and the note. `None` while there is no answer.
+    pub fn in_words(&self) -> Option<String> {
+        let short = |value: AnswerValue, most| excerpt(&value.to_text(), most);
+        let answer = match self.part() {
+            Some(part) => format!("your answer is {}", short(part.value().ok()?, 60)),
+            None => {
+                let all = self.parts.iter().filter_map(|part| part.given.clone()).map(|value| short(value, 30));
+                format!("your answers are {}", all.collect::<Vec<_>>().join(", "))
+            }
+        };
+        let note =
+            if self.note.trim().is_empty() { String::new() } else { format!(", with the note \"{}\"", excerpt(self.note.trim(), 60)) };
+        Some(format!("{answer}{note}"))
     }
 
     /// Everything that was typed. It is kept if the question vanishes.

@@ -22,6 +22,11 @@ pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bo
         return;
     }
     let by = if is_flag { "--mailbox" } else { "$ASKBOX_DIR" };
+    if is_of_others(&checkup.root) {
+        let said = format!("{by} names it, and that folder holds other files and no mailbox: it is misspelt");
+        checkup.report("no_mailbox", checkup.root.display().to_string(), said, ANOTHER_MAILBOX.to_owned());
+        return;
+    }
     let what = match disk::exists(&checkup.root) {
         true => "that folder holds no mailbox, so a watcher waits for one: it is misspelt, its filesystem is not mounted there",
         false => "there is no such folder: it is misspelt or not mounted",
@@ -33,10 +38,15 @@ pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bo
     checkup.report("no_mailbox", checkup.root.display().to_string(), said, format!("mkdir -p -m 700 {root} {first}"));
 }
 
+/// True for a folder with files and without any folder of a mailbox. Somebody named it by mistake, so nothing in it is to be changed.
+fn is_of_others(root: &Path) -> bool {
+    entries(root).next().is_some() && !Folder::ALL.iter().any(|kind| disk::exists(root.join(kind.name())))
+}
+
 /// Checks the mailbox folder by folder.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let root = checkup.root.clone();
-    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) || is_of_others(&root) {
         return;
     }
     folder(checkup, &root, true);

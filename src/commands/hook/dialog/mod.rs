@@ -88,14 +88,21 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     // Claude Code opens no dialog for such an agent before its hook has ended.
     let in_background = !is_attended() || (event.agent_id.is_some() && !runs_in_foreground());
     let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
+    let mut is_noted = false;
     let call_id = loop {
         if signs.end().is_some() {
             return Ok(());
         }
         match signs.call_id() {
             Some(id) if begun.elapsed() >= grace => break id.to_owned(),
-            None if begun.elapsed() >= grace + CALL_PATIENCE => {
-                return Err(Error::failed("a dialog's call is in no transcript", "answer it at its terminal"));
+            None if begun.elapsed() >= grace + CALL_PATIENCE && !is_noted => {
+                let error = Error::failed(signs.why_unknown(), "answer it at its terminal");
+                if in_background {
+                    return Err(error);
+                }
+                // The dialog is open, and its question is worth something as long as that.
+                audit::record(mailbox, Entry::about("dialog_not_asked").by(BY).why(program::message(&error)));
+                is_noted = true;
             }
             _ => std::thread::sleep(LOOK_EVERY),
         }

@@ -51,6 +51,11 @@ impl Signs {
         self.call.id()
     }
 
+    /// Says why the call's id is not known.
+    pub(super) fn why_unknown(&self) -> String {
+        format!("a dialog's call is in no transcript: {}", self.call.what_was_read())
+    }
+
     /// The process of the session, as the environment names it.
     pub(super) fn process(&self) -> &str {
         &self.process
