@@ -243,10 +243,9 @@ impl App<'_> {
             other => other.told(keys),
         };
         Some(match &self.place {
-            Place::Question(opened) if self.asked.is_none() && !at_stake.names_what_is_sent() => match opened.draft.in_words() {
-                Some(words) => format!("{asked} ({words})"),
-                None => asked,
-            },
+            Place::Question(opened) if self.asked.is_none() && !at_stake.names_what_is_sent(!opened.draft.note.trim().is_empty()) => {
+                opened.draft.in_words().map_or_else(|| asked.clone(), |words| format!("{asked} ({words})"))
+            }
             _ => asked,
         })
     }

@@ -27,6 +27,8 @@ fn a_question_of_another_machine_is_seen_and_answered() {
     assert_eq!((answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()), (Some("merge"), Some("ann"), Some("quickly")));
     assert!(answer["channel"].as_str().unwrap().starts_with("inbox on ") && answer["through"] == "terminal", "{answer}");
     terminal.press(&["Escape"]);
+    // A key that comes with the escape would be another key.
+    terminal.see_no_more("with \"build\"");
     let screen = terminal.see("1 question is waiting");
     assert!(!screen.contains("docs-42  "), "{screen}");
     // The outcome of the answer, with its host. The run is shown there, and the answer is taken back there.

@@ -204,11 +204,12 @@ impl AtStake {
         }
     }
 
-    /// True if [`Self::told`] names the answer or the decision that follows.
+    /// True if [`Self::told`] names the decision that follows. `has_note` is true if a note goes along. The person's own words stand in their
+    /// field.
     #[must_use]
-    pub fn names_what_is_sent(&self) -> bool {
+    pub fn names_what_is_sent(&self, has_note: bool) -> bool {
         match self {
-            Self::DecisionOn { act, .. } => *act != Act::Send,
+            Self::DecisionOn { act, .. } => *act != Act::Send || !has_note,
             Self::Answers { .. } | Self::Allows { .. } | Self::NearMiss { .. } | Self::DeclinedTogether { .. } => true,
             Self::Strayed { next, .. } => matches!(**next, Next::Sends { .. }),
             Self::LeftOut { act, .. } => *act != Act::Send,
