@@ -220,7 +220,7 @@ fn the_output_of_a_terminal_is_the_result_of_its_call() {
 }
 
 #[test]
-fn a_change_of_a_file_is_shown_and_no_rule_allows_what_it_does_not_see() {
+fn a_change_is_shown_and_no_rule_allows_what_it_cannot_see() {
     let asked = |kind: &str, raw: Value, content: Value| {
         let mut client = prompted();
         let call = json!({"toolCallId": "t", "title": "x", "kind": kind, "rawInput": raw, "content": content});
