@@ -66,7 +66,7 @@ pub fn post<T>(
             break;
         }
         match post::post_unless_answered(mailbox, document.clone(), files, if_pending)? {
-            post::Posted::Pending(receipt) => return Ok(Posted::Pending(Box::new(receipt))),
+            post::Posted::Pending(receipt) => return Ok(Posted::Pending(receipt)),
             // If the answer does not count, its question waits again.
             post::Posted::Answered(round) => claim = waiter.take(mailbox, &policy, &round)?,
         }

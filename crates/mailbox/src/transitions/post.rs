@@ -55,7 +55,7 @@ pub struct Receipt {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Posted {
     /// The question is pending.
-    Pending(Receipt),
+    Pending(Box<Receipt>),
     /// The same question was answered before, in this round, and nobody has taken the answer. Nothing was posted.
     Answered(RoundId),
 }
@@ -129,7 +129,7 @@ pub fn post_unless_answered(
     let question = &document.typed;
     let posted = under_lock(mailbox, &round.workflow, |lock| match answered_before(mailbox, lock, question) {
         Some(answered) => Ok(Posted::Answered(answered)),
-        None => post_locked(mailbox, lock, question, &round, &bytes, if_pending).map(Posted::Pending),
+        None => post_locked(mailbox, lock, question, &round, &bytes, if_pending).map(|receipt| Posted::Pending(Box::new(receipt))),
     });
     if matches!(&posted, Ok(Posted::Pending(receipt)) if !receipt.repeated) {
         attached.stay();
