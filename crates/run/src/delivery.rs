@@ -86,7 +86,7 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
 }
 
 /// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, no watcher is
-/// running, or the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer.
+/// running, or else the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer.
 /// A file that cannot be read counts as no reason. Without a `config`, programs are not looked for.
 #[must_use]
 pub fn held_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<String> {
@@ -99,13 +99,11 @@ pub fn held_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) 
     if let Some(how) = pause::held(mailbox) {
         return Some(format!("{id} is answered, but the queue is {how}; nothing is launched until: relaunch go"));
     }
-    let has_watcher = presence::anybody(mailbox).unwrap_or(true);
-    match (has_watcher, config.and_then(|config| without_program(config, id))) {
-        (true, None) => None,
-        (true, Some(program)) => Some(format!("{id} is answered, but {program}")),
-        (false, None) => Some(without_watcher(id)),
-        (false, Some(program)) => Some(format!("{}; and {program}", without_watcher(id))),
+    if !presence::anybody(mailbox).unwrap_or(true) {
+        return Some(without_watcher(id));
     }
+    let program = config.and_then(|config| without_program(config, id))?;
+    Some(format!("{id} is answered, but {program}"))
 }
 
 /// Says that the program of a workflow's runner cannot be started, and what to do.
