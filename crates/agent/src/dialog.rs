@@ -128,7 +128,7 @@ impl Call {
         self.id.as_deref()
     }
 
-    /// What the transcript has told so far, for a message about a call that was not found.
+    /// Says how much of the transcript was read, and which calls were found. For a message about a call without an id.
     #[must_use]
     pub fn what_was_read(&self) -> String {
         let read = match self.transcript.metadata() {

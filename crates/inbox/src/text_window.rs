@@ -50,7 +50,7 @@ impl Asking {
         text(&self.area)
     }
 
-    /// The decision of this window, if `act` is the one of its purpose: a refusal may go further than this one call.
+    /// The decision that this window makes of `act`, the decision of its purpose. A refusal may go further than this one call.
     pub fn how_far(&self, act: Act) -> Act {
         match act {
             Act::Decline if self.is_always && self.is_live => Act::DeclineAndStop,

@@ -37,8 +37,8 @@ impl Round {
         path(mailbox, self.folder, &self.id)
     }
 
-    /// Returns the folder of the round's state. A program that died may have left a question in `pending/` that has ended: the field
-    /// `closed` says so.
+    /// Returns the folder of the round's state. A program that died may have left an ended question in `pending/`. Such a question has the
+    /// field `closed`.
     #[must_use]
     pub fn state(&self) -> Folder {
         if self.folder == Folder::Pending && self.document.typed.closed.is_some() { Folder::Closed } else { self.folder }

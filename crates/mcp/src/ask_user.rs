@@ -99,7 +99,7 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
     let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
     let mut asked = match post::post_unless_answered(mailbox, document.clone(), &[], IfPending::Conflict).map_err(in_words_of_a_tool)? {
         Posted::Pending(receipt) => desk.remember(&receipt)?,
-        // The answer came behind the look for a waiting one.
+        // The answer has come since this call looked for one.
         Posted::Answered(round) => match question_state::find(desk, mailbox, &round, true)? {
             Some(state @ (QuestionState::Taken(_) | QuestionState::Answered(_))) => return Reply::about(desk, mailbox, &round, state),
             _ => desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,

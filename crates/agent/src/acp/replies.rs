@@ -11,7 +11,7 @@ use askbox_mailbox::untrusted::Untrusted;
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: u64 = 1;
-/// The error of an agent that is not logged in.
+/// The error code of an agent without a login.
 pub const NOT_LOGGED_IN: i64 = -32000;
 /// The errors of agents for a session that they do not have, as measured: claude, qwen and copilot reply -32002, kimi and pi -32602, codex,
 /// opencode and gemini -32603.

@@ -90,7 +90,7 @@ pub(super) fn is_told(raw: Option<&Value>) -> bool {
     raw.is_some_and(|input| !input.is_null() && input.as_object().is_none_or(|fields| !fields.is_empty()))
 }
 
-/// The shells that may stand before a command without being shown: those of the system. Any other program of that name may do anything.
+/// The shells of the system. Only such a shell may stand before a command without being shown: another program of that name may do anything.
 const SHELLS: [&str; 9] = ["bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/sh", "/usr/bin/zsh"];
 
 /// A command that is a list, as a shell reads it. `["bash", "-lc", "COMMAND"]` is `COMMAND`. A program with its arguments in `args` is one

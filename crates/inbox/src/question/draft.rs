@@ -317,7 +317,7 @@ impl Draft {
         Some(AnswerValue::Batch(map))
     }
 
-    /// What enter sends now, in words: the answer to the open part, or to all parts, and the note. `None` while there is no answer.
+    /// Names the answer and the note that enter sends now. The answer is to the open part, or to all parts. `None` if it is not complete.
     pub fn in_words(&self) -> Option<String> {
         let short = |value: AnswerValue, most| excerpt(&value.to_text(), most);
         let answer = match self.part() {

@@ -17,7 +17,7 @@ pub fn fitted_within(text: &str, columns: usize) -> String {
     fitted::paragraphs_within(text, columns, |line| Some(where_it_goes_on(line)))
 }
 
-/// The byte of the line below which its further lines begin.
+/// The indentation, in bytes, of the further lines if this line is broken.
 fn where_it_goes_on(line: &str) -> usize {
     let indentation = fitted::indentation(line);
     let gap = line[indentation..].find("  ").filter(|_| indentation == 4);

@@ -15,7 +15,7 @@ pub const TRACEPARENT: &str = "TRACEPARENT";
 /// The environment variable with what tracing systems add to the trace.
 pub const TRACESTATE: &str = "TRACESTATE";
 
-/// The longest `tracestate`, in bytes. W3C demands that this many are passed on.
+/// The longest `tracestate`, in bytes. W3C demands that programs pass on so many.
 const LONGEST_STATE: usize = 512;
 /// The most members of a `tracestate`.
 const MOST_MEMBERS: usize = 32;
