@@ -46,7 +46,14 @@ fn is_of_others(root: &Path) -> bool {
 /// Checks the mailbox folder by folder.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let root = checkup.root.clone();
-    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) || is_of_others(&root) {
+    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return;
+    }
+    if is_of_others(&root) {
+        // Why no program opens it is told here. If it could be opened, `no_mailbox` tells that it is none.
+        if disk::check_folder(&root).is_err() {
+            folder(checkup, &root, true);
+        }
         return;
     }
     folder(checkup, &root, true);
