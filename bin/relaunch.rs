@@ -61,12 +61,12 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Logs { id: workflow, follow, tail, since } => {
             let how = if json { As::Json } else { As::Words };
             let from = FirstEvent { seq: 0, at: since, last: tail };
-            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, from, how))
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, context, id, follow, from, how))
         }
         Command::Events { id: workflow, follow, since, partial } => {
             let how = if partial { As::JsonWithPartialText } else { As::Json };
             let from = FirstEvent { seq: since, ..FirstEvent::default() };
-            of_known(&workflow, &|mailbox, id| logs::print(mailbox, id, follow, from, how))
+            of_known(&workflow, &|mailbox, id| logs::print(mailbox, context, id, follow, from, how))
         }
         Command::Run { file, prompt, workflow, stream } => {
             let workflow = optional_id(workflow)?;

@@ -204,6 +204,13 @@ impl Error {
         matches!(self, Self::Io { source, .. } if is_shortage(source))
     }
 
+    /// True if the disk, or this user's part of it, is full. Room may come.
+    #[must_use]
+    pub fn is_full_disk(&self) -> bool {
+        let is_full = |kind| matches!(kind, std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+        matches!(self, Self::Io { source, .. } if is_full(source.kind()))
+    }
+
     /// True if another process keeps a lock. Waiting helps.
     #[must_use]
     pub fn is_held(&self) -> bool {

@@ -88,7 +88,7 @@ pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<S
 /// `stop_run`. Waits until the run is over.
 pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result<String> {
     let mailbox = desk.mailbox()?;
-    let request = Stop { at: time::now(), by, grace: None, report: false, now: false };
+    let request = Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false };
     let run = on_demand::stop(&mailbox, workflow, &request, || desk.config_now(), |_| ())?;
     Ok(match run.progress.state {
         RunState::Interrupted => format!("stopped {workflow}; it goes on with: relaunch {workflow}"),

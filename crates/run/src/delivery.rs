@@ -6,13 +6,14 @@
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
 use crate::attempt::record::{Claimant, Run};
+use crate::money::day::DayBudget;
 use crate::process::programs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, pause};
+use askbox_mailbox::{Folder, Mailbox, Question, disk, pause, time};
 
 /// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,14 +97,30 @@ pub fn held_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) 
     if !is_to_be_launched || !disk::exists(mailbox.document(Folder::Answered, id)) {
         return None;
     }
-    if let Some(how) = pause::held(mailbox) {
-        return Some(format!("{id} is answered, but the queue is {how}; nothing is launched until: relaunch go"));
+    if let Some(paused) = queue_paused(mailbox, config) {
+        return Some(format!("{id} is answered, but {paused}"));
     }
     if !presence::anybody(mailbox).unwrap_or(true) {
         return Some(without_watcher(id));
     }
     let program = config.and_then(|config| without_program(config, id))?;
     Some(format!("{id} is answered, but {program}"))
+}
+
+/// Says why the queue launches nothing, with the command or the key that changes it: a person holds it, or the day's money is spent. `None`
+/// otherwise. Without a `config`, the day's limit is not known.
+#[must_use]
+pub fn queue_paused(mailbox: &Mailbox, config: Option<&Config>) -> Option<String> {
+    if let Some(how) = pause::held(mailbox) {
+        return Some(format!("the queue is {how}; nothing is launched until: relaunch go"));
+    }
+    match DayBudget::at(mailbox, config?, time::now()) {
+        Ok(DayBudget::Spent { until, why }) => {
+            let until = time::rfc3339(until);
+            Some(format!("the queue is paused until {until}: {why}; to allow more today, raise limits.day_cost"))
+        }
+        _ => None,
+    }
 }
 
 /// Says that the program of a workflow's runner cannot be started, and what to do.

@@ -4,7 +4,7 @@ use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run, RunState};
 use crate::claim::{self, ClaimAttempt, Refusal};
 use crate::money::day::DayBudget;
-use crate::process::run_processes;
+use crate::process::{programs, run_processes};
 use crate::recovery::{self, Recovered};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
@@ -30,7 +30,8 @@ pub enum RunNow {
 /// lost its supervisor, waits for its back-off, was stopped, or reached a limit.
 ///
 /// # Errors
-/// [`Error::Conflict`] if the day's money is used up: the answer stays in its place, and a watcher finds it on the next day.
+/// [`Error::Conflict`] if the day's money is used up, or if the agent's program cannot be started. The answer stays in its place, and a
+/// watcher finds it there.
 pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
     run_processes::check_visible()?;
     if let Err(spent) = DayBudget::check(mailbox, config) {
@@ -42,7 +43,11 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
         ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
     };
     match recovery::recover_now(mailbox, config, workflow)? {
-        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => return Ok(RunNow::Supervise((&*run).into())),
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => {
+            // The attempt is on record. It stays in `running/`, where a watcher finds it.
+            programs::check(config, workflow)?;
+            return Ok(RunNow::Supervise((&*run).into()));
+        }
         Some(Recovered::Over) if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered => return Ok(RunNow::Delivered),
         _ => {}
     }
@@ -53,6 +58,7 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
         Standing::Parked if now.failure.is_some_and(Class::is_limit) => {}
         _ => return Ok(RunNow::Refused(refusal)),
     }
+    programs::check(config, workflow)?;
     Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into()))
 }
 

@@ -42,6 +42,9 @@ struct Report {
     not_checked: Vec<String>,
     /// True if a watcher is running on the mailbox.
     watcher: bool,
+    /// True if a watcher would not start, because the configuration cannot be read.
+    #[serde(skip)]
+    cannot_watch: bool,
     /// True if no program opens the mailbox, because of its owner or its mode.
     #[serde(skip)]
     is_closed: bool,
@@ -124,6 +127,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
             }
             documents::look_at_workflow(&mut checkup, &mailbox, id)?;
             road = Road::of_workflow(&checkup, loaded.as_ref().err(), &mailbox, id);
+            if road.as_ref().is_some_and(Road::is_open) {
+                hold_ups::of_round(&mut checkup, &mailbox, id, road.as_ref().is_some_and(Road::names_watcher));
+            }
             if loaded.is_ok() && road.as_ref().is_some_and(Road::is_before_launch) {
                 setup::launch_of(&mut checkup, id);
                 hold_ups::queue(&mut checkup, &mailbox);
@@ -175,7 +181,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let sync = if args.id.is_none() { sync::known(&checkup) } else { None };
     // Dropping the progress removes its line from the terminal.
     drop(checkup.progress);
+    let cannot_watch = loaded.is_err();
     let report = Report {
+        cannot_watch,
         ok: checkup.findings.is_empty(),
         findings: checkup.findings,
         more: checkup.more,
@@ -214,6 +222,8 @@ fn words(report: &Report, is_missing: bool) -> String {
         out.push_str("The mailbox cannot be used as it is, so no watcher can run.\n");
     } else if report.watcher {
         out.push_str("A watcher is running.\n");
+    } else if report.cannot_watch {
+        out.push_str("No watcher is running. First mend the configuration, then start one with: relaunch watch\n");
     } else {
         out.push_str("No watcher is running; start one with: relaunch watch\n");
     }

@@ -22,7 +22,7 @@ pub(in crate::commands) mod lost;
 mod plan;
 mod record;
 mod rules;
-mod systemd;
+pub(in crate::commands) mod systemd;
 mod take_back;
 mod wanted;
 

@@ -61,7 +61,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             listing::interrupts(args.common.open_if_there()?.as_ref(), &filter::with_live(filter, *live))?;
         }
         Command::List { filter, live, .. } => {
-            listing::pending(args.common.open_if_there()?.as_ref(), &filter::with_live(filter, *live), args.common.json)?;
+            listing::pending(args.common.open_if_there()?.as_ref(), context, &filter::with_live(filter, *live), args.common.json)?;
         }
         Command::Show { id, attachment: Some(name), .. } => {
             let (mailbox, id) = (args.common.open()?, short_id::meant(&args.common, &id.workflow)?);

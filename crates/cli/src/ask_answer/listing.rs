@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use crate::ask_answer::filter::{self, Looked};
 use crate::ask_answer::{ag_ui, question_text};
-use crate::program;
+use crate::person::warn_of_queue;
+use crate::program::{self, Context};
 use crate::terminal::columns::{self, Row, Table};
 use crate::terminal::{fitted, screen};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
 use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Mailbox, Question, document, pause, read_question, round, text, time};
+use askbox_mailbox::{Mailbox, Question, document, read_question, round, text, time};
 
 /// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second
 /// time.
@@ -24,7 +25,7 @@ const WITH_PROJECT: usize = 80;
 /// Prints the pending questions that match the filter, and the rounds that are parked because their file is in quarantine.
 ///
 /// A mailbox that does not exist yet counts as empty.
-pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<()> {
+pub fn pending(mailbox: Option<&Mailbox>, context: &Context, words: &str, as_json: bool) -> Result<()> {
     filter::check(words)?;
     let Some(mailbox) = mailbox else {
         return Ok(());
@@ -38,9 +39,7 @@ pub fn pending(mailbox: Option<&Mailbox>, words: &str, as_json: bool) -> Result<
     let found = list::pending(mailbox, |p| cells_if_fits(&p, words).as_ref().map(row))?;
     let held = held.iter().map(held_row).collect::<Vec<_>>();
     let rows: Vec<Row> = found.into_iter().flatten().chain(held.iter().map(row)).collect();
-    if let Some(how) = pause::held(mailbox) {
-        program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
-    }
+    warn_of_queue(context, mailbox);
     if rows.is_empty() {
         program::say(if words.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
     }

@@ -1,6 +1,6 @@
 //! The sentence for a person whose answer starts no agent for now.
 
-use crate::program::Context;
+use crate::program::{self, Context};
 use askbox_mailbox::{Mailbox, Question};
 use askbox_run::delivery;
 
@@ -9,4 +9,12 @@ use askbox_run::delivery;
 pub fn held_up(context: &Context, mailbox: &Mailbox, question: &Question) -> Option<String> {
     let loaded = context.loaded().ok();
     delivery::held_up(mailbox, loaded.as_deref().map(|loaded| &loaded.config), question)
+}
+
+/// Warns that the queue launches nothing: a person holds it, or the day's money is spent.
+pub fn warn_of_queue(context: &Context, mailbox: &Mailbox) {
+    let loaded = context.loaded().ok();
+    if let Some(paused) = delivery::queue_paused(mailbox, loaded.as_deref().map(|loaded| &loaded.config)) {
+        program::warn(&format!("{paused}; answers are kept"));
+    }
 }

@@ -13,10 +13,11 @@ use askbox_cli::args::ask_answer_args::Hosts;
 use askbox_cli::args::common::Common;
 use askbox_cli::ask_answer::filter;
 use askbox_cli::ask_answer::listing::{self, Cells};
+use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Question, pause, text, time};
+use askbox_mailbox::{Question, text, time};
 
 /// Prints the list; returns the exit status.
 pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
@@ -52,9 +53,7 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
     if let Some(mailbox) = &mailbox {
         rows.extend(listing::held_rows(mailbox)?);
-        if let Some(how) = pause::held(mailbox) {
-            program::warn(&format!("the queue is {how}; answers are kept, and nothing is launched until: relaunch go"));
-        }
+        warn_of_queue(context, mailbox);
     }
     for lost in not_reached(&peers.ways(), &views) {
         program::say(&format!("note: {}\n", lost.why));

@@ -94,6 +94,8 @@ pub enum Ending {
     Hopeless {
         /// The reason.
         why: String,
+        /// What mends it; empty if that is not known.
+        mend: String,
     },
     /// The agent's working folder does not exist. In another folder, the agent would not find its work.
     NoFolder {
@@ -180,7 +182,13 @@ impl Ending {
                 let class = if *then == Then::Later { Class::Later } else { Class::Program };
                 Some(Failure { exit: *exit, signal: *signal, ..new(class, why) })
             }
-            Self::Hopeless { why } => Some(new(Class::Setup, why)),
+            Self::Hopeless { why, mend } if mend.is_empty() => Some(new(Class::Setup, why)),
+            Self::Hopeless { why, mend } => {
+                // The reason may hold a path of the configuration, and what mends it names the command then.
+                let again = format!("relaunch retry {workflow}");
+                let todo = if mend.contains(&again) { mend.clone() } else { format!("{mend}; then: {again}") };
+                Some(Failure { todo, ..new(Class::Setup, why) })
+            }
             Self::NoFolder { folder, now } => {
                 let failure = new(Class::Folder, &no_folder(folder, now.as_deref()));
                 let todo = now.as_ref().map(|now| format!("go on there: relaunch retry {workflow} --cwd {}", text::path_word(now)));
@@ -196,7 +204,7 @@ impl Ending {
     fn without_another_attempt(self) -> Self {
         match self {
             Self::Undone { why, exit, signal, .. } => Self::Undone { then: Then::Never, why, exit, signal },
-            Self::Failed { why } | Self::Held { why } | Self::Short { why } => Self::Hopeless { why },
+            Self::Failed { why } | Self::Held { why } | Self::Short { why } => Self::Hopeless { why, mend: String::new() },
             other => other,
         }
     }
@@ -272,7 +280,7 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
             run.progress.state = RunState::Parked;
             run.progress.why = Some(no_folder(folder, now.as_deref()));
         }
-        Ending::Hopeless { why } | Ending::Refused { why, .. } | Ending::Undone { then: Then::Never, why, .. } => {
+        Ending::Hopeless { why, .. } | Ending::Refused { why, .. } | Ending::Undone { then: Then::Never, why, .. } => {
             run.progress.state = RunState::Parked;
             run.progress.why = Some(why.clone());
         }

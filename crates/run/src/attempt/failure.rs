@@ -143,7 +143,7 @@ impl Class {
             Self::Folder => {
                 return format!("put it back and: relaunch retry {workflow}; or name its new place: relaunch retry {workflow} --cwd DIR");
             }
-            Self::Setup => "mend the configuration: askbox doctor",
+            Self::Setup => return format!("mend what the reason names; then: relaunch retry {workflow}"),
             Self::Untrusted => {
                 return format!(
                     "if it is a person's, change [answers] and: relaunch retry {workflow}; if not: relaunch drop {workflow}, and let it ask again"

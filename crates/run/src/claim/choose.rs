@@ -6,6 +6,7 @@ use crate::attempt::record::{self, Begin, Plan, Run};
 use crate::claim::plan;
 use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 use crate::delivery::Delivery;
+use crate::process::programs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
@@ -112,7 +113,8 @@ pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result
     choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
 }
 
-/// [`take`] for a supervisor in this process. It launches its agent first and writes the attempt's record while the agent starts:
+/// [`take`] for a supervisor in this process, which a person asked for. If the program cannot be started, the answer stays where it is:
+/// a watcher finds it there. The supervisor launches its agent first and writes the attempt's record while the agent starts:
 /// see [`crate::supervise::ownership::Attempt`].
 pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {
     choose(mailbox, workflow, By::Person(config))?.and_then(|chosen| chosen.take_to_launch(mailbox))
@@ -135,6 +137,9 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     }
     if let Some(refusal) = left_to_another(mailbox, by, &document.typed, &round)? {
         return refused(refusal);
+    }
+    if let By::Person(config) = by {
+        programs::check(config, workflow)?;
     }
     let run = by.first_attempt(mailbox, &document.typed, &round)?;
     if let Some(live) = live_run_of_asker(mailbox, &run)? {

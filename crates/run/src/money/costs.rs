@@ -145,6 +145,16 @@ impl Book {
         appended.map(drop)
     }
 
+    /// Writes a booking that may have been written before.
+    fn write_unless_booked(&mut self, turn: &Booking) -> Result<()> {
+        let (attempt, mut is_booked) = (turn.attempt(), false);
+        newest_bookings(&self.mailbox, turn.at, |booking| {
+            is_booked = booking.turn == turn.turn && booking.attempt() == attempt;
+            !is_booked
+        })?;
+        if is_booked { Ok(()) } else { self.write(turn) }
+    }
+
     /// US dollars so far; `None` if the agent reported none.
     #[must_use]
     pub fn total(&self) -> Option<f64> {
@@ -285,7 +295,11 @@ pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
     attempts.iter().fold(None, |total, attempt| sum(total, attempt.progress.cost_usd))
 }
 
-/// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt.
+/// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt. A cost that cannot be booked
+/// is told in the log, and does not keep the run from its end.
+///
+/// # Errors
+/// [`Error::Io`] if the disk is full: room may come.
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     // The supervisor may have died in the middle of a line.
     let mut book = Book { is_torn: true, ..Book::of_run(mailbox, run) };
@@ -298,13 +312,10 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     }
     turns.extend(book.rest.take());
     for turn in turns {
-        let (attempt, mut is_booked) = (turn.attempt(), false);
-        newest_bookings(mailbox, turn.at, |booking| {
-            is_booked = booking.turn == turn.turn && booking.attempt() == attempt;
-            !is_booked
-        })?;
-        if !is_booked {
-            book.write(&turn)?;
+        match book.write_unless_booked(&turn) {
+            Err(e) if e.is_full_disk() => return Err(e),
+            Err(e) => tracing::warn!(attempt = %run.token(), hint = %e.hint(), "the cost of a turn could not be booked: {e}"),
+            Ok(()) => {}
         }
     }
     Ok(book.total())

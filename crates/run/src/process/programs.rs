@@ -78,6 +78,16 @@ pub fn cannot_start(config: &Config, workflow: &WorkflowId) -> Option<Error> {
     config.runner_of(workflow).and_then(|(_, runner)| of_runner(&runner)).err()
 }
 
+/// Refuses a launch that a person asks for if the program of this workflow's runner cannot be started. The launch would only park the round.
+///
+/// # Errors
+/// [`Error::Conflict`] with the missing program.
+pub fn check(config: &Config, workflow: &WorkflowId) -> Result<()> {
+    cannot_start(config, workflow).map_or(Ok(()), |error| {
+        Err(Error::conflict(format!("{workflow} stays where it is, because its agent cannot be started: {error}"), error.hint()))
+    })
+}
+
 /// Like [`of_runner`], for a program and the PATH that its process gets; `None` for that of this process.
 pub(in crate::process) fn startable(program: &Path, path: Option<&OsStr>) -> Result<PathBuf> {
     let file = find(program)?;

@@ -7,6 +7,7 @@ use crate::attempt::record::{self, Plan, Run, RunState};
 use crate::claim::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
+use crate::supervise::stop;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
@@ -58,6 +59,20 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
     let (runner, _) = config.runner_of(workflow)?;
     let last = Run { plan: Plan { runner, ..last.plan.clone() }, ..last };
     recover::create_next(mailbox, config, &document.typed, &last, cwd)
+}
+
+/// True if a round of the workflow is parked.
+#[must_use]
+pub fn is_parked(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
+    parked_round(mailbox, workflow).is_ok()
+}
+
+/// True if a person stopped the parked round, with `relaunch stop` or by ending a command in the foreground. False if a limit stopped it.
+#[must_use]
+pub fn was_stopped(mailbox: &Mailbox, round: &RoundId) -> bool {
+    let last = record::latest(mailbox, round).ok().flatten();
+    let by_limit = |run: &Run| stop::read_request(&run.folder(mailbox)).is_ok_and(|stop| stop.is_some_and(|stop| stop.by_limit));
+    last.is_some_and(|run| run.progress.state == RunState::Interrupted && run.progress.failure.is_none() && !by_limit(&run))
 }
 
 /// Moves a file of the workflow that was mended in quarantine back to its old place, unless a round is parked. Returns whether there

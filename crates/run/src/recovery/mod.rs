@@ -16,5 +16,5 @@ pub mod of_asker;
 mod processes;
 mod recover;
 
-pub use by_hand::{drop_parked, retry, stop_waiting, take_from_quarantine};
+pub use by_hand::{drop_parked, is_parked, retry, stop_waiting, take_from_quarantine, was_stopped};
 pub use recover::{Recovered, recover, recover_at_once, recover_now};

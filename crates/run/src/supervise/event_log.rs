@@ -149,9 +149,12 @@ impl<'a> EventLog<'a> {
         self.book.total()
     }
 
-    /// Books the turns that are not booked yet. If that fails, it may be tried again.
+    /// Books the turns that are not booked yet. A failure is noted. It is returned only if the disk is full, because room may come. Any
+    /// other failure, such as a folder in the place of the bookings, must not keep the run from its end.
     pub(crate) fn book_rest(&mut self) -> Result<()> {
-        self.book.close().inspect_err(|e| self.note(format!("the cost of the last turns could not be booked: {e}")))
+        let Err(e) = self.book.close() else { return Ok(()) };
+        self.note(format!("the cost of the last turns could not be booked: {e}"));
+        if e.is_full_disk() { Err(e) } else { Ok(()) }
     }
 
     /// The first error of writing, if any.

@@ -116,7 +116,7 @@ mod tests {
             String::from_utf8(output.stdout).unwrap()
         };
         assert_eq!((say("PreToolUse"), say("PostToolBatch")), (String::new(), String::new()));
-        stop::ensure_request(&folder, "test").unwrap();
+        stop::ensure_request(&folder, "test", false).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&say("PostToolBatch")).unwrap()["continue"], false);
         let pre: Value = serde_json::from_str(&say("PreToolUse")).unwrap();
         assert_eq!(pre["hookSpecificOutput"]["permissionDecision"], "deny");

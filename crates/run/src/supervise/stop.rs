@@ -44,6 +44,9 @@ pub struct Stop {
     /// Whether the tool call in flight is cut instead of waited for.
     #[serde(default)]
     pub now: bool,
+    /// True if a limit stops the run, and no person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_limit: bool,
 }
 
 impl Stored for Stop {
@@ -105,12 +108,12 @@ pub fn read_request(folder: &Path) -> Result<Option<Stop>> {
     }
 }
 
-/// Writes a request if there is none, so that the hooks end the turn.
-pub fn ensure_request(folder: &Path, by: &str) -> Result<()> {
+/// Writes a request if there is none, so that the hooks end the turn. `by_limit` tells a limit from a person.
+pub fn ensure_request(folder: &Path, by: &str, by_limit: bool) -> Result<()> {
     if disk::exists(request_path(folder)) {
         return Ok(());
     }
-    let stop = Stop { at: time::now(), by: by.into(), grace: None, report: false, now: false };
+    let stop = Stop { at: time::now(), by: by.into(), grace: None, report: false, now: false, by_limit };
     disk::replace(&request_path(folder), &Document::new(stop)?.to_file()?)
 }
 
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_limit_holds_the_grace_and_that_of_a_report() {
-        let stop = Stop { at: time::now(), by: "me".into(), grace: None, report: false, now: false };
+        let stop = Stop { at: time::now(), by: "me".into(), grace: None, report: false, now: false, by_limit: false };
         let grace = Duration::from_secs(30);
         assert_eq!(wait_limit(&stop, grace), grace + BESIDE_THE_GRACE);
         assert_eq!(wait_limit(&Stop { report: true, ..stop.clone() }, grace), 2 * grace + BESIDE_THE_GRACE);

@@ -67,7 +67,7 @@ pub fn supervise(
         Some(ending) => ending.into(),
         None => match start::start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
-            Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string() }.into(),
+            Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string(), mend: e.hint() }.into(),
             Err(e) => Ending::of_trouble(&e).into(),
         },
     };
@@ -133,8 +133,8 @@ fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
 }
 
 /// Books the costs, and makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this
-/// process knows the ending. A run whose ending is on record is not booked by recovery, so the costs come first. In the end, the ending
-/// matters more.
+/// process knows the ending. A run whose ending is on record is not booked by recovery, so the costs come first. But a cost that cannot
+/// be booked does not hold up the ending, except for a while on a full disk.
 fn finish(mailbox: &Mailbox, config: &Config, run: &Run, ending: &Ending, log: &mut EventLog<'_>) -> Result<Run> {
     let patience = if matches!(ending, Ending::Delivered { .. }) { RECORD_PATIENCE } else { Duration::from_secs(1) };
     let deadline = Instant::now() + patience;

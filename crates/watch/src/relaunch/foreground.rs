@@ -285,7 +285,7 @@ struct TreeStopper {
 impl TreeStopper {
     /// Requests the stop, and returns at once.
     fn stop(&self, by: &str, now: bool) {
-        let (this, stop) = (self.clone(), Stop { at: time::now(), by: by.into(), grace: None, report: false, now });
+        let (this, stop) = (self.clone(), Stop { at: time::now(), by: by.into(), grace: None, report: false, now, by_limit: false });
         let stops = thread::start(move || {
             let stopped = on_demand::stop(&this.mailbox, &this.workflow, &stop, || Ok(this.config.clone()), |_| {});
             match stopped {

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use crate::relaunch::archived_logs;
 use crate::relaunch::event_words::{Clock, words};
 use crate::relaunch::log_lines::Lines;
-use crate::relaunch::{archived_logs, hold_queue};
 use askbox_agent::events::Event;
 use askbox_cli::hangup::on_hangup;
-use askbox_cli::program;
+use askbox_cli::person::warn_of_queue;
+use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::{self, file_events::FolderWatch};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -27,11 +28,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Prints the events of a workflow's newest run, which may be archived. With `follow`, goes on until the run ends. In words, names the file
 /// with what a failed agent wrote to its standard error.
-pub fn print(mailbox: &Mailbox, workflow: &WorkflowId, follow: bool, from: FirstEvent, how: As) -> Result<u8> {
+pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow: bool, from: FirstEvent, how: As) -> Result<u8> {
     // The program ends when the reader goes away, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
     let mut lines = Lines::new(from, how);
-    let found = if follow { to_follow(mailbox, workflow) } else { newest(mailbox, workflow) };
+    let found = if follow { to_follow(mailbox, context, workflow) } else { newest(mailbox, workflow) };
     let round = match found {
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
@@ -83,7 +84,7 @@ fn name_error_logs(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
 }
 
 /// The round to follow. If an answer waits for its run, this waits until the run is on record.
-fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+fn to_follow(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Result<RoundId> {
     let running = FolderWatch::new(&mailbox.folder(Folder::Running)).ok();
     let mut is_told = false;
     loop {
@@ -92,7 +93,7 @@ fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
         match (in_folder(Folder::Running), in_folder(Folder::Answered)) {
             (Some(claimed), _) if record::latest(mailbox, claimed)?.is_some() => return Ok(claimed.clone()),
             (None, None) => return newest(mailbox, workflow),
-            _ if !std::mem::replace(&mut is_told, true) => tell_who_launches(mailbox, workflow)?,
+            _ if !std::mem::replace(&mut is_told, true) => tell_who_launches(mailbox, context, workflow)?,
             _ => match &running {
                 Some(running) => running.wait(LOOK_EVERY),
                 None => std::thread::sleep(LOOK_EVERY),
@@ -102,8 +103,8 @@ fn to_follow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
 }
 
 /// Warns if nothing will launch the run that the command waits for.
-fn tell_who_launches(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
-    hold_queue::warn(mailbox);
+fn tell_who_launches(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Result<()> {
+    warn_of_queue(context, mailbox);
     if !presence::anybody(mailbox)? {
         program::warn(&delivery::without_watcher(workflow));
     }

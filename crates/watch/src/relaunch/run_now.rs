@@ -10,7 +10,7 @@ use askbox_cli::program::{self, Context};
 use askbox_config::Config;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, pause};
@@ -18,7 +18,7 @@ use askbox_run::attempt::record::Run;
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
-use askbox_run::process::run_processes;
+use askbox_run::process::{programs, run_processes};
 use askbox_run::recovery;
 use askbox_run::supervise::ownership::Attempt;
 use askbox_run::task::{self, Task};
@@ -50,6 +50,9 @@ pub fn retry(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, cwd: O
     }
     let config = context.config()?;
     DayBudget::check(mailbox, &config)?;
+    if recovery::is_parked(mailbox, workflow) {
+        programs::check(&config, workflow)?;
+    }
     let run = recovery::retry(mailbox, &config, workflow, cwd)?;
     if let Some(parent) = parent_without_it(mailbox, workflow) {
         program::warn(&format!(
@@ -67,16 +70,21 @@ fn parent_without_it(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Workflo
     (!is_told && has_ended()).then_some(parent)
 }
 
-/// `relaunch retry --all`: retries every parked round. If a watcher runs, it launches them as its limits allow. Otherwise each one runs in
+/// `relaunch retry --all`: retries every parked round, except those that a person stopped. If a watcher runs, it launches them as its limits allow. Otherwise each one runs in
 /// this process, one after the other. Returns 1 if one of them did not go on or did not end well.
 pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
-    let mut parked: Vec<_> = list::round_names(mailbox, Folder::Parked).map(|round| round.workflow).collect();
-    parked.sort();
-    parked.dedup();
+    let mut rounds: Vec<_> = list::round_names(mailbox, Folder::Parked).collect();
+    rounds.sort();
+    // The oldest round of a workflow is the one that a retry takes.
+    rounds.dedup_by(|later, first| later.workflow == first.workflow);
+    let (stopped, parked): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|round| recovery::was_stopped(mailbox, round));
+    say_left_out(&stopped);
     if parked.is_empty() {
-        return program::print(if json { "" } else { "nothing is parked\n" }).map(|()| 0);
+        let said = if json || !stopped.is_empty() { "" } else { "nothing is parked\n" };
+        return program::print(said).map(|()| 0);
     }
+    let parked = parked.into_iter().map(|round| round.workflow);
     let has_watcher = presence::anybody(mailbox)?;
     let mut status = 0;
     for workflow in parked {
@@ -93,6 +101,16 @@ pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8>
         }));
     }
     Ok(status)
+}
+
+/// Says how to start the runs that a person has stopped. They are left out, because the stop was meant.
+fn say_left_out(stopped: &[RoundId]) {
+    if stopped.is_empty() {
+        return;
+    }
+    let runs = if stopped.len() == 1 { "1 run that was stopped is" } else { &format!("{} runs that were stopped are", stopped.len()) };
+    program::say(&format!("note: {runs} left out; to start each:\n"));
+    stopped.iter().for_each(|round| program::say(&format!("  relaunch retry {}\n", round.workflow)));
 }
 
 fn said(run: &Run, json: bool) -> Result<u8> {

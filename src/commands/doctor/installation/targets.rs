@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, HANGS, edit, hanging, word};
+use crate::commands::setup::systemd;
 use askbox_config::{self as config, COMMAND, Means, Target};
-use askbox_mailbox::{Mailbox, text, time};
+use askbox_mailbox::{Mailbox, disk, text, time};
 use askbox_run::process::programs;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
 use askbox_watch::news::{self, reachable, waiting};
@@ -132,13 +133,35 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
     }
     for waits in late {
         let what = if waits.count == 1 { "an event was".to_owned() } else { format!("{} events were", waits.count) };
+        let oldest = time::human(time::since(waits.since));
+        let told = |kind| arrivals::last(&mailbox, &waits.target, kind).is_some();
+        let holder = disk::lock_holder(&mailbox.lock_file("news")).filter(|holder| !holder.is_stopped);
+        // The target may be new in the configuration, which a watcher reads when it starts.
+        if let (Some(holder), false) = (holder, told(Kind::Sent) || told(Kind::Failed)) {
+            let said = format!(
+                "{what} to be told, the oldest {oldest} ago, and this target was never told anything: the watcher, {holder}, may have begun \
+                 before the configuration named it. Restart the watcher, runs go on"
+            );
+            let mend = restart(checkup, holder.pid);
+            checkup.report("news_wait", format!("target {}", waits.target), said, mend);
+            continue;
+        }
         let (hangs, mend) = hanging(&mailbox, "news");
         let said = format!(
-            "{what} to be told, the oldest {} ago, and was not, although a watcher is there. If the watcher knows this target: {hangs}",
-            time::human(time::since(waits.since))
+            "{what} to be told, the oldest {oldest} ago, and was not, although a watcher is there. If the watcher knows this target: {hangs}"
         );
         let mend = mend.unwrap_or_else(|| checkup.command("relaunch watch"));
         checkup.report("news_wait", format!("target {}", waits.target), said, mend);
+    }
+}
+
+/// The command that restarts a healthy watcher. Its service does that if it runs the watcher.
+fn restart(checkup: &Checkup, pid: u32) -> String {
+    let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let is_service = groups.lines().any(|group| Path::new(group).file_name().is_some_and(|name| name == systemd::UNIT));
+    match is_service {
+        true => format!("systemctl --user restart {}", systemd::UNIT),
+        false => format!("kill -TERM {pid} && {}", checkup.command("relaunch watch")),
     }
 }
 

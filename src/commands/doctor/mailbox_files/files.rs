@@ -12,6 +12,9 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, quarantine, read_question, time};
 
+/// The named pipe of a live attempt, which wakes its supervisor.
+const CONTROL: &str = "control";
+
 /// The command that leaves a path alone that is not a mailbox.
 const ANOTHER_MAILBOX: &str = "export ASKBOX_DIR=~/.claude/questions";
 
@@ -61,6 +64,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let is_told_below = |name: &str| Folder::ALL.iter().any(|f| f.name() == name) || name.starts_with("audit.jsonl");
     checkup.sorted(|checkup| links(checkup, &root, is_told_below));
     checkup.sorted(|checkup| links(checkup, &root.join(Folder::Runs.name()), |_| false));
+    checkup.sorted(|checkup| logs(checkup, &root));
     for kind in Folder::ALL {
         let path = root.join(kind.name());
         if disk::exists(&path) && folder(checkup, &path, false) {
@@ -79,6 +83,51 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             file(checkup, &path);
         }
     });
+}
+
+/// Reports what stands in the place of a file that askbox writes for itself: the files of the mailbox's own folder, the costs of a day and
+/// what the sessions have seen.
+fn logs(checkup: &mut Checkup, root: &Path) {
+    for entry in entries(root) {
+        let name = name(&entry.path);
+        // The trail and the folders of the mailbox are checked below.
+        let is_told = name.starts_with("audit.jsonl") || Folder::ALL.iter().any(|folder| folder.name() == name);
+        if !is_told && (is_special(&entry) || (entry.is_folder() && name.ends_with(".json"))) {
+            no_file(checkup, &entry.path);
+        }
+    }
+    for folder in ["costs", "looked"] {
+        for entry in entries(&root.join(folder)).filter(|entry| is_special(entry) || entry.is_folder()) {
+            no_file(checkup, &entry.path);
+        }
+    }
+}
+
+/// True for a named pipe, a socket or a device.
+fn is_special(entry: &disk::Entry) -> bool {
+    !entry.is_file() && !entry.is_folder() && !entry.is_link()
+}
+
+fn no_file(checkup: &mut Checkup, path: &Path) {
+    let mend = set_aside(checkup, path);
+    checkup.report("no_file", checkup.shown(path), "is not a regular file, so nothing can be written to it or read from it", mend);
+}
+
+/// The command that moves a path out of the mailbox, to a name beside it that is free.
+pub(in crate::commands::doctor) fn set_aside(checkup: &Checkup, path: &Path) -> String {
+    format!("mv -n {} {}", word(path), word(&free_name(&checkup.root.with_file_name(format!("{}.aside", name(path))))))
+}
+
+/// The command that moves a file of the mailbox to the quarantine, under a name that is free there.
+fn to_quarantine(checkup: &Checkup, path: &Path) -> String {
+    format!("mv -n {} {}", word(path), word(&free_name(&checkup.root.join(Folder::Quarantine.name()).join(name(path)))))
+}
+
+/// The path, with a number behind it if something has that name.
+fn free_name(path: &Path) -> PathBuf {
+    let numbered = |n: u32| PathBuf::from(format!("{}.{n}", path.display()));
+    let free = |path: &PathBuf| !disk::exists(path);
+    Some(path.to_path_buf()).filter(free).or_else(|| (1..1000).map(numbered).find(free)).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Reports the symbolic links in a folder, except those with a name that another check reports.
@@ -147,7 +196,10 @@ fn of_a_mailbox(path: &Path, command: String) -> String {
 }
 
 fn chown(path: &Path) -> String {
-    format!("sudo chown {} {}", rustix::process::geteuid().as_raw(), word(path))
+    let me = rustix::process::geteuid();
+    // Root needs no sudo, and a container may have none.
+    let sudo = if me.is_root() { "" } else { "sudo " };
+    format!("{sudo}chown {} {}", me.as_raw(), word(path))
 }
 
 /// Checks a file's type. Returns true if its content can be checked.
@@ -165,7 +217,7 @@ pub(in crate::commands::doctor) fn file(checkup: &mut Checkup, path: &Path) -> b
         return false;
     }
     if !meta.is_file() {
-        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        let mend = to_quarantine(checkup, path);
         checkup.report("no_file", shown, "is not a regular file", mend);
         return false;
     }
@@ -215,7 +267,7 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
         }
         let mend = match kind {
             Folder::Timers => format!("rm {}", word(&path)),
-            _ => format!("mv -n {} {}", word(&path), word(&checkup.root.join(Folder::Quarantine.name()))),
+            _ => to_quarantine(checkup, &path),
         };
         let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
         checkup.report("stray", checkup.shown(&path), format!("its name is not {form}, so no program reads it"), mend);
@@ -225,7 +277,7 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
 /// Checks `awaits/`, which holds `PARENT/CHILD.json` and `PARENT/CHILD.lock`.
 fn waits(checkup: &mut Checkup, awaits: &Path) {
     let stray = |checkup: &mut Checkup, path: &Path, form: &str| {
-        let mend = format!("mv -n {} {}", word(path), word(&checkup.root.join(Folder::Quarantine.name())));
+        let mend = to_quarantine(checkup, path);
         checkup.report("stray", checkup.shown(path), format!("it is not a {form}, so no program reads it"), mend);
     };
     for path in entries(awaits).map(|e| e.path) {
@@ -266,6 +318,9 @@ pub(in crate::commands::doctor) fn look_for_leftovers(checkup: &mut Checkup, fol
         }
         if entry.is_folder() && depth > 0 {
             look_for_leftovers(checkup, path, depth - 1);
+        }
+        if path.starts_with(checkup.root.join(Folder::Runs.name())) && is_special(&entry) && name != CONTROL {
+            no_file(checkup, path);
         }
         if !name.starts_with(TEMPORARY_PREFIX) || !entry.is_file() || age(path) < LEFT_OVER {
             continue;

@@ -1,13 +1,18 @@
 //! Reports causes that hold everything up. The queue may be paused by a person, after failures, or by the day's limit. The disk may be full
 //! or read-only.
 
+use std::path::Path;
+
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
+use crate::commands::doctor::checkup::{Checkup, edit, hanging, problem, word};
 use crate::commands::doctor::installation::setup::startable;
+use crate::commands::doctor::mailbox_files::files;
 use askbox_config as config;
-use askbox_mailbox::{Folder, Mailbox, time};
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Folder, Mailbox, disk, time};
 use askbox_watch::report::summary::{self, Cause, QueueState};
 
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
@@ -16,8 +21,19 @@ const LITTLE: u64 = 1 << 20;
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     queue(checkup, &mailbox);
-    disk(checkup, &mailbox);
+    room(checkup, &mailbox);
     read_only(checkup, &mailbox);
+}
+
+/// Reports the causes that hold up a round wherever it stands. `is_told` is true if the round's road tells that the watcher is stopped.
+pub(in crate::commands::doctor) fn of_round(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId, is_told: bool) {
+    room(checkup, mailbox);
+    read_only(checkup, mailbox);
+    let holder = disk::lock_holder(&mailbox.lock_file("watchers")).filter(|holder| checkup.watcher && holder.is_stopped && !is_told);
+    if let Some(holder) = holder {
+        let said = format!("the watcher does nothing for it: {}", hanging(mailbox, "watchers").0);
+        checkup.report("watcher_hangs", id.as_str(), said, format!("kill -CONT {}", holder.pid));
+    }
 }
 
 /// True if the queue launches nothing. A run that waits is then not stuck by itself, and a command would not start it.
@@ -38,7 +54,7 @@ pub(in crate::commands::doctor) fn most_runs(checkup: &Checkup, mailbox: &Mailbo
 pub(in crate::commands::doctor) fn queue(checkup: &mut Checkup, mailbox: &Mailbox) {
     let queue = match summary::queue(mailbox, &checkup.config) {
         Ok(queue) => queue,
-        Err(error) => return checkup.report("paused", "the queue", problem(&error), edit(&mailbox.root().join("breaker.json"))),
+        Err(error) => return checkup.report("paused", "the queue", problem(&error), mend_unknown(checkup, mailbox, &error)),
     };
     let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return };
     let (why, mend) = (queue.why.clone().unwrap_or_default(), mend(checkup, cause));
@@ -50,6 +66,15 @@ pub(in crate::commands::doctor) fn queue(checkup: &mut Checkup, mailbox: &Mailbo
         (Cause::Failures | Cause::DayCost | Cause::DayCostReserved, _) => return,
     };
     checkup.report("paused", "the queue", said, mend);
+}
+
+/// The command for a queue whose state cannot be read. The file may be that of the breaker, or hold the day's costs.
+pub(in crate::commands::doctor) fn mend_unknown(checkup: &Checkup, mailbox: &Mailbox, error: &Error) -> String {
+    match error {
+        Error::Invalid { file, .. } if !disk::is_regular(Path::new(file)) => files::set_aside(checkup, Path::new(file)),
+        Error::Invalid { file, .. } => edit(Path::new(file)),
+        _ => edit(&mailbox.root().join("breaker.json")),
+    }
 }
 
 /// The command that lets a paused queue go on. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
@@ -89,7 +114,7 @@ fn read_only(checkup: &mut Checkup, mailbox: &Mailbox) {
     }
 }
 
-fn disk(checkup: &mut Checkup, mailbox: &Mailbox) {
+fn room(checkup: &mut Checkup, mailbox: &Mailbox) {
     let root = mailbox.root();
     let Ok(room) = rustix::fs::statvfs(root) else { return };
     let blocks = if rustix::process::geteuid().is_root() { room.f_bfree } else { room.f_bavail };

@@ -46,7 +46,7 @@ impl Walk<'_> {
         }
         let queue = match summary::queue(self.mailbox, &self.checkup.config) {
             Ok(queue) => queue,
-            Err(error) => return self.hinders("queue", problem(&error), Some(edit(&self.mailbox.root().join("breaker.json")))),
+            Err(error) => return self.hinders("queue", problem(&error), Some(hold_ups::mend_unknown(self.checkup, self.mailbox, &error))),
         };
         let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
         if let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) {

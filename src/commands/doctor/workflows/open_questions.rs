@@ -7,6 +7,7 @@ use crate::commands::doctor::checkup::{
 };
 use crate::commands::doctor::installation::agent_path;
 use crate::commands::doctor::installation::setup::startable;
+use crate::commands::doctor::mailbox_files::files;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::asked::OnExpiry;
@@ -120,7 +121,12 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
     match own {
         Ok(own) if mailbox.document(Folder::Pending, &own) != *path => {
             let target = mailbox.document(Folder::Pending, &own);
-            checkup.report("misnamed", checkup.shown(path), problem(error), format!("mv -n {} {}", word(path), word(&target)));
+            // The name may be taken by another question, which stays.
+            let mend = match disk::exists(&target) {
+                true => files::set_aside(checkup, path),
+                false => format!("mv -n {} {}", word(path), word(&target)),
+            };
+            checkup.report("misnamed", checkup.shown(path), problem(error), mend);
         }
         _ => checkup.report_unreadable(path, error),
     }

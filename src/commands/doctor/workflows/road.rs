@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem};
+use crate::commands::doctor::workflows::retry;
 use askbox_config as config;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::content::Content;
@@ -36,6 +37,9 @@ pub(in crate::commands::doctor) struct Road {
     /// True if a launch is still to come, so that a paused queue holds the round up.
     #[serde(skip)]
     is_before_launch: bool,
+    /// True if the round is neither closed nor archived.
+    #[serde(skip)]
+    is_open: bool,
 }
 
 /// One step of the road.
@@ -113,10 +117,16 @@ impl Road {
         }
         if found.folder == Folder::Answered || again.is_some() {
             walk.taken_by_somebody_else(run.as_ref());
-            walk.watcher();
             match unreadable {
-                Some(error) => walk.hinders("program", problem(error), Some(edit(&config::location().unwrap_or_default()))),
-                None => walk.program(),
+                // A watcher would not start, so the configuration comes first.
+                Some(error) => {
+                    walk.hinders("program", problem(error), Some(edit(&config::location().unwrap_or_default())));
+                    walk.watcher();
+                }
+                None => {
+                    walk.watcher();
+                    walk.program();
+                }
             }
             walk.queue();
         }
@@ -131,7 +141,25 @@ impl Road {
         let (steps, next, further, is_launched) = (walk.steps, walk.next, walk.further, walk.is_launched);
         let is_before_launch = matches!(found.folder, Folder::Pending | Folder::Answered) || again.is_some();
         let is_before_launch = is_before_launch && is_launched;
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, further, is_before_launch })
+        Some(Self {
+            workflow_id: id.clone(),
+            question_id: found.id.question,
+            steps,
+            next,
+            further,
+            is_before_launch,
+            is_open: found.folder != Folder::Closed,
+        })
+    }
+
+    /// True if the round is neither closed nor archived.
+    pub(in crate::commands::doctor) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// True if the road tells that the watcher is in the way.
+    pub(in crate::commands::doctor) fn names_watcher(&self) -> bool {
+        self.steps.iter().any(|step| step.name == "watcher" && matches!(step.state, StepState::Here | StepState::Blocked))
     }
 
     /// True if a launch is still to come, so that a paused queue holds the round up.
@@ -305,9 +333,9 @@ impl<'a> Walk<'a> {
             }
             _ if self.found.folder == Folder::Closed => self.done("attempts", format!("{n} ended: {}", why_of(run))),
             RunState::Parked => {
-                let todo = status::of_round(self.mailbox, self.found.folder, &self.found.id, &self.found.document.typed).ok();
-                let todo = todo.and_then(|status| status.todo).map(|todo| format!("; {todo}")).unwrap_or_default();
-                let next = Some(self.checkup.launching(&format!("relaunch retry {id}")));
+                let status = status::of_round(self.mailbox, self.found.folder, &self.found.id, &self.found.document.typed).ok();
+                let todo = status.and_then(|status| status.todo).map(|todo| format!("; {todo}")).unwrap_or_default();
+                let next = Some(retry::command(self.checkup, self.mailbox, &self.found.id));
                 self.here("attempts", format!("{n} failed, and it is parked: {}{todo}", why_of(run)), next);
             }
             RunState::Interrupted => {
@@ -373,7 +401,15 @@ impl Road {
         walk.delivered();
         walk.steps.push(Step { name: "archived", state: StepState::Done, said: format!("in {}", archive.display()) });
         let (steps, next, further) = (walk.steps, walk.next, walk.further);
-        Some(Self { workflow_id: id.clone(), question_id: found.id.question, steps, next, further, is_before_launch: false })
+        Some(Self {
+            workflow_id: id.clone(),
+            question_id: found.id.question,
+            steps,
+            next,
+            further,
+            is_before_launch: false,
+            is_open: false,
+        })
     }
 }
 

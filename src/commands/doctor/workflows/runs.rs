@@ -3,21 +3,12 @@
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
-use crate::commands::doctor::workflows::hold_ups;
+use crate::commands::doctor::workflows::{hold_ups, retry};
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time, workflows};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
 use askbox_run::attempt::record::{self, RunState};
-use askbox_run::claim::moved_folder;
 use askbox_run::view::status::{self, Standing};
-
-/// The command that goes on in a working folder that was renamed. It is made here: the words in the run's record may be anybody's.
-fn go_on_in_renamed_folder(mailbox: &Mailbox, id: &WorkflowId) -> Option<String> {
-    let known = workflows::read(mailbox, id).ok()??.typed;
-    let gone = known.cwd.clone().filter(|cwd| !cwd.exists())?;
-    let now = moved_folder::find(&known, &gone)?;
-    Some(format!("relaunch retry {id} --cwd {}", text::path_word(&now)))
-}
 
 /// Checks a round in `running/`, `parked/` or `closed/`.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
@@ -47,8 +38,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
     // A retry alone does not help if something else must be repaired first.
     let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
-    let retry = go_on_in_renamed_folder(mailbox, id).unwrap_or_else(|| format!("relaunch retry {id}"));
-    let (retry, run) = (checkup.launching(&retry), checkup.launching(&format!("relaunch -- {id}")));
+    let (retry, run) = (retry::command(checkup, mailbox, round), checkup.launching(&format!("relaunch -- {id}")));
     match status.state {
         Standing::Parked => checkup.report(
             "parked",

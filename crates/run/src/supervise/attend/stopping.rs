@@ -96,16 +96,16 @@ impl Stopping {
     pub(super) fn stop_at_limit(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, ending: Ending) {
         let (Ending::Interrupted { why, .. } | Ending::Refused { why, .. }) = &ending else { return };
         let request = StopRequest { why: why.clone(), grace: live.config.limits.grace.0, report: false, now: false };
-        self.stop_with(live, doing, request, ending);
+        self.stop_with(live, doing, request, ending, true);
     }
 
     /// Stops the run on request. A later request can only make it faster.
     pub(super) fn stop(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, request: StopRequest) {
         let ending = Ending::Interrupted { why: request.why.clone(), class: None };
-        self.stop_with(live, doing, request, ending);
+        self.stop_with(live, doing, request, ending, false);
     }
 
-    fn stop_with(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, request: StopRequest, ending: Ending) {
+    fn stop_with(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, request: StopRequest, ending: Ending, by_limit: bool) {
         let is_program = live.agent.kind == RunnerKind::Program;
         match &self.phase {
             Phase::Working => {
@@ -119,7 +119,7 @@ impl Stopping {
             Phase::Stopping(_) | Phase::Reporting(_) | Phase::Exiting(_) | Phase::Overdue(_) => return,
         }
         // The file makes our hooks end the turn after the tool calls in flight.
-        if let Err(e) = stop::ensure_request(&live.run.folder(live.mailbox), &request.why) {
+        if let Err(e) = stop::ensure_request(&live.run.folder(live.mailbox), &request.why, by_limit) {
             live.log.note(format!("the tool boundary cannot be asked for: {e}"));
         }
         let now = Instant::now();
