@@ -45,19 +45,35 @@ fn a_runner_of_an_unreadable_configuration_is_not_reported() {
 fn a_single_failure_of_a_run_is_named_with_its_cause() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
-    world.sh("mv agent elsewhere");
-    answered(&world, "w");
-    assert_eq!(world.shell("relaunch w").code(), 1);
-    world.sh("mv elsewhere agent");
-    let said = problem(&world, "parked");
-    assert!(said.starts_with("its run failed and is parked: there is no program `"), "{said}");
-    assert!(said.contains("; mend the configuration: askbox doctor (to give it up: relaunch drop w)"), "{said}");
-    finds_and_mends(&world, "parked", "w");
     std::fs::write(world.path("agent"), agent.replace("\"result\":\"ok\"", "\"result\":\"SGN_PEND_ONGOING\"")).unwrap();
     answered(&world, "v");
     assert_eq!(world.shell("relaunch v").code(), 1);
     let said = problem(&world, "parked");
     assert!(said.contains("it waits for nothing") && said.contains("let its instructions ask with ask-post"), "{said}");
+}
+
+#[test]
+fn a_missing_program_is_refused_and_the_round_stays() {
+    let world = well();
+    answered(&world, "w");
+    let agent = std::fs::read_to_string(world.path("agent")).unwrap();
+    let missing = || world.sh("mv agent elsewhere");
+    missing();
+    let named = format!("there is no program `{}`", world.path("agent").display());
+    assert!(world.refused(4, "relaunch w").contains(&named) && world.in_mailbox("answered/w.json").exists());
+    // A parked round.
+    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    world.sh("chmod +x agent");
+    assert_eq!(world.shell("relaunch w").code(), 1);
+    missing();
+    for command in ["relaunch retry w", "relaunch w"] {
+        world.refused(4, command);
+        assert!(world.sh("ls m/parked").starts_with("w."), "{command}");
+    }
+    assert!(world.refused(4, "relaunch retry w").contains(&named));
+    std::fs::write(world.path("agent"), agent).unwrap();
+    world.sh("chmod +x agent && relaunch retry w");
+    assert_eq!(findings(&world), [] as [Value; 0]);
 }
 
 #[test]
@@ -67,8 +83,8 @@ fn a_program_that_is_not_executable_is_not_said_to_be_missing() {
     let agent = world.path("agent").display().to_string();
     assert_eq!(problem(&world, "no_runner"), format!("`{agent}` is not executable; permit it: chmod +x {agent}"));
     answered(&world, "w");
-    assert!(world.refused(1, "relaunch w").contains(&format!("`{agent}` is not executable")));
-    world.sh("relaunch drop w");
+    assert!(world.refused(4, "relaunch w").contains(&format!("`{agent}` is not executable")));
+    world.sh("ask-answer undo w && ask-answer cancel w");
     finds_and_mends(&world, "no_runner", "runner.claude.program");
 }
 
@@ -80,9 +96,10 @@ fn a_stub_that_npm_left_is_named_before_the_first_run() {
     let said = problem(&world, "no_runner");
     assert!(said.contains("is a text without `#!` in its first line") && said.contains("--ignore-scripts"), "{said}");
     answered(&world, "w");
-    assert!(world.refused(1, "relaunch w").contains("is a text without `#!`"), "the run says the same");
+    assert!(world.refused(4, "relaunch w").contains("is a text without `#!`"), "the run says the same");
     std::fs::write(world.path("agent"), agent).unwrap();
-    finds_and_mends(&world, "parked", "w");
+    world.sh("relaunch w");
+    assert_eq!(findings(&world), [] as [Value; 0]);
 }
 
 #[test]

@@ -41,12 +41,9 @@ fn doctor_reports_files_of_another_user() {
     needs!("root");
     let world = well();
     world.sh("chown 4242 m/closed/*");
-    let mend = finds(&world, "owner", "closed/seed.");
-    world.sh(mend.strip_prefix("sudo ").unwrap());
+    finds_and_mends(&world, "owner", "closed/seed.");
     world.sh("chown 4242 m/pending");
-    let mend = finds(&world, "owner", "pending");
-    world.sh(mend.strip_prefix("sudo ").unwrap());
-    assert_eq!(findings(&world), [] as [Value; 0]);
+    finds_and_mends(&world, "owner", "pending");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod mailbox_files;
 mod road;
 mod runs;
 mod settings;
+mod typed;
 mod waits;
 
 use serde_json::Value;

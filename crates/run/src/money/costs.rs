@@ -419,6 +419,19 @@ mod tests {
     }
 
     #[test]
+    fn recovery_goes_on_if_a_cost_cannot_be_booked() {
+        let (_folder, mailbox, day) = booked(1);
+        let round = booking(day, 2, 1).attempt().round;
+        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant(), record::Plan::without_launch(&round));
+        std::fs::create_dir_all(run.folder(&mailbox)).unwrap();
+        let event = serde_json::to_vec(&Event { seq: 1, at: day, kind: turn(1.5) }).unwrap();
+        std::fs::write(run.folder(&mailbox).join("events.jsonl"), [event.as_slice(), b"\n"].concat()).unwrap();
+        std::fs::remove_file(day_file(&mailbox, day)).unwrap();
+        std::fs::create_dir(day_file(&mailbox, day)).unwrap();
+        assert_eq!(catch_up(&mailbox, &run).unwrap(), Some(1.5));
+    }
+
+    #[test]
     fn a_negative_booking_makes_no_room() {
         let (_folder, mailbox, day) = booked(2);
         for usd in ["-1000.0", "-1e308", "-0.5"] {
