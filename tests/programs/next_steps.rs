@@ -9,6 +9,16 @@ fn scripted() -> World {
     World::new().with_scripted_agent()
 }
 
+/// Makes every agent run these commands instead, once.
+fn crashes(world: &World, commands: &str) {
+    let crashes = world.path("crashes.sh");
+    std::fs::write(&crashes, format!("#!/bin/sh\n{commands}\n")).unwrap();
+    world.sh("chmod +x crashes.sh");
+    let config = std::fs::read_to_string(world.config()).unwrap();
+    let program = config.lines().find(|line| line.starts_with("program = ")).unwrap();
+    world.reconfigure(program, &format!("program = \"{}\"\n[relaunch]\nattempts = 1", crashes.display()));
+}
+
 /// A workflow whose run is live until `m/go` exists.
 fn running(world: &World, id: &str) -> Running {
     world.agent_does(id, &format!("until [ -e {} ]; do sleep 0.05; done; echo done", world.path("go").display()));
@@ -54,7 +64,7 @@ fn followed_logs_wait_for_a_watcher_to_take_the_answer() {
 #[test]
 fn a_dropped_round_has_nothing_to_do() {
     let world = scripted();
-    world.reconfigure("scripted.sh", "missing.sh");
+    crashes(&world, "exit 3");
     world.ask_and_answer("p3");
     world.refused(1, "relaunch p3");
     assert!(world.status("p3")["todo"].is_string());
@@ -272,12 +282,7 @@ fn the_log_begins_where_it_is_told_and_names_what_a_crash_said() {
     assert_eq!(world.sh("relaunch logs --since 2100-01-01T00:00:00Z w"), "");
     assert!(world.refused(2, "relaunch logs --since noon w").contains("--since: `noon` is not a time"));
     // An agent that dies without a result says why on its standard error.
-    let crashes = world.path("crashes.sh");
-    std::fs::write(&crashes, "#!/bin/sh\necho 'cannot find module x' >&2\nexit 3\n").unwrap();
-    world.sh("chmod +x crashes.sh");
-    let config = std::fs::read_to_string(world.config()).unwrap();
-    let program = config.lines().find(|line| line.starts_with("program = ")).unwrap();
-    world.reconfigure(program, &format!("program = \"{}\"\n[relaunch]\nattempts = 1", crashes.display()));
+    crashes(&world, "echo 'cannot find module x' >&2\nexit 3");
     world.ask_and_answer("v");
     world.refused(1, "relaunch v");
     let log = world.sh("relaunch logs v");

@@ -257,7 +257,8 @@ With --cwd, the run goes on in that folder, in the same session, and its agent i
 was renamed.
 
 With --all, a watcher that runs launches every parked round, as many at a time as its limits allow. Without one, they \
-run here, one after the other. The exit status is 1 if one of them fails again.")]
+run here, one after the other. Runs that a person stopped are left out, and named with the command that starts each. \
+The exit status is 1 if one of them fails again.")]
     Retry {
         /// The workflow
         #[arg(required_unless_present = "all", conflicts_with = "all")]

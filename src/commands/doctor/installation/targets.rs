@@ -135,7 +135,9 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
         let what = if waits.count == 1 { "an event was".to_owned() } else { format!("{} events were", waits.count) };
         let oldest = time::human(time::since(waits.since));
         let told = |kind| arrivals::last(&mailbox, &waits.target, kind).is_some();
-        let holder = disk::lock_holder(&mailbox.lock_file("news")).filter(|holder| !holder.is_stopped);
+        // A watcher that knew no target when it started does not hold the lock of the one that notifies.
+        let holder = ["news", "watchers"].iter().find_map(|lock| disk::lock_holder(&mailbox.lock_file(lock)));
+        let holder = holder.filter(|holder| !holder.is_stopped);
         // The target may be new in the configuration, which a watcher reads when it starts.
         if let (Some(holder), false) = (holder, told(Kind::Sent) || told(Kind::Failed)) {
             let said = format!(
