@@ -94,7 +94,7 @@ pub enum Ending {
     Hopeless {
         /// The reason.
         why: String,
-        /// What mends it; empty if that is not known.
+        /// The step that mends it. Empty if it is not known.
         mend: String,
     },
     /// The agent's working folder does not exist. In another folder, the agent would not find its work.
@@ -184,7 +184,7 @@ impl Ending {
             }
             Self::Hopeless { why, mend } if mend.is_empty() => Some(new(Class::Setup, why)),
             Self::Hopeless { why, mend } => {
-                // The reason may hold a path of the configuration, and what mends it names the command then.
+                // The hint of an error may name the command already.
                 let again = format!("relaunch retry {workflow}");
                 let todo = if mend.contains(&again) { mend.clone() } else { format!("{mend}; then: {again}") };
                 Some(Failure { todo, ..new(Class::Setup, why) })

@@ -113,7 +113,7 @@ pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result
     choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
 }
 
-/// [`take`] for a supervisor in this process, which a person asked for. If the program cannot be started, the answer stays where it is:
+/// [`take`] for a supervisor in this process, at the command of a person. If the program cannot be started, the answer stays where it is:
 /// a watcher finds it there. The supervisor launches its agent first and writes the attempt's record while the agent starts:
 /// see [`crate::supervise::ownership::Attempt`].
 pub fn take_to_launch(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<ClaimAttempt<Taken>> {

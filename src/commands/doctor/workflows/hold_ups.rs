@@ -68,7 +68,7 @@ pub(in crate::commands::doctor) fn queue(checkup: &mut Checkup, mailbox: &Mailbo
     checkup.report("paused", "the queue", said, mend);
 }
 
-/// The command for a queue whose state cannot be read. The file may be that of the breaker, or hold the day's costs.
+/// The command for a queue whose state cannot be read. The breaker's file may be damaged, or the file of the day's costs.
 pub(in crate::commands::doctor) fn mend_unknown(checkup: &Checkup, mailbox: &Mailbox, error: &Error) -> String {
     match error {
         Error::Invalid { file, .. } if !disk::is_regular(Path::new(file)) => files::set_aside(checkup, Path::new(file)),

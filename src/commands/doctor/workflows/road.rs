@@ -37,7 +37,7 @@ pub(in crate::commands::doctor) struct Road {
     /// True if a launch is still to come, so that a paused queue holds the round up.
     #[serde(skip)]
     is_before_launch: bool,
-    /// True if the round is neither closed nor archived.
+    /// True while the round is in `pending/`, `answered/`, `running/` or `parked/`.
     #[serde(skip)]
     is_open: bool,
 }
@@ -152,7 +152,7 @@ impl Road {
         })
     }
 
-    /// True if the round is neither closed nor archived.
+    /// True while the round is in `pending/`, `answered/`, `running/` or `parked/`.
     pub(in crate::commands::doctor) fn is_open(&self) -> bool {
         self.is_open
     }
