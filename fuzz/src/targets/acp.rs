@@ -8,7 +8,7 @@ use std::io::Read;
 
 use askbox::agent::acp::{Asked, Choice, Client, Preset, Reply, SessionPlace, presets};
 use askbox::agent::events::EventKind;
-use askbox::agent::stream::lines::{BoundedLines, Limits, Line};
+use askbox::agent::stream::lines::{BoundedLines, Line};
 use askbox::agent::stream::{PermissionRequest, StreamItem, TurnOutcome, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,13 +25,12 @@ const TEXT: usize = 64 << 10;
 /// A conversation says the same however its lines are cut into pieces. Each request of the agent gets one reply, and no reply says more
 /// than was decided.
 pub fn acp(bytes: &[u8]) {
-    for preset in [None, presets::find("kimi"), presets::find("copilot")] {
-        for limits in [Limits::default(), TIGHT] {
-            let whole = Talk::of(BoundedLines::with_limits(bytes, limits), preset);
-            let in_pieces = Talk::of(BoundedLines::with_limits(Pieces(bytes, bytes.len()), limits), preset);
-            assert_eq!(whole, in_pieces, "in other pieces");
-            recorded(&whole);
-        }
+    let whole = Talk::of(BoundedLines::new(bytes), None);
+    recorded(&whole);
+    let tight = Talk::of(BoundedLines::with_limits(bytes, TIGHT), None);
+    assert_eq!(tight, Talk::of(BoundedLines::with_limits(Pieces(bytes, bytes.len()), TIGHT), None), "in other pieces");
+    for preset in ["kimi", "copilot"] {
+        Talk::of(BoundedLines::new(bytes), presets::find(preset));
     }
 }
 
