@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
         serde_json::from_str(text).ok()
     }
 
-    /// The id, if this is a request that a reply can be sent to.
+    /// The id, if this is a request and a reply can repeat the id.
     fn asks(&self) -> Option<&'a str> {
         let id = self.id?.get();
         let is_id = id.starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
@@ -193,7 +193,7 @@ impl Talk {
         is_ours(&self.client.prompt("go"));
     }
 
-    /// Decides by turns: yes, no, nobody decides, and not yet.
+    /// Allows, refuses, cancels and leaves the requests by turns.
     fn decide(&mut self, line: &Line<'_>, request: &PermissionRequest) {
         let id = request.request_id.raw();
         assert!(self.waiting.iter().all(|(waiting, _)| waiting != id), "two requests with the id {id} wait");

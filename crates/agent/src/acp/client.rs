@@ -279,7 +279,7 @@ impl Client {
     fn permission_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
         let read = shaped::<RequestPermissionRequest>(params).filter(|asked| self.session.as_deref() == Some(&*asked.session_id.0));
         let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
-        // A second request with the id of one that waits: nobody could tell to which of them a reply belongs.
+        // A reply names a request by its id alone. So two requests with one id must not wait at once.
         let room = self.permissions.len() < MOST_WAITING && self.permissions.iter().all(|waiting| waiting.id != id);
         let (Some(asked), Some(turn), true) = (read, self.turn.as_mut(), room) else {
             let mut items = raw("acp/request_permission", line, false);
