@@ -62,6 +62,7 @@ targets! {
     agent_file: an_agent_file_of_any_bytes_is_refused_or_read_in_bounds;
     stream: a_stream_says_the_same_in_any_pieces_and_can_be_shown;
     transcript: a_transcript_says_the_same_in_any_pieces;
+    acp: each_request_of_an_acp_agent_gets_one_reply_as_decided;
     text: text_of_any_characters_is_shown_and_quoted_safely;
     names: an_accepted_id_date_or_duration_is_written_as_it_was_read;
     approval: a_question_shows_one_tool_call_and_a_rule_names_a_command;

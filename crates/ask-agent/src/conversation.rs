@@ -1,5 +1,6 @@
 //! The loop: one step after another, until the turn is over. The session and each of its subagents are such conversations.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -157,10 +158,10 @@ impl Conversation {
 
     /// Asks the model and takes its reply in. Returns the end of the turn if there is no whole reply.
     fn ask(&mut self, host: &mut Host) -> Result<Option<End>> {
-        let body = model::body(&self.request, &self.transcript.history, &host.session).to_string();
+        let body: Arc<str> = model::body(&self.request, &self.transcript.history, &host.session).to_string().into();
         let (mut attempt, mut pause) = (0, FIRST_PAUSE);
         loop {
-            let failure = match self.hear(host, body.clone())? {
+            let failure = match self.hear(host, Arc::clone(&body))? {
                 Ok(reply) if reply.is_complete => {
                     let message = reply.into_message();
                     self.transcript.reply(&message)?;
@@ -203,7 +204,7 @@ impl Conversation {
     }
 
     /// Sends one request and listens. The reply is not complete if a request to stop came first.
-    fn hear(&self, host: &mut Host, body: String) -> Result<Result<Reply, Failure>> {
+    fn hear(&self, host: &mut Host, body: Arc<str>) -> Result<Result<Reply, Failure>> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let (number, sender) = (NUMBER.fetch_add(1, Ordering::Relaxed), host.sender());
         let _ongoing = host.api.send(body, move |heard| sender.send(Happening::Model(number, heard)).is_ok())?;

@@ -146,7 +146,11 @@ impl History {
         for (_, content) in &mut messages {
             content.sort_by_key(|block| block["type"] != "tool_result");
         }
-        messages.into_iter().map(|(role, content)| serde_json::json!({ "role": role, "content": content })).collect()
+        // The content is moved, because `json!` would copy it.
+        messages
+            .into_iter()
+            .map(|(role, content)| Map::from_iter([("role".into(), role.into()), ("content".into(), content.into())]).into())
+            .collect()
     }
 }
 

@@ -92,5 +92,5 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, cwd: &Path, out
 fn read_back(file: &mut File) -> Result<String> {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.take(MOST).read_to_end(&mut bytes)).io("read", "a temporary file")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }

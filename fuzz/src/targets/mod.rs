@@ -7,6 +7,7 @@
 //! | `records` | `records`: the files that askbox writes about runs, workflows and money |
 //! | `operator` | `configuration`, `agent_file` |
 //! | `stream` | `stream`, `transcript` |
+//! | `acp` | `acp`: the lines of an agent that speaks the Agent Client Protocol |
 //! | `small` | `text`, `names`: ids, names of files, durations, dates, chain signals, words of a command line |
 //! | `approval` | `approval`: calls that a person has to allow |
 //! | `people` | `reply`, `browser`, `elicited`: what comes from a person's side |
@@ -14,6 +15,7 @@
 //! | `message` | `message`: what an agent is told |
 //! | `promises` | what the targets have in common |
 
+mod acp;
 mod approval;
 mod checkpoint;
 mod message;
@@ -44,6 +46,7 @@ pub const ALL: &[Target] = &[
     Target { name: "agent_file", check: operator::agent_file },
     Target { name: "stream", check: stream::stream },
     Target { name: "transcript", check: stream::transcript },
+    Target { name: "acp", check: acp::acp },
     Target { name: "text", check: small::text },
     Target { name: "names", check: small::names },
     Target { name: "approval", check: approval::approval },

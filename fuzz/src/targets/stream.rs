@@ -11,7 +11,7 @@ use askbox::time;
 use super::{promises, records};
 
 /// A reader that returns its bytes in pieces of changing size.
-struct Pieces<'a>(&'a [u8], usize);
+pub(super) struct Pieces<'a>(pub(super) &'a [u8], pub(super) usize);
 
 impl Read for Pieces<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -25,7 +25,7 @@ impl Read for Pieces<'_> {
 }
 
 /// Limits so small that short inputs reach them too.
-const TIGHT: Limits = Limits { string: 24, line: 512, head: 32 };
+pub(super) const TIGHT: Limits = Limits { string: 24, line: 512, head: 32 };
 
 /// A stream gives the same items however it is cut into pieces. The items are bounded and can be shown.
 pub fn stream(bytes: &[u8]) {
@@ -81,7 +81,7 @@ fn lines_are_bounded(bytes: &[u8], limits: Limits) {
 }
 
 /// Every event is one line within its limit, reads back, and can be shown.
-fn recorded(items: &[StreamItem]) {
+pub(super) fn recorded(items: &[StreamItem]) {
     let at = time::parse_rfc3339("2026-11-22T10:15:00Z").expect("a time");
     for item in items {
         let StreamItem::Event(kind) = item else { continue };

@@ -31,6 +31,9 @@ const MOST_WAITING: usize = 64;
 /// The largest input that a person decides about, in bytes, as for `claude`.
 const LARGEST_INPUT: usize = 256 << 10;
 
+/// The most US dollars that a session can have cost. An agent that tells more tells nothing.
+const MOST: f64 = 1e9;
+
 /// Where a session works.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPlace {
@@ -276,7 +279,8 @@ impl Client {
     fn permission_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
         let read = shaped::<RequestPermissionRequest>(params).filter(|asked| self.session.as_deref() == Some(&*asked.session_id.0));
         let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
-        let room = self.permissions.len() < MOST_WAITING;
+        // A reply names a request by its id alone. So two requests with one id must not wait at once.
+        let room = self.permissions.len() < MOST_WAITING && self.permissions.iter().all(|waiting| waiting.id != id);
         let (Some(asked), Some(turn), true) = (read, self.turn.as_mut(), room) else {
             let mut items = raw("acp/request_permission", line, false);
             items.push(StreamItem::Say(permission::cancelled(&id)));
@@ -308,8 +312,9 @@ impl Client {
         match method {
             "session/update" => self.updated(line, params),
             "$/cancel_request" => {
-                let id = shaped::<Value>(params).map(|all| all["requestId"].to_string()).unwrap_or_default();
-                self.permissions.retain(|waiting| waiting.id != id);
+                let named = shaped::<Value>(params).map(|mut all| all["requestId"].take()).unwrap_or_default();
+                let at = self.permissions.iter().position(|waiting| envelope::names(&named, &waiting.id));
+                let id = at.map_or_else(|| named.to_string(), |at| self.permissions.remove(at).id);
                 vec![StreamItem::RequestCancelled { request_id: id.into() }]
             }
             other => raw(&format!("acp/{}", head(other, 64)), line, false),
@@ -325,7 +330,11 @@ impl Client {
         }
         match (&notification.update, self.turn.as_mut()) {
             (SessionUpdate::UsageUpdate(usage), _) => {
-                self.cost.1 = usage.cost.as_ref().filter(|cost| cost.currency == "USD" && cost.amount.is_finite()).map(|cost| cost.amount);
+                self.cost.1 = usage
+                    .cost
+                    .as_ref()
+                    .filter(|cost| cost.currency == "USD" && (0.0..=MOST).contains(&cost.amount))
+                    .map(|cost| cost.amount);
                 Vec::new()
             }
             (SessionUpdate::SessionInfoUpdate(info), turn) => {

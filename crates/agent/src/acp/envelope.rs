@@ -89,19 +89,20 @@ pub(super) fn notification(method: &str, params: Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
-/// The reply to a request of the agent. `id` is JSON.
+/// The reply to a request of the agent. `id` is JSON. It is repeated as the agent wrote it, because the agent looks for that.
 pub(super) fn reply(id: &str, result: Value) -> String {
-    line(&json!({ "jsonrpc": "2.0", "id": as_json(id), "result": result }))
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n")
 }
 
 /// The reply to a request of the agent for something that we do not have.
 pub(super) fn no_such_method(id: &str, method: &str) -> String {
     let error = json!({ "code": METHOD_NOT_FOUND, "message": "Method not found", "data": { "method": method } });
-    line(&json!({ "jsonrpc": "2.0", "id": as_json(id), "error": error }))
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n")
 }
 
-fn as_json(id: &str) -> Value {
-    serde_json::from_str(id).unwrap_or(Value::Null)
+/// True if the agent names this request. It may spell the id in another way than in the request itself.
+pub(super) fn names(named: &Value, id: &str) -> bool {
+    serde_json::from_str::<Value>(id).is_ok_and(|id| id == *named)
 }
 
 /// One line with its line feed. JSON escapes control characters, so the only line feed is the last byte.

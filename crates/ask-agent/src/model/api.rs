@@ -109,13 +109,13 @@ impl Api {
     }
 
     /// Sends a request. `hear` gets each part of the reply, in another thread, and says whether anybody still listens.
-    pub fn send(&self, body: String, hear: impl Fn(Heard) -> bool + Send + 'static) -> Result<Ongoing> {
+    pub fn send(&self, body: Arc<str>, hear: impl Fn(Heard) -> bool + Send + 'static) -> Result<Ongoing> {
         let dropped = Arc::new(AtomicBool::new(false));
         let is_dropped = Arc::clone(&dropped);
         let request = self.headers.iter().fold(self.agent.post(&self.url), |request, (name, value)| request.header(*name, value));
         thread::start(move || {
             let tell = |heard| hear(heard) && !is_dropped.load(Ordering::Relaxed);
-            let end = match request.send(body) {
+            let end = match request.send(&*body) {
                 Ok(response) => listen(response, &tell),
                 Err(e) => Err(Failure::broken(e.to_string())),
             };

@@ -31,15 +31,18 @@ pub(crate) fn body(request: &Request, history: &History, session: &str) -> Value
     for message in messages.iter_mut().rev().filter(|message| message["role"] == "user").take(2) {
         message["content"].as_array_mut().and_then(|content| content.last_mut()).into_iter().for_each(keep);
     }
-    json!({
+    let mut body = json!({
         "model": request.model,
         "max_tokens": MAX_TOKENS,
         "system": system,
         "tools": tools,
-        "messages": messages,
+        "messages": null,
         "stream": true,
         "metadata": { "user_id": json!({ "session_id": session }).to_string() },
-    })
+    });
+    // Moved, because `json!` would copy them.
+    body["messages"] = messages.into();
+    body
 }
 
 fn keep(block: &mut Value) {

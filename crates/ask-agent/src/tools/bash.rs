@@ -19,7 +19,7 @@ pub(super) fn run(host: &mut Host, command: &str, timeout: Option<u64>) -> Resul
     let limit = Duration::from_millis(timeout.unwrap_or_else(usual).clamp(1, LONGEST));
     let cwd = host.cwd.clone();
     let ran = process::shell(host, command, "", &cwd, Output::Together, limit)?;
-    let output = shorten(ran.stdout.trim_end().to_owned(), OUTPUT);
+    let output = shorten(ran.stdout.trim_end(), OUTPUT);
     Ok(match (ran.status, ran.cut) {
         (0, None) => Outcome::ok(output),
         (status, None) => Outcome::error(format!("Exit code {status}\n{output}")),
@@ -28,9 +28,9 @@ pub(super) fn run(host: &mut Host, command: &str, timeout: Option<u64>) -> Resul
 }
 
 /// The middle of a long text is left out.
-fn shorten(text: String, most: usize) -> String {
+fn shorten(text: &str, most: usize) -> String {
     if text.len() <= most {
-        return text;
+        return text.to_owned();
     }
     let (head, tail) = (text.floor_char_boundary(most / 2), text.floor_char_boundary(text.len() - most / 2));
     format!("{}\n… [{} bytes are left out] …\n{}", &text[..head], tail - head, &text[tail..])
