@@ -169,3 +169,33 @@ fn a_harness_that_does_not_speak_is_told_apart_from_a_violation() {
     let lacks = run(&["conformance", "--only", "post", "--", "sh", "-c", "while read -r line; do echo '{\"unsupported\":true}'; done"]);
     assert!(lacks.code() == 0 && lacks.stdout.contains("0 kept, 0 violated, 1 skipped"), "{}", lacks.words());
 }
+
+#[test]
+fn a_harness_that_links_a_folder_violates_the_rule_and_ends_no_run() {
+    needs!("python3");
+    let world = World::new();
+    let reference = project().join("tests/conformance/reference.py");
+    let harness = format!(
+        r#"
+import json, os, subprocess, sys
+behind = subprocess.Popen([sys.executable, "-B", {reference:?}], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for line in sys.stdin:
+    behind.stdin.write(line)
+    behind.stdin.flush()
+    reply = behind.stdout.readline()
+    box = json.loads(line)["mailbox"]
+    if os.path.isdir(box + "/pending") and not os.path.islink(box + "/pending"):
+        os.rename(box + "/pending", box + ".moved")
+        os.symlink(box + ".moved", box + "/pending")
+    print(reply, end="", flush=True)
+"#
+    );
+    std::fs::write(world.path("harness.py"), harness).unwrap();
+    let file = world.path("harness.py").display().to_string();
+    let said = conformance(&["--json", "--only", "permissions,question-hash,state"], &["python3", &file], &[]);
+    assert_eq!(said.code(), 1, "{}", said.words());
+    let checks = said.json()["checks"].clone();
+    let state = checks.as_array().unwrap().iter().find(|check| check["check"] == "state").unwrap();
+    assert_eq!((&state["result"], &state["why"]), (&"violated".into(), &"the folder pending/ was replaced by a symbolic link".into()));
+    assert_eq!(said.json()["kept"].as_u64().unwrap() + said.json()["violated"].as_u64().unwrap(), 3, "{checks}");
+}

@@ -48,7 +48,10 @@ fn a_number_has_bounds_that_are_shown_and_hold() {
         let words = world.refused(5, &format!("ask-answer w -- {outside}"));
         assert!(words.contains("hint: answer with a number from 0.5 to 4"), "{words}");
     }
-    world.sh("ask-answer w 3.5");
+    for (answer, status) in [("3.5 MB", 5), ("GB", 5), ("3.75 GB", 5), ("3.5 GB", 0)] {
+        assert_eq!(world.run("ask-answer", &["w", answer]).code(), status, "{answer}");
+    }
+    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "3.5");
     for wrong in ["--min 2 --max 1", "--step 0", "--min 1 -t text", "--max 1 --timeout 1h --default 2"] {
         world.refused(5, &format!("ask-post 'How much?' -w v {wrong}"));
     }
@@ -166,4 +169,29 @@ fn a_waiter_applies_the_default_of_its_own_question() {
     let expired = world.shell("ask-post Deploy? -w v -t yes_no --timeout 1s --on-expiry cancel --wait 60s");
     assert_eq!(expired.code(), 4, "{expired:?}");
     assert!(expired.stderr.contains("the question of v has expired"), "{expired:?}");
+}
+
+#[test]
+fn a_reply_to_a_round_that_nobody_knows_is_not_called_one() {
+    let world = World::new();
+    let asked = json!({"workflow_id": "w", "question": "Merge?", "in_reply_to": "01a20605-3431-7298-8d9f-05f18633a3ef"});
+    world.make_mailbox();
+    std::fs::write(world.path("m/pending/w.json"), asked.to_string()).unwrap();
+    let listed = world.sh("ask-answer list");
+    assert!(listed.contains("Merge?") && !listed.contains("reply to you"), "{listed}");
+}
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n....";
+
+#[test]
+fn the_name_of_an_image_can_be_copied_from_the_question() {
+    let world = World::new();
+    std::fs::write(world.path("a\u{202e}b.png"), PNG).unwrap();
+    world.sh("ask-post Look? -w w --attach *.png");
+    let shown = world.sh("ask-answer show w");
+    let command = shown.lines().find_map(|line| line.trim().strip_prefix("to write it to a file: ")).unwrap();
+    assert!(command.contains(r"--attachment $'a\342\200\256b.png'"), "{shown}");
+    std::fs::write(world.path("run"), command.replace("FILE", "copy.png")).unwrap();
+    world.sh("bash run");
+    assert_eq!(std::fs::read(world.path("copy.png")).unwrap(), PNG);
 }

@@ -48,11 +48,17 @@ fn a_diff_is_coloured_and_an_image_is_shown() {
 }
 
 #[test]
-fn only_an_image_of_the_question_has_an_address() {
+fn only_a_file_of_the_question_has_an_address() {
     let (world, _page, browser) = asked();
     let place = format!("/q/fix/{}", world.round("fix"));
-    for sha256 in [hash(&world, 0), hash(&world, 1), "0".repeat(64), "..%2f..%2faudit.jsonl".into(), "shot.png".into()] {
+    for sha256 in ["0".repeat(64), "..%2f..%2faudit.jsonl".into(), "shot.png".into()] {
         assert_eq!(browser.get(&format!("{place}/file/{sha256}")).status, 404, "{sha256}");
+    }
+    for n in [0, 1] {
+        let whole = browser.see(&format!("{place}/file/{}", hash(&world, n)));
+        assert_eq!(whole.header("content-type"), Some("text/plain; charset=utf-8"), "no browser may run it");
+        assert_eq!(whole.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(whole.body, [DIFF.replace('\u{202e}', "\\u{202e}"), HTML.to_owned() + "\n"][n]);
     }
     let stranger = Browser { cookie: None, ..browser.clone() };
     assert_eq!(stranger.get(&format!("{place}/file/{}", hash(&world, 2))).status, 401);
@@ -71,4 +77,26 @@ fn a_damaged_file_is_named_and_not_shown() {
     let image = browser.get(&format!("/q/fix/{round}/file/{}", hash(&world, 2)));
     assert!(image.status == 500 && image.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{}", image.head);
     assert!(!image.body.contains("alert(1)"), "{}", image.body);
+}
+
+#[test]
+fn long_files_do_not_make_a_long_page() {
+    let world = World::new();
+    world.make_mailbox();
+    let diff = format!("--- a/x\n+++ b/x\n@@ -0,0 +1,260000 @@\n{}", "+<\n".repeat(260_000));
+    std::fs::write(world.path("one-line.txt"), "<".repeat(1 << 20)).unwrap();
+    let files: String = (0..7).map(|n| format!(" --attach {n}.diff")).collect();
+    (0..7).for_each(|n| std::fs::write(world.path(format!("{n}.diff")), &diff).unwrap());
+    world.sh(&format!("ask-post Apply? -w fix -t yes_no --attach one-line.txt{files}"));
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let place = format!("/q/fix/{}", world.round("fix"));
+    let shown = browser.see(&place);
+    assert!(shown.body.len() < 2 << 20, "{} bytes", shown.body.len());
+    assert_eq!(shown.body.matches("<span class=\"hunk\">").count(), 7, "the first part of each file");
+    assert!(shown.text().contains("Not shown: the rest of this line."), "{}", shown.text());
+    assert_eq!(shown.text().matches("Not shown: 259503 more lines.").count(), 7);
+    let address = format!("{place}/file/{}", hash(&world, 1));
+    assert!(shown.body.contains(&format!("<a href=\"{address}\">See the whole file</a>")));
+    assert_eq!(browser.see(&address).body, diff);
 }

@@ -14,11 +14,12 @@ use crate::question::stray::TypedLetters;
 use crate::sender::machines::{Heard, Wanted};
 use crate::sender::{self, RoundAt, Sender, ShownQuestion};
 use crate::sent::from_here::{FromHere, News, SentAnswer};
-use crate::sent::outcomes::{OutcomeState, Outcomes};
+use crate::sent::outcomes::Outcomes;
 use crate::targets::Targets;
 use crate::text_window::Asking;
 use crate::waking::Changes;
 use askbox_cli::args::seen_round::SeenRound;
+use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{AtStake, Decision};
 use askbox_cli::program;
 use askbox_mailbox::address::Address;
@@ -27,7 +28,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
 use askbox_mailbox::who::presence;
-use askbox_run::view::status::Standing;
+use askbox_run::delivery::HoldUp;
 
 /// The view that is on the screen.
 #[derive(Debug)]
@@ -132,6 +133,8 @@ pub struct App<'a> {
     pub(super) told_undo: Option<ToldUndo>,
     /// True if the key that takes an answer back would now take one back.
     pub can_undo: bool,
+    /// The reason why answers start no agent for now, if the person was told.
+    pub(super) told_hold_up: Option<HoldUp>,
     /// The sentence that names this key.
     pub(super) undo_hint: Option<UndoHint>,
     /// The letters that were typed in the list, or in the panel that asks what words mean.
@@ -168,6 +171,7 @@ impl<'a> App<'a> {
             looked_for_watcher: None,
             told_undo: None,
             can_undo: false,
+            told_hold_up: None,
             undo_hint: None,
             letters: TypedLetters::default(),
             told_of_edit: None,
@@ -243,10 +247,8 @@ impl<'a> App<'a> {
     pub fn settle(&mut self) {
         self.waiting.settle();
         self.can_undo = match &self.place {
-            Place::List => self.sent.last().is_some_and(|at| self.sender.is_unclaimed(at)),
-            Place::Outcomes(outcomes) => {
-                outcomes.chosen().is_some_and(|chosen| matches!(chosen.state, OutcomeState::Here(Standing::Answered)))
-            }
+            Place::List => self.sent.last().is_some_and(|at| self.sender.may_be_taken_back(at)),
+            Place::Outcomes(outcomes) => outcomes.chosen().is_some_and(|chosen| self.sender.may_be_taken_back(&chosen.at)),
             _ => false,
         };
         let chosen = self.waiting.chosen().map(|row| row.address.clone());
@@ -305,7 +307,8 @@ impl<'a> App<'a> {
         self.gate.forget();
         self.letters.forget();
         let draft = self.draft_of(&at, &shown);
-        self.place = Place::Question(Box::new(Opened::new(shown, draft)));
+        let headline = question_text::marked_title(self.sender.mailbox_of(address), shown.question());
+        self.place = Place::Question(Box::new(Opened::new(shown, headline, draft)));
     }
 
     /// The draft for a question that is being opened. Tells the person where an earlier draft comes from.

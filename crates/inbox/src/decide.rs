@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::app::{App, Place, UndoHint, Until, Wish};
 use crate::gate::{CONFIRMS, Passed, Pending};
 use crate::question::draft::PartDraft;
-use crate::sender;
+use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
 use askbox_cli::ask_answer::question_text;
@@ -327,6 +327,7 @@ impl App<'_> {
         let address = opened.shown.address();
         match self.sender.send(&opened.shown, decision) {
             Ok(sent) => {
+                let held_up = self.tell_hold_up(&sent);
                 self.said = match (&sent.at.host, &sent.warning) {
                     // It does not count as an answer until that machine accepts it.
                     (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
@@ -334,7 +335,6 @@ impl App<'_> {
                         self.keeping.forget(&sent.at);
                         self.look_for_a_watcher();
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
-                        let held_up = sent.held_up.as_ref().map_or_else(String::new, |why| format!(" · {why}"));
                         format!("{address}: {}{held_up}{warning}", sent.words)
                     }
                 };
@@ -354,6 +354,22 @@ impl App<'_> {
             },
         }
         self.read_now(address);
+    }
+
+    /// Says why nothing starts the agent for now. The same reason is only hinted at after the first time.
+    fn tell_hold_up(&mut self, sent: &Sent) -> String {
+        let Some(now) = &sent.hold_up else {
+            // An offer to another machine says nothing about this one.
+            if sent.at.host.is_none() {
+                self.told_hold_up = None;
+            }
+            return String::new();
+        };
+        if self.told_hold_up.as_ref().is_some_and(|told| told.is_same(now)) {
+            return " · not launched yet".into();
+        }
+        self.told_hold_up = Some(now.clone());
+        format!(" · {}", now.in_short())
     }
 
     /// Reads the question again at once, so that the person's own decision shows on the screen.

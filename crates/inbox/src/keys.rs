@@ -31,8 +31,9 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
     KeyEvent { code, ..key }
 }
 
-/// The letters that do something in the list.
+/// The letters that do something in the list, and among the answered questions.
 const KEYS_OF_LIST: &str = "?mkjgG/ dubq";
+const KEYS_OF_OUTCOMES: &str = "?mkjuq";
 
 /// The length of a page of the answered rounds and of a log, in rows.
 const PAGE: isize = 10;
@@ -98,11 +99,20 @@ impl App<'_> {
         if told.is_some() {
             self.said.clear();
         }
-        if let Place::Question(opened) = &mut self.place
-            && key.code != KeyCode::Enter
+        let Place::Question(opened) = &self.place else { return self.key_with_its_effect(key, told, told_undo) };
+        let (before, has_window) = (opened.changeable(), self.asked.is_some());
+        let wish = self.key_with_its_effect(key, told, told_undo);
+        // A person may press `j` at the end without looking at an earlier draft. So only a key with an effect on the screen counts.
+        if key.code != KeyCode::Enter
+            && let Place::Question(opened) = &mut self.place
+            && (has_window || self.asked.is_some() || opened.changeable() != before)
         {
             opened.notice();
         }
+        wish
+    }
+
+    fn key_with_its_effect(&mut self, key: KeyEvent, told: Option<AtStake>, told_undo: Option<ToldUndo>) -> Wish {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             if matches!(self.place, Place::Log(..)) {
                 self.close_log();
@@ -209,13 +219,9 @@ impl App<'_> {
             self.said = why;
             return Wish::Nothing;
         }
+        let is_in_a_word = self.goes_on_with_a_word(key.code, KEYS_OF_LIST);
         match key.code {
-            KeyCode::Enter => {}
-            KeyCode::Char(c) => self.letters.note(c, KEYS_OF_LIST.contains(c)),
-            other => self.letters.other_key(other),
-        }
-        match key.code {
-            KeyCode::Char('q') => return Wish::Leave(0),
+            KeyCode::Char('q') => return self.leave_unless(is_in_a_word),
             KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
             KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
             KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
@@ -307,6 +313,7 @@ impl App<'_> {
     }
 
     fn key_of_outcomes(&mut self, key: KeyEvent, told_undo: Option<ToldUndo>) -> Wish {
+        let is_in_a_word = self.goes_on_with_a_word(key.code, KEYS_OF_OUTCOMES);
         let Place::Outcomes(outcomes) = &mut self.place else { return Wish::Nothing };
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => outcomes.step(self.sender.mailbox, -1),
@@ -314,7 +321,7 @@ impl App<'_> {
             KeyCode::PageUp => outcomes.step(self.sender.mailbox, -PAGE),
             KeyCode::PageDown => outcomes.step(self.sender.mailbox, PAGE),
             KeyCode::Tab | KeyCode::Esc => self.close(),
-            KeyCode::Char('q') => return Wish::Leave(0),
+            KeyCode::Char('q') => return self.leave_unless(is_in_a_word),
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Char('u') => {

@@ -10,6 +10,7 @@
 //! - `mouse`: handles clicks and the wheel
 //! - `targets`: what a click chooses
 //! - `app`: the state of the screen
+//! - `leaving`: the key that leaves
 //! - `list`: the waiting questions
 //! - `row`: one of them
 //! - `search`: the questions that match a filter
@@ -33,6 +34,7 @@ mod draw;
 mod gate;
 mod keeping;
 mod keys;
+mod leaving;
 mod list;
 mod log_pane;
 mod mouse;

@@ -46,7 +46,10 @@ impl Row {
                     .filter(|by| !by.is_empty())
                     .unwrap_or_else(|| "-".into()),
                 project: question.project(),
-                headline: question_text::marked_title(question).split_whitespace().collect::<Vec<_>>().join(" "),
+                headline: question_text::marked_title(sender.mailbox_of(address), question)
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
                 priority: question.asked.priority.unwrap_or(0),
                 is_event: question.asked.until.is_some(),
                 is_approval: question.asked.approval.is_some(),

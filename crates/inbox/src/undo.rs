@@ -13,7 +13,7 @@ impl App<'_> {
     /// Takes the answer to this round back, if the last key has named it. Otherwise names it.
     pub(super) fn ask_to_undo(&mut self, at: Option<RoundAt>, told: Option<ToldUndo>) {
         let Some(at) = at.or_else(|| self.sent.last().cloned()) else {
-            "nothing was answered from here that could be taken back".clone_into(&mut self.said);
+            "nothing was answered from here that could be taken back; tab shows earlier answers".clone_into(&mut self.said);
             return;
         };
         // In a word such as `uuidgen`, the second `u` comes at once.

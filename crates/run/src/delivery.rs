@@ -86,38 +86,90 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&mailbox.waiter(workflow))
 }
 
-/// Says why nothing starts the agent of an answered question for now, with the command that changes it: the queue is paused, no watcher is
-/// running, or else the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer.
-/// A file that cannot be read counts as no reason. Without a `config`, programs are not looked for.
+/// The reason why nothing starts the agent of an answered question for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HoldUp {
+    /// The queue is held. The words say how.
+    Queue(String),
+    /// The day's money is spent. The words say until when, and what allows more.
+    Spent(String),
+    /// No watcher is running.
+    NoWatcher,
+    /// The program of its runner cannot be started, for this reason.
+    NoProgram(String),
+}
+
+impl HoldUp {
+    /// True if it is the same reason. The words about the queue hold its age, which changes.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Queue(_), Self::Queue(_)) | (Self::Spent(_), Self::Spent(_))) || self == other
+    }
+
+    /// Says it about a workflow, with the command that changes it.
+    #[must_use]
+    pub fn sentence(&self, id: &WorkflowId) -> String {
+        match self {
+            Self::Queue(how) => format!("{id} is answered, but {}", held_queue(how)),
+            Self::NoWatcher => without_watcher(id),
+            Self::Spent(words) | Self::NoProgram(words) => format!("{id} is answered, but {words}"),
+        }
+    }
+
+    /// Says it behind the answer of a workflow.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Queue(how) => format!("the queue is {how}: relaunch go"),
+            Self::NoWatcher => "no watcher runs: relaunch watch".into(),
+            Self::Spent(words) | Self::NoProgram(words) => words.clone(),
+        }
+    }
+}
+
+/// Returns the reason why an answered question starts its agent only later: the queue is paused, the day's money is spent, or the watcher or
+/// the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer. A file that cannot be read counts as
+/// no reason. Without a `config`, programs are not looked for.
 #[must_use]
-pub fn held_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<String> {
+pub fn hold_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<HoldUp> {
     let id = &question.workflow_id;
     // The waiter is asked for first: it lets its lock go after it has moved the document.
     let is_to_be_launched = Delivery::of_unclaimed(mailbox, question).is_ok_and(|delivery| delivery == Delivery::Launch);
     if !is_to_be_launched || !disk::exists(mailbox.document(Folder::Answered, id)) {
         return None;
     }
-    if let Some(paused) = queue_paused(mailbox, config) {
-        return Some(format!("{id} is answered, but {paused}"));
+    if let Some(queue) = queue_hold_up(mailbox, config) {
+        return Some(queue);
     }
     if !presence::anybody(mailbox).unwrap_or(true) {
-        return Some(without_watcher(id));
+        return Some(HoldUp::NoWatcher);
     }
-    let program = config.and_then(|config| without_program(config, id))?;
-    Some(format!("{id} is answered, but {program}"))
+    config.and_then(|config| without_program(config, id)).map(HoldUp::NoProgram)
 }
 
 /// Says why the queue launches nothing, with the command or the key that changes it: a person holds it, or the day's money is spent. `None`
 /// otherwise. Without a `config`, the day's limit is not known.
 #[must_use]
 pub fn queue_paused(mailbox: &Mailbox, config: Option<&Config>) -> Option<String> {
+    match queue_hold_up(mailbox, config)? {
+        HoldUp::Queue(how) => Some(held_queue(&how)),
+        HoldUp::Spent(said) => Some(said),
+        HoldUp::NoWatcher | HoldUp::NoProgram(_) => None,
+    }
+}
+
+fn held_queue(how: &str) -> String {
+    format!("the queue is {how}; nothing is launched until: relaunch go")
+}
+
+fn queue_hold_up(mailbox: &Mailbox, config: Option<&Config>) -> Option<HoldUp> {
     if let Some(how) = pause::held(mailbox) {
-        return Some(format!("the queue is {how}; nothing is launched until: relaunch go"));
+        return Some(HoldUp::Queue(how.to_string()));
     }
     match DayBudget::at(mailbox, config?, time::now()) {
         Ok(DayBudget::Spent { until, why }) => {
             let until = time::rfc3339(until);
-            Some(format!("the queue is paused until {until}: {why}; to allow more today, raise limits.day_cost"))
+            Some(HoldUp::Spent(format!("the queue is paused until {until}: {why}; to allow more today, raise limits.day_cost")))
         }
         _ => None,
     }

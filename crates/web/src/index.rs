@@ -70,9 +70,9 @@ pub struct OtherMachine {
 }
 
 impl Row {
-    /// The row of a question.
+    /// The row of a question. `mailbox` is `None` for a question of another machine.
     #[must_use]
-    pub fn from_question(id: String, question: &Question, round: Option<QuestionId>) -> Self {
+    pub fn from_question(mailbox: Option<&Mailbox>, id: String, question: &Question, round: Option<QuestionId>) -> Self {
         let project = question.project();
         Self {
             question: round,
@@ -85,7 +85,7 @@ impl Row {
             parts: question.asked.questions.len().max(1),
             is_approval: question.asked.approval.is_some(),
             is_live: question.asked.live.is_some(),
-            is_reply: question.asked.in_reply_to.is_some(),
+            is_reply: question_text::is_reply(mailbox, question),
             is_event: question.asked.until.is_some(),
             ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
         }
@@ -310,7 +310,7 @@ fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Row, Kin)> {
     };
     let question = &document.typed;
     let round = round::of_pending(mailbox, question).ok().map(|round| round.question);
-    Some((Row::from_question(workflow.to_string(), question, round), lineage::kin_of_asking(mailbox, question)))
+    Some((Row::from_question(Some(mailbox), workflow.to_string(), question, round), lineage::kin_of_asking(mailbox, question)))
 }
 
 #[cfg(test)]

@@ -259,7 +259,7 @@ impl KnownRows {
 fn row(question: &RemoteQuestion) -> Row {
     let id = question.address().to_string();
     match question.document() {
-        Ok(document) => Row::from_question(id, &document.typed, question.round().map(|round| round.question)),
+        Ok(document) => Row::from_question(None, id, &document.typed, question.round().map(|round| round.question)),
         Err(why) => Row::unreadable(id, format!("unreadable: {}", why.excerpt(200))),
     }
 }

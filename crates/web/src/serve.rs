@@ -123,7 +123,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/q/{workflow}/{question}", get(question::show).post(question::decide))
         .route("/q/{workflow}/{question}/undo", post(question::undo))
         .route("/decline", post(decline::decline))
-        .route("/q/{workflow}/{question}/file/{sha256}", get(question::image))
+        .route("/q/{workflow}/{question}/file/{sha256}", get(question::file))
         .route("/done", get(done::show))
         .route("/tree", get(tree::show))
         .route("/tree/{workflow}", get(tree::show_one))

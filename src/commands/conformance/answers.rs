@@ -6,7 +6,7 @@ use crate::commands::conformance::case::{Case, id, question};
 use crate::commands::conformance::harness::Kind;
 use crate::commands::conformance::verdict::{Stop, Verdict, each, require, violated};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::{Mailbox, read_question};
+use askbox_mailbox::read_question;
 
 /// An answer has its fields, and the hashes of the question that it decides.
 pub fn answered(case: &mut Case<'_>) -> Verdict {
@@ -16,7 +16,7 @@ pub fn answered(case: &mut Case<'_>) -> Verdict {
     let document = case.document("answered/w.json")?;
     require(document["question_id"] == round.as_str(), || format!("answered/w.json has question_id {}", document["question_id"]))?;
     let answer = &document["answer"];
-    let mailbox = Mailbox::open(&case.mailbox)?;
+    let mailbox = case.open()?;
     let read = match read_question::answered(&mailbox, &id("w")?) {
         Ok(read) => read,
         Err(error) => return violated(format!("answered/w.json is not valid: {error}")),
@@ -133,7 +133,7 @@ pub fn answered_is_over(case: &mut Case<'_>) -> Verdict {
 /// A withdrawn question cannot be answered or withdrawn again.
 pub fn withdrawn_is_over(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
-    Mailbox::open(&case.mailbox)?.withdraw(&id("w")?, "ann", None)?;
+    case.open()?.withdraw(&id("w")?, "ann", None)?;
     over(case, &round, &format!("closed/w.{round}.json"))
 }
 
@@ -228,13 +228,13 @@ pub fn states(case: &mut Case<'_>) -> Verdict {
 
 /// Answers the pending question of a workflow with `a`, as askbox does.
 pub fn answer_by_askbox(case: &Case<'_>, workflow: &str) -> Verdict {
-    let mailbox = Mailbox::open(&case.mailbox)?;
+    let mailbox = case.open()?;
     let ann = askbox_mailbox::Caller::person("ann", "conformance")?;
     mailbox.answer(&id(workflow)?)?.by(&ann).value("a")?;
     Ok(())
 }
 
 fn hash(case: &Case<'_>, workflow: &str) -> Verdict<String> {
-    let mailbox = Mailbox::open(&case.mailbox)?;
+    let mailbox = case.open()?;
     Ok(read_question::pending(&mailbox, &id(workflow)?)?.typed.hash()?.to_string())
 }

@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::commands::conformance::harness::{Harness, Kind, Reply, lacks, shortened};
 use crate::commands::conformance::verdict::{Stop, Verdict, require, violated};
 use askbox_cli::args::askbox_args::Conformance;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::settle;
+use askbox_mailbox::{Folder, Mailbox};
 
 /// The command that is checked, and how often the checks of chance repeat their work.
 #[derive(Debug)]
@@ -159,7 +159,29 @@ impl Case<'_> {
 
     /// Makes the mailbox with all its folders, as askbox does.
     pub fn make(&self) -> Verdict<Mailbox> {
-        Ok(Mailbox::open_or_create(&self.mailbox)?)
+        self.blame(Mailbox::open_or_create(&self.mailbox))
+    }
+
+    /// Opens the mailbox, as the next askbox program does.
+    pub fn open(&self) -> Verdict<Mailbox> {
+        self.blame(Mailbox::open(&self.mailbox))
+    }
+
+    /// An error of a step in the mailbox. It is a violation if the implementation has put something else in the place of a folder.
+    fn blame<T>(&self, result: Result<T>) -> Verdict<T> {
+        result.map_err(|error| match self.replaced() {
+            Some(words) => Stop::Violated(words),
+            None => Stop::Failed(error),
+        })
+    }
+
+    /// Says that a folder of the mailbox, or the mailbox itself, is not a folder any more.
+    fn replaced(&self) -> Option<String> {
+        let folders = Folder::ALL.map(|folder| (format!("the folder {}/", folder.name()), self.mailbox.join(folder.name())));
+        std::iter::once(("the mailbox".to_owned(), self.mailbox.clone())).chain(folders).find_map(|(name, path)| {
+            let about = path.symlink_metadata().ok().filter(|about| !about.is_dir())?;
+            Some(format!("{name} was replaced by {}", if about.is_symlink() { "a symbolic link" } else { "a file" }))
+        })
     }
 
     /// Places a question in `pending/`, with more fields than those that it needs. Returns the id of its round.
@@ -180,21 +202,20 @@ impl Case<'_> {
         use std::io::Write;
         let path = self.mailbox.join(below);
         let mut options = std::fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&path).io("create", &path)?;
-        file.write_all(bytes).io("write", &path)?;
-        Ok(())
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path).io("create", &path);
+        self.blame(file.and_then(|mut file| file.write_all(bytes).io("write", &path)))
     }
 
     /// Makes a folder below the mailbox, with those above it.
     pub fn make_folder(&self, below: &str) -> Verdict {
         let path = self.mailbox.join(below);
-        Ok(std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).io("create", &path)?)
+        self.blame(std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).io("create", &path))
     }
 
     /// Removes a file below the mailbox.
     pub fn remove(&self, below: &str) -> Verdict {
         let path = self.mailbox.join(below);
-        Ok(std::fs::remove_file(&path).io("remove", &path)?)
+        self.blame(std::fs::remove_file(&path).io("remove", &path))
     }
 
     /// The bytes of a file below the mailbox. `None` if it does not exist.
@@ -223,10 +244,9 @@ impl Case<'_> {
 
     /// Completes what a dead process left half done, as the next askbox program does.
     pub fn settle(&self, workflow: &str) -> Verdict {
-        let mailbox = Mailbox::open(&self.mailbox)?;
-        let lock = mailbox.lock(&id(workflow)?)?;
-        settle::settle(&mailbox, &lock)?;
-        Ok(())
+        let (mailbox, workflow) = (self.open()?, id(workflow)?);
+        let lock = self.blame(mailbox.lock(&workflow))?;
+        self.blame(settle::settle(&mailbox, &lock)).map(|_| ())
     }
 
     /// Requires that a file has these bytes.

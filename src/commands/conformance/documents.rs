@@ -9,7 +9,7 @@ use crate::commands::conformance::harness::Kind;
 use crate::commands::conformance::names::listed;
 use crate::commands::conformance::vectors;
 use crate::commands::conformance::verdict::{Stop, Verdict, each, require, violated};
-use askbox_mailbox::{Mailbox, read_question};
+use askbox_mailbox::read_question;
 
 /// Each valid question is posted as it was given, and askbox reads it.
 pub fn posted(case: &mut Case<'_>) -> Verdict {
@@ -30,7 +30,7 @@ pub fn posted(case: &mut Case<'_>) -> Verdict {
         if !document["question_id"].is_null() && !reply["question_id"].is_null() {
             require(document["question_id"] == reply["question_id"], || format!("the reply names another round than {file}: {reply}"))?;
         }
-        let mailbox = Mailbox::open(&case.mailbox)?;
+        let mailbox = case.open()?;
         match read_question::pending(&mailbox, &id(&workflow)?) {
             Ok(_) => Ok(()),
             Err(error) => violated(format!("{file} is not a valid question: {error}")),

@@ -10,7 +10,6 @@ use crate::commands::conformance::answers::answer_by_askbox;
 use crate::commands::conformance::case::{Case, id, question};
 use crate::commands::conformance::harness::{Harness, Reply, lacks};
 use crate::commands::conformance::verdict::{Stop, Verdict, require, violated};
-use askbox_mailbox::Mailbox;
 
 /// Two processes of the implementation, which have replied once and so are ready.
 struct Pair(Harness, Harness, Duration);
@@ -102,7 +101,7 @@ pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
         let withdrawal = case.request("withdraw", json!({"workflow_id": workflow}));
         let answer = case.request("answer", json!({"workflow_id": workflow, "question_id": round, "value": "a"}));
         let [withdrawn, answered] = if can_withdraw.is_err() {
-            let mailbox = Mailbox::open(&case.mailbox)?;
+            let mailbox = case.open()?;
             pair.1.send(&answer);
             let withdrawn = mailbox.withdraw(&id(&workflow)?, "ann", None).is_ok();
             [withdrawn, matches!(pair.1.receive(pair.2)?, Some(Reply::Done(_)))]

@@ -154,6 +154,9 @@ fn who_is_not_the_first_is_told_who_was_and_has_the_draft_again() {
     terminal.see_no_more("tab tells why");
     terminal.press(&["u"]);
     terminal.see("nothing was answered from here that could be taken back");
+    // Right behind another letter, `q` would be part of a word.
+    terminal.press(&["Escape"]);
+    terminal.see("q leaves the inbox");
     terminal.press(&["q"]);
     let screen = terminal.see("left=0");
     assert!(screen.contains("build:docs-42: your answer was not accepted; it is kept in"), "{screen}");

@@ -418,3 +418,33 @@ fn a_draft_goes_a_day_after_its_question_was_answered_elsewhere() {
     until("the old one is removed", || drafts(&world).len() == 2);
     terminal.press(&["C-c"]);
 }
+
+#[test]
+fn a_key_that_moves_nothing_is_no_look_at_a_kept_draft() {
+    needs!("tmux");
+    let world = World::new();
+    world.sh("ask-post 'Which?' -w w -o one=A -o two=B --no-free-text");
+    let terminal = Terminal::new(&world);
+    open_question(&terminal, "w");
+    terminal.press(&["2"]);
+    terminal.see("> 2 two");
+    terminal.press(&["N"]);
+    terminal.see("A note beside your answer");
+    terminal.press(&["but slowly"]);
+    terminal.see("│but slowly");
+    terminal.press(&["C-c"]);
+    terminal.see("left=130");
+    open_question(&terminal, "w");
+    terminal.see("> 2 two");
+    for key in ["j", "Down", "x", "NPage"] {
+        terminal.press(&[key]);
+        terminal.press(&["Enter"]);
+        terminal.see("this is your draft from before");
+        terminal.press(&["Left"]);
+        terminal.see_no_more("this is your draft from before");
+    }
+    // The note that was not taken is there, too.
+    terminal.press(&["N"]);
+    terminal.see("│but slowly");
+    assert_eq!(world.state("w"), "pending");
+}

@@ -1,21 +1,25 @@
 //! The interactive inbox of `ask-answer`, in a real terminal.
 //!
+//! - `after_sending`: what is said behind an answer that was sent
 //! - `answering`: one question: options, words, several answers, batches
 //! - `following`: what changes while it is on the screen
 //! - `habits`: keys that mean something else in other programs
 //! - `idle`: what it does while nothing changes: nothing
 //! - `kept`: nothing that was typed is lost
+//! - `leaving`: the key that leaves, within a word
 //! - `looks`: what is seen first, approvals, colours, wide characters
 //! - `monkey`: lines for other programs, typed into it at random moments
 //! - `many`: sizes of screens and numbers of questions
 //! - `pictures`: the pictures of the guide, and `cells`, which draws them
 
+mod after_sending;
 mod answering;
 mod cells;
 mod following;
 mod habits;
 mod idle;
 mod kept;
+mod leaving;
 mod looks;
 mod many;
 mod monkey;

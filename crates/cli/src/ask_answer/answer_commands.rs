@@ -35,7 +35,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
                 return open_inbox(&args, context, Some(&workflow)).map_err(|e| program::maybe_command::<AskAnswer>(id, e));
             }
             Some((id, words)) => {
-                let workflow = short_id::meant_to_decide(&args.common, &id.parse()?)?;
+                let workflow = short_id::meant_to_decide(&args.common, &id.parse()?, &short_id::answer_in_words(&args.reply, words))?;
                 reply(&args, context, &workflow, words)
                     .map_err(|e| program::maybe_command::<AskAnswer>(id, e))
                     .map_err(|e| swapped(&args, e))?;
@@ -71,7 +71,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
         Command::Show { id, format, .. } => show(&args, context, &short_id::meant(&args.common, &id.workflow)?, *format)?,
         Command::Decline { id, note, round, always, stop } => {
             let note = note.clone().or_else(|| given.note.clone());
-            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            let id = short_id::meant_to_decide(&args.common, &id.workflow, "decline it")?;
             let (mailbox, person) = (args.common.open()?, person(&args, context)?);
             let on = seen_as(round.as_ref().or(given.round.as_ref()), &mailbox, &id)?;
             give(&args, context, &mailbox, &id, on, refusal(&person, note, *always, *stop), &person)?;
@@ -80,13 +80,16 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             if question.trim().is_empty() {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
-            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            let id = short_id::meant_to_decide(&args.common, &id.workflow, &format!("ask back: {question}"))?;
             let person = person(&args, context)?;
             give(&args, context, &args.common.open()?, &id, round.or(seen), person.asking_back(question.clone()), &person)?;
         }
-        Command::Undo { id, round } => undo(&args, &short_id::meant_to_decide(&args.common, &id.workflow)?, round.or(seen))?,
+        Command::Undo { id, round } => {
+            let id = short_id::meant_to_decide(&args.common, &id.workflow, "take its answer back")?;
+            undo(&args, &id, round.or(seen))?;
+        }
         Command::Cancel { id, why, tree, round } => {
-            let id = short_id::meant_to_decide(&args.common, &id.workflow)?;
+            let id = short_id::meant_to_decide(&args.common, &id.workflow, "withdraw it: no agent is started")?;
             cancel(&args, &id, why.as_deref(), *tree, round.or(seen))?;
         }
         Command::Edit { id, .. } => edit_command::edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,

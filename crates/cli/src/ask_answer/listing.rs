@@ -36,7 +36,7 @@ pub fn pending(mailbox: Option<&Mailbox>, context: &Context, words: &str, as_jso
     }
     let has_project = screen::columns().is_none_or(|columns| columns >= WITH_PROJECT);
     let row = |cells: &Cells| if has_project { Table::row(cells) } else { Table::row(&without_project(cells)) };
-    let found = list::pending(mailbox, |p| cells_if_fits(&p, words).as_ref().map(row))?;
+    let found = list::pending(mailbox, |p| cells_if_fits(Some(mailbox), &p, words).as_ref().map(row))?;
     let held = held.iter().map(held_row).collect::<Vec<_>>();
     let rows: Vec<Row> = found.into_iter().flatten().chain(held.iter().map(row)).collect();
     warn_of_queue(context, mailbox);
@@ -91,13 +91,13 @@ pub fn table(rows: &[Cells]) -> String {
 }
 
 /// True if the question matches the filter. A file that cannot be read has only its id.
-fn fits(pending: &Pending, words: &str) -> bool {
+fn fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> bool {
     let id = pending.workflow.as_str();
     let (asked_by, project, headline, priority, is_live) = match &pending.document {
         Ok(d) => {
             let question = &d.typed;
             let (asked_by, is_live) = (question_text::asker(question), question.asked.live.is_some());
-            (asked_by, question.project(), question_text::headline(question), question.asked.priority.unwrap_or(0), is_live)
+            (asked_by, question.project(), question_text::headline(mailbox, question), question.asked.priority.unwrap_or(0), is_live)
         }
         Err(_) => Default::default(),
     };
@@ -106,8 +106,8 @@ fn fits(pending: &Pending, words: &str) -> bool {
 
 /// The columns of a question, if it matches the filter.
 #[must_use]
-pub fn cells_if_fits(pending: &Pending, words: &str) -> Option<Cells> {
-    fits(pending, words).then(|| cells(pending))
+pub fn cells_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> Option<Cells> {
+    fits(mailbox, pending, words).then(|| cells(mailbox, pending))
 }
 
 /// True if these columns of a question match the filter. The document is missing if it cannot be read.
@@ -118,22 +118,22 @@ pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<
     words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority, is_live }, words)
 }
 
-/// The columns of a question with this id.
+/// The columns of a question with this id. `mailbox` is `None` for a question of another machine.
 #[must_use]
-pub fn cells_of(id: &str, question: &Question) -> Cells {
+pub fn cells_of(mailbox: Option<&Mailbox>, id: &str, question: &Question) -> Cells {
     [
         id.to_owned(),
         question_text::age(question),
         question.project(),
         Some(text::excerpt(&question_text::asker(question), 24)).filter(|asker| !asker.is_empty()).unwrap_or_else(|| "-".into()),
-        question_text::headline(question),
+        question_text::headline(mailbox, question),
     ]
 }
 
-fn cells(pending: &Pending) -> Cells {
+fn cells(mailbox: Option<&Mailbox>, pending: &Pending) -> Cells {
     let id = pending.workflow.to_string();
     match &pending.document {
-        Ok(d) => cells_of(&id, &d.typed),
+        Ok(d) => cells_of(mailbox, &id, &d.typed),
         Err(e) => [id, "-".into(), "-".into(), "-".into(), format!("unreadable: {}", program::message(e))],
     }
 }
@@ -147,7 +147,7 @@ pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
     let Some(mailbox) = mailbox else {
         return Ok(());
     };
-    let fitting = list::pending(mailbox, |pending| fits(&pending, words).then_some(pending.workflow))?;
+    let fitting = list::pending(mailbox, |pending| fits(Some(mailbox), &pending, words).then_some(pending.workflow))?;
     for workflow in fitting.into_iter().flatten() {
         let question = match read_question::pending(mailbox, &workflow) {
             Ok(document) => document.typed,
@@ -169,7 +169,7 @@ pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
 fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
     let room = Cell::new(KEPT);
     let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<Box<str>>)>> {
-        if !fits(&p, words_wanted) {
+        if !fits(Some(mailbox), &p, words_wanted) {
             return Ok(None);
         }
         let object = in_json(&p)?;
@@ -197,8 +197,8 @@ fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) 
 ///
 /// # Errors
 /// If it cannot be put into JSON.
-pub fn json_if_fits(pending: &Pending, words: &str) -> Result<Option<String>> {
-    fits(pending, words).then(|| in_json(pending)).transpose()
+pub fn json_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> Result<Option<String>> {
+    fits(mailbox, pending, words).then(|| in_json(pending)).transpose()
 }
 
 /// A question as JSON.

@@ -1,6 +1,7 @@
 //! Accepts a part of an id for the whole id, from a person at a terminal. A script must write the id out: a part that matches one question
 //! today may match another tomorrow.
 
+use crate::args::ask_answer_args::Reply;
 use crate::args::common::Common;
 use crate::program;
 use askbox_mailbox::disk;
@@ -38,26 +39,35 @@ pub fn meant(common: &Common, typed: &WorkflowId) -> Result<WorkflowId> {
 }
 
 /// Like [`meant`], for a decision. The part may also be the whole id of a question that is over, so the person first sees which question is
-/// decided.
+/// decided, and what `decides` it.
 ///
 /// # Errors
 /// The errors of [`meant`]; [`Error::Conflict`] if the person does not agree.
-pub fn meant_to_decide(common: &Common, typed: &WorkflowId) -> Result<WorkflowId> {
+pub fn meant_to_decide(common: &Common, typed: &WorkflowId, decides: &str) -> Result<WorkflowId> {
     let workflow = meant(common, typed)?;
     if workflow != *typed {
         let question = read_question::pending(&common.open()?, &workflow).map(|document| document.typed.title());
-        is_meant(typed.as_str(), workflow.as_str(), question.ok().as_deref())?;
+        is_meant(typed.as_str(), workflow.as_str(), question.ok().as_deref(), decides)?;
     }
     Ok(workflow)
 }
 
-/// Asks whether a part of an id stands for this question.
+/// The answer on the command line, as the question about a part of an id names it.
+#[must_use]
+pub fn answer_in_words(reply: &Reply, words: &[String]) -> String {
+    match &reply.file {
+        Some(file) => format!("answer: what {} holds", text::file_name(file)),
+        None => format!("answer: {}", words.join(" ")),
+    }
+}
+
+/// Asks whether a part of an id stands for this question. `decides` says what is done, such as `answer: yes`.
 ///
 /// # Errors
 /// [`Error::Conflict`] if not.
-pub fn is_meant(typed: &str, whole: &str, question: Option<&str>) -> Result<()> {
+pub fn is_meant(typed: &str, whole: &str, question: Option<&str>, decides: &str) -> Result<()> {
     let asks = question.map_or_else(String::new, |question| format!(": {}", text::excerpt(&text::one_line(question), 200)));
-    program::print(&format!("{whole}{asks}\n"))?;
+    program::print(&format!("{whole}{asks}\n  {}\n", text::excerpt(&text::one_line(decides), 200)))?;
     if program::confirms(&format!("Do you mean {whole}?"))? {
         return Ok(());
     }

@@ -31,6 +31,50 @@ pub enum FileContent {
     NotShown(String),
 }
 
+/// The room for the texts of all files beside a question together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The most lines.
+    pub lines: usize,
+    /// The most bytes.
+    pub bytes: usize,
+}
+
+impl Room {
+    /// Returns the room of each file, if all of them share this room.
+    #[must_use]
+    pub fn shared_by(self, files: &[ShownFile]) -> Self {
+        let texts = files.iter().filter(|file| matches!(file.content, FileContent::Text(_) | FileContent::Diff(_))).count().max(1);
+        Self { lines: self.lines / texts, bytes: self.bytes / texts }
+    }
+}
+
+/// The first lines of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning<'a> {
+    /// The lines, each with what it says.
+    pub lines: Vec<(Says, &'a str)>,
+    /// True if the last of these lines is cut.
+    is_cut: bool,
+    /// The number of lines that are left out.
+    left_out: usize,
+}
+
+impl Beginning<'_> {
+    /// Returns the words that say how much is left out. `None` if the text is shown as a whole.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        let lines = match self.left_out {
+            0 => None,
+            1 => Some("1 more line".to_owned()),
+            n => Some(format!("{n} more lines")),
+        };
+        let rest = self.is_cut.then(|| "the rest of this line".to_owned());
+        let parts: Vec<_> = rest.into_iter().chain(lines).collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+}
+
 /// Reads the files beside a question. `mailbox` is `None` for a question of another machine: its files stay there.
 #[must_use]
 pub fn read(mailbox: Option<&Mailbox>, round: &RoundId, question: &Question) -> Vec<ShownFile> {
@@ -82,6 +126,25 @@ impl ShownFile {
             FileContent::Image(_) | FileContent::NotShown(_) => Vec::new(),
         }
     }
+
+    /// Returns the first lines of a text or a diff that fit into this room.
+    #[must_use]
+    pub fn beginning(&self, room: &Room) -> Beginning<'_> {
+        let mut lines = self.lines();
+        let (all, mut bytes) = (lines.len(), room.bytes);
+        let whole = lines.iter().take(room.lines).take_while(|(_, line)| {
+            let left = bytes.checked_sub(line.len() + 1);
+            bytes = left.unwrap_or(bytes);
+            left.is_some()
+        });
+        let whole = whole.count();
+        // A text may be one long line. So the first line that is too long is cut.
+        let rest = lines.get(whole).filter(|_| whole < room.lines).map(|(says, line)| (*says, &line[..line.floor_char_boundary(bytes)]));
+        let cut = rest.filter(|(_, line)| !line.is_empty());
+        lines.truncate(whole);
+        lines.extend(cut);
+        Beginning { left_out: all - lines.len(), is_cut: cut.is_some(), lines }
+    }
 }
 
 /// Prints the files beside a question. Each line of a file is indented, so that none of them can pass for a line of askbox. A terminal
@@ -95,7 +158,7 @@ pub fn print(files: &[ShownFile], address: &str) -> Result<()> {
         lines.push((Tint::Plain, String::new()));
         lines.extend(wrapped(&format!("Beside the question: {}", file.head()), "").map(|line| (Tint::Plain, line)));
         if let FileContent::Image(_) = file.content {
-            let name = text::shell_quote(&file.about.name);
+            let name = text::path_word(&file.about.name);
             lines.push((Tint::Plain, format!("    to write it to a file: ask-answer show {address} --attachment {name} > FILE")));
         }
         for (says, line) in file.lines() {

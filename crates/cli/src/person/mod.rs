@@ -19,6 +19,6 @@ mod told;
 
 pub use at_stake::{Answers, AtStake, Named, Next};
 pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
-pub use held_up::{held_up, warn_of_queue};
+pub use held_up::{held_up, hold_up, warn_of_queue};
 pub use texts::{LeftOut, Texts, texts_left_out};
 pub use told::{PressAgain, about};

@@ -31,7 +31,7 @@ pub fn row(line: String) -> String {
 /// The programs whose commands a message may end with.
 const PROGRAMS: [&str; 6] = ["ask-answer", "ask-post", "askbox", "checkpoint", "relaunch", "claude"];
 
-/// A message for standard error. Each line breaks between words. A command at the end of a line stays whole, so that it can be copied.
+/// A message for standard error. Each line breaks between words. The last command of a line stays whole, so that it can be copied.
 #[must_use]
 pub fn message(words: &str) -> String {
     let Some(columns) = screen::columns_of_messages() else { return words.to_owned() };
@@ -44,12 +44,18 @@ fn message_within(line: &str, columns: usize) -> String {
         return line.to_owned();
     }
     let starts = PROGRAMS.iter().filter_map(|program| words.rfind(&format!(": {program} ")));
-    let (head, command) = starts.max().map_or((words, ""), |at| (&words[..=at], &words[at + 2..]));
+    let (head, rest) = starts.max().map_or((words, ""), |at| (&words[..=at], &words[at + 2..]));
+    // Words may go on behind the command. The terminal would break them in the middle.
+    let end_of_command = rest.match_indices("; ").map(|(at, _)| at + 1).find(|at| rest[..*at].matches('\'').count() % 2 == 0);
+    let (command, behind) = rest.split_at(end_of_command.unwrap_or(rest.len()));
     let mut lines = between_words(head, columns);
     match lines.last_mut() {
         _ if command.is_empty() => {}
         Some(last) if width(last) + 1 + width(command) <= columns => *last += &format!(" {command}"),
         _ => lines.push(command.to_owned()),
+    }
+    if !behind.trim().is_empty() {
+        lines.extend(between_words(behind.trim_start(), columns));
     }
     lines.join("\n") + end
 }
@@ -186,6 +192,10 @@ mod tests {
             message_within("it is kept in /a/long/path/of/a/file.toml now\n", 20),
             "it is kept in\n/a/long/path/of/a/file.toml\nnow\n"
         );
+        let two = "warning: what w started runs on: relaunch stop --tree w; it may take a while until all of it has ended\n";
+        let lines = ["warning: what w started runs", "on: relaunch stop --tree w;", "it may take a while until all", "of it has ended", ""];
+        assert_eq!(message_within(two, 30), lines.join("\n"));
+        assert_eq!(message_within("hint: x: ask-answer w 'a; b c'\n", 20), "hint: x:\nask-answer w 'a; b c'\n");
         assert_eq!(message_within("Do you mean docs-42? (y/N) ", 80), "Do you mean docs-42? (y/N) ");
     }
 

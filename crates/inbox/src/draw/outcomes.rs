@@ -17,7 +17,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mu
     let columns = usize::from(area.width);
     let wanted = u16::try_from(outcomes.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
     let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(2, area.height.div_ceil(2))), Constraint::Fill(1)]).areas(area);
-    let mut lines = vec![Line::from(cut("What became of answered questions", columns)).style(bold())];
+    let may_undo = outcomes.rows.iter().any(|row| row.may_be_taken_back);
+    let undo = if may_undo { " · u takes an answer back before it is launched" } else { "" };
+    let mut lines = vec![Line::from(cut(&format!("What became of answered questions{undo}"), columns)).style(bold())];
     if outcomes.rows.is_empty() {
         lines.push(Line::from(cut("No question was answered yet", columns)));
     }

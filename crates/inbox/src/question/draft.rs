@@ -10,7 +10,7 @@ use askbox_cli::person::AtStake;
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::documents::fields::range::NumberProblem;
+use askbox_mailbox::documents::fields::range::{NumberProblem, Range};
 use askbox_mailbox::documents::question::Question;
 use askbox_mailbox::text::excerpt;
 
@@ -237,7 +237,7 @@ impl PartDraft {
             },
             (_, Some(Choosable::Words)) if !is_typed => Err(Unclear::Because("type your answer first")),
             (Kind::Number, _) => match NumberProblem::of(&typed, self.part.range.as_ref()) {
-                None => text(typed.trim()),
+                None => text(Range::without_unit(self.part.range.as_ref(), &typed)),
                 Some(problem) => Err(Unclear::Number(problem.sentence())),
             },
             (Kind::Text, _) => text(&typed),

@@ -10,7 +10,6 @@ use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::question::stray::TypedLetters;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
-use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{AtStake, Named, Next};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::Kind;
@@ -19,6 +18,8 @@ use askbox_mailbox::documents::asked::Kind;
 #[derive(Debug)]
 pub struct Opened {
     pub shown: ShownQuestion,
+    /// The title with its marks.
+    headline: String,
     pub draft: Draft,
     /// The number of lines of the question's text that are scrolled off the top.
     pub scroll: usize,
@@ -60,18 +61,19 @@ pub enum Act {
 }
 
 impl Opened {
-    pub fn new(shown: ShownQuestion, draft: Option<Draft>) -> Self {
+    /// Opens a question. `headline` is its title with its marks.
+    pub fn new(shown: ShownQuestion, headline: String, draft: Option<Draft>) -> Self {
         let is_unnoticed = draft.is_some();
         let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
         let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
         let letters = TypedLetters::default();
-        Self { shown, draft, scroll: 0, most_scroll, was_seen, text, letters, is_unnoticed }
+        Self { shown, headline, draft, scroll: 0, most_scroll, was_seen, text, letters, is_unnoticed }
     }
 
     /// The question, as a sentence names it.
     pub fn named(&self) -> Named {
         let (address, question) = (self.shown.address(), Some(self.shown.round.id.question));
-        Named { address, question, headline: question_text::marked_title(self.shown.question()), draft: String::new() }
+        Named { address, question, headline: self.headline.clone(), draft: String::new() }
     }
 
     /// True if more of the text is below the visible part.
@@ -98,12 +100,21 @@ impl Opened {
         self.is_unnoticed = false;
     }
 
+    /// Returns the state that a key may change on the screen: the part, the choice, the words, and the place in the text.
+    pub fn changeable(&self) -> impl PartialEq + use<> {
+        let part = self.draft.part();
+        let choice = part.map(|part| (part.chosen(), part.marked.clone()));
+        let words = part.map(|part| (part.typed(), part.words.cursor()));
+        (self.draft.at, choice, words, self.scroll)
+    }
+
     /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Act {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let writes = self.draft.part().is_some_and(PartDraft::writes);
+        let is_letter = matches!(key.code, KeyCode::Char(_)) && !control;
         // While text is written, backspace takes a letter of that text back.
-        if !(writes && key.code == KeyCode::Backspace) {
+        if !(is_letter || writes && key.code == KeyCode::Backspace) {
             self.letters.other_key(key.code);
         }
         match key.code {
@@ -179,7 +190,7 @@ impl Opened {
                 let act = match c {
                     '?' => Some(Act::Help),
                     'm' => Some(Act::Mouse),
-                    'q' => Some(Act::Back),
+                    'q' => Some(back_unless_in_a_word(&self.letters)),
                     _ => command(c),
                 };
                 self.letters.note(c, act.is_some());
@@ -340,7 +351,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
                 Act::Nothing
             }
             _ if part.takes_commands()
-                && let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) =>
+                && let Some(act) = command(c).or_else(|| elsewhere_too(part, c, letters)) =>
             {
                 letters.note(c, true);
                 act
@@ -363,7 +374,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
             return Act::Say(Cow::Borrowed("no option has this number"));
         }
     }
-    if let Some(act) = command(c).or_else(|| elsewhere_too(part, c)) {
+    if let Some(act) = command(c).or_else(|| elsewhere_too(part, c, letters)) {
         letters.note(c, true);
         return act;
     }
@@ -380,7 +391,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
 }
 
 /// The effect of a letter that means the same wherever no text is written: it moves, shows the help, or leads back.
-fn elsewhere_too(part: &mut PartDraft, c: char) -> Option<Act> {
+fn elsewhere_too(part: &mut PartDraft, c: char, letters: &TypedLetters) -> Option<Act> {
     match c {
         'j' => part.step(true),
         'k' => part.step(false),
@@ -388,10 +399,15 @@ fn elsewhere_too(part: &mut PartDraft, c: char) -> Option<Act> {
         'G' => part.choose_end(true),
         '?' => return Some(Act::Help),
         'm' => return Some(Act::Mouse),
-        'q' => return Some(Act::Back),
+        'q' => return Some(back_unless_in_a_word(letters)),
         _ => return None,
     }
     Some(Act::Nothing)
+}
+
+/// The effect of `q`. Within a word, such as `jq`, it does not lead back: the rest of the word would do something in the list.
+fn back_unless_in_a_word(letters: &TypedLetters) -> Act {
+    if letters.has_begun() { Act::Say(Cow::Borrowed("q is part of a word here: esc leads back")) } else { Act::Back }
 }
 
 /// Chooses a line. If several options may be chosen, also marks it, or takes its mark away.

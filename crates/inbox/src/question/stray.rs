@@ -22,6 +22,8 @@ const WITHIN: Duration = Duration::from_millis(400);
 pub struct TypedLetters {
     word: Vec<Letter>,
     last: Option<Instant>,
+    /// True if another key than a letter was pressed since the last letter.
+    is_interrupted: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +41,7 @@ impl TypedLetters {
         }
         self.word.push(Letter { letter, is_key });
         self.last = Some(Instant::now());
+        self.is_interrupted = false;
     }
 
     /// Notes a letter that is a key, if it goes on with a word.
@@ -50,6 +53,7 @@ impl TypedLetters {
 
     /// Notes a key that is not a letter.
     pub fn other_key(&mut self, code: KeyCode) {
+        self.is_interrupted = true;
         match code {
             KeyCode::Esc => self.forget(),
             KeyCode::Backspace => drop(self.word.pop()),
@@ -65,6 +69,12 @@ impl TypedLetters {
     /// True if a letter was typed just before, so that another one goes on with its word.
     pub fn is_within_a_word(&self) -> bool {
         self.last.is_some_and(|last| last.elapsed() <= PAUSE)
+    }
+
+    /// True if the next letter belongs to a word, such as `jq` or `:wq`. Then `q` must not leave, because the rest of the line would go to
+    /// the shell.
+    pub fn has_begun(&self) -> bool {
+        !self.is_interrupted && (self.is_stray() || !self.has_paused())
     }
 
     /// Forgets the letters.
@@ -108,6 +118,27 @@ mod tests {
         assert!(typed.strange().is_some(), "a shell line may hold it");
         typed.other_key(KeyCode::Esc);
         assert!(typed.strange().is_none(), "what was chosen since was meant");
+    }
+
+    #[test]
+    fn a_letter_that_leaves_belongs_to_a_word_that_was_begun() {
+        let mut typed = TypedLetters::default();
+        assert!(!typed.has_begun());
+        typed.note('j', true);
+        assert!(typed.has_begun(), "jq");
+        typed.last = Instant::now().checked_sub(PAUSE);
+        assert!(!typed.has_begun(), "the list was moved, and then left");
+        typed.note('j', true);
+        typed.other_key(KeyCode::Down);
+        assert!(!typed.has_begun());
+        typed.note(':', false);
+        typed.last = Instant::now().checked_sub(2 * PAUSE);
+        assert!(typed.has_begun(), ":wq");
+        typed.other_key(KeyCode::Esc);
+        assert!(!typed.has_begun());
+        typed.note('x', false);
+        typed.other_key(KeyCode::PageDown);
+        assert!(!typed.has_begun(), "the person has moved since");
     }
 
     #[test]

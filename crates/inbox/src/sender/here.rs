@@ -25,8 +25,8 @@ pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) ->
     };
     // The operator may have changed the configuration since the inbox was opened.
     context.reload();
-    let held_up = person::held_up(context, mailbox, &accepted.question);
-    Ok(Sent { at: RoundAt::here(accepted.round), words, held_up, warning: accepted.warning, offer: None })
+    let hold_up = person::hold_up(context, mailbox, &accepted.question);
+    Ok(Sent { at: RoundAt::here(accepted.round), words, hold_up, warning: accepted.warning, offer: None })
 }
 
 pub(super) fn undo(mailbox: &Mailbox, person: &Caller, round: &RoundId) -> Result<String> {
@@ -39,9 +39,10 @@ pub(super) fn unclaimed(mailbox: &Mailbox, round: &RoundId) -> Option<Answer> {
     question.answer.filter(|_| question.question_id == Some(round.question))
 }
 
-/// True if no run has claimed the answer of a workflow.
-pub(super) fn is_unclaimed(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
-    disk::exists(mailbox.document(Folder::Answered, workflow))
+/// True if a person gave the answer of a round, no run has claimed it, and its workflow has not asked its next question.
+pub fn may_be_taken_back(mailbox: &Mailbox, round: &RoundId) -> bool {
+    let asks_again = || disk::exists(mailbox.document(Folder::Pending, &round.workflow));
+    unclaimed(mailbox, round).is_some_and(|answer| answer.is_a_persons()) && !asks_again()
 }
 
 pub(super) fn look<T>(

@@ -9,6 +9,7 @@ mod here;
 pub mod machines;
 mod others;
 
+pub use here::may_be_taken_back;
 pub use others::Others;
 
 use uuid::Uuid;
@@ -21,6 +22,7 @@ use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
+use askbox_run::delivery::HoldUp;
 use askbox_run::dialog::next_prompt;
 
 /// The channel recorded with answers from here.
@@ -49,8 +51,8 @@ pub struct Sent {
     pub at: RoundAt,
     /// The answer in a few words.
     pub words: String,
-    /// The reason why nothing starts its agent for now, with the command that changes it.
-    pub held_up: Option<String>,
+    /// The reason why nothing starts its agent for now.
+    pub hold_up: Option<HoldUp>,
     pub warning: Option<String>,
     /// The offer, if another machine decides. It does not count as an answer until then.
     pub offer: Option<Offered>,
@@ -90,9 +92,14 @@ impl Sender<'_> {
         if at.host.is_none() { here::unclaimed(self.mailbox, &at.round) } else { None }
     }
 
-    /// True if no run has claimed the answer of a round of this machine. Answers of another machine are taken back on that machine.
-    pub fn is_unclaimed(self, at: &RoundAt) -> bool {
-        at.host.is_none() && here::is_unclaimed(self.mailbox, &at.round.workflow)
+    /// True if the answer of a round of this machine can be taken back. Answers of another machine are taken back on that machine.
+    pub fn may_be_taken_back(self, at: &RoundAt) -> bool {
+        at.host.is_none() && here::may_be_taken_back(self.mailbox, &at.round)
+    }
+
+    /// The mailbox with the question of this address. `None` for another machine.
+    pub fn mailbox_of(&self, address: &Address) -> Option<&Mailbox> {
+        address.host.is_none().then_some(self.mailbox)
     }
 
     /// Passes the waiting question at an address to `look`, or the reason why it cannot be read. Returns the result of `look`, or `None` if

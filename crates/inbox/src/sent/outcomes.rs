@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sender::RoundAt;
+use crate::sender::{self, RoundAt};
 use crate::sent::from_here::SentAnswer;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::past_rounds;
@@ -56,6 +56,8 @@ pub struct Outcome {
     pub since: String,
     pub question: String,
     pub answer: String,
+    /// True if the answer can be taken back.
+    pub may_be_taken_back: bool,
     /// The time when the answer began to count.
     accepted_at: Option<Time>,
     /// The details, line by line: the reason for its state, what to do, the cost, the result.
@@ -67,7 +69,8 @@ impl Outcomes {
     pub fn read(mailbox: &Mailbox, sent: &[SentAnswer], before: Option<&Self>) -> Self {
         let found = past_rounds::newest_first(mailbox, None, None, Some(SHOWN));
         let entries = found.filter_map(|round| history::entry(mailbox, &round.ok()?).ok().flatten());
-        let rows: Vec<_> = sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(outcome)).collect();
+        let rows: Vec<_> =
+            sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(|entry| outcome(mailbox, entry))).collect();
         let chosen = before.and_then(Self::chosen).map(|chosen| chosen.at.clone());
         let at = chosen.and_then(|at| rows.iter().position(|row| row.at == at)).unwrap_or(0);
         let mut outcomes = Self { rows, at, old_since: None };
@@ -134,12 +137,13 @@ fn offered(given: &SentAnswer) -> Option<Outcome> {
         since,
         question: offer.offered.title.clone(),
         answer: offer.words.clone(),
+        may_be_taken_back: false,
         accepted_at: None,
         details: details.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
     })
 }
 
-fn outcome(entry: HistoryEntry) -> Option<Outcome> {
+fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
     let status = entry.status;
     let round = RoundId { workflow: status.workflow_id.clone(), question: status.question_id? };
     let mut details = Vec::new();
@@ -149,6 +153,7 @@ fn outcome(entry: HistoryEntry) -> Option<Outcome> {
         Some(value) => text::excerpt(&AnswerValue::to_text(value), 200),
         None => answer.word().into(),
     });
+    let may_be_taken_back = status.state == Standing::Answered && sender::may_be_taken_back(mailbox, &round);
     let accepted_at = answer.as_ref().and_then(|answer| answer.at);
     tell("answer", answer.as_ref().map(|answer| format!("{said} ({})", answer.who())));
     tell("note", answer.and_then(|answer| answer.note));
@@ -163,6 +168,7 @@ fn outcome(entry: HistoryEntry) -> Option<Outcome> {
         since: status.since.map_or_else(|| "-".into(), |at| time::human(time::since(at))),
         question: text::excerpt(&status.question, 200),
         answer: said,
+        may_be_taken_back,
         accepted_at,
         details,
     })

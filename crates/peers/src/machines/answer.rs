@@ -56,7 +56,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
         },
         Some(Command::Decline { id, note, round, always, stop }) => {
             let note = note.clone().or_else(|| reply.note.clone());
-            let (person, question) = (person()?, to_answer(context, id)?);
+            let (person, question) = (person()?, to_answer(context, id, "decline it")?);
             let on = seen_as(round.as_ref().or(reply.round.as_ref()), &question.1)?;
             send(args, &question, on, refusal(&person, note, *always, *stop), &person)
         }
@@ -65,7 +65,8 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let person = person()?;
-            send(args, &to_answer(context, id)?, round.or(seen), person.asking_back(question.clone()), &person)
+            let to = to_answer(context, id, &format!("ask back: {question}"))?;
+            send(args, &to, round.or(seen), person.asking_back(question.clone()), &person)
         }
         Some(other) => Err(only_there(other)),
         None => {
@@ -80,7 +81,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
                 return open_question(args, context, &id, open);
             }
             let person = person()?;
-            let question = to_answer(context, &id)?;
+            let question = to_answer(context, &id, &short_id::answer_in_words(reply, words))?;
             let waits = asked(&question.1)?;
             let typed = &waits.document()?.typed;
             let on = seen_as(reply.round.as_ref(), &question.1)?;
@@ -125,13 +126,13 @@ pub fn channel(means: &str) -> String {
 }
 
 /// The question that a person answers. If a question that was seen here no longer waits, the answer is offered all the same, and its
-/// machine says who was first.
-fn to_answer(context: &Context, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+/// machine says who was first. `decides` says what is sent, for a person who wrote only a part of the id.
+fn to_answer(context: &Context, id: &Address, decides: &str) -> Result<(Peers, Arc<RemoteQuestion>)> {
     let (peers, question) = found(context, id, true).map_err(nothing_sent)?.waiting(id)?;
     if question.workflow != id.workflow {
         let document = asked(&question)?.document()?;
         let title = document.typed.title();
-        short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title))?;
+        short_id::is_meant(&id.to_string(), &question.address().to_string(), Some(&title), decides)?;
     }
     Ok((peers, question))
 }

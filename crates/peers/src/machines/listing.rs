@@ -45,7 +45,7 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
         return print_json(mailbox.as_ref(), &views, filter);
     }
     let row = |waiting: Waiting<'_>| match waiting {
-        Waiting::Here(pending) => listing::cells_if_fits(pending, filter),
+        Waiting::Here(pending) => listing::cells_if_fits(mailbox.as_ref(), pending, filter),
         Waiting::There(view, question, document) => {
             Some(cells(view, question, document)).filter(|cells| listing::cells_fit(cells, document, filter))
         }
@@ -80,7 +80,7 @@ fn cells(view: &HostView, question: &RemoteQuestion, document: Option<&Question>
     let seen = if view.is_stale() { format!("{sent}(as of {}) ", age(view)) } else { sent };
     match document {
         Some(document) => {
-            let [_, age, project, by, headline] = listing::cells_of(&id, document);
+            let [_, age, project, by, headline] = listing::cells_of(None, &id, document);
             [id, age, project, by, format!("{seen}{headline}")]
         }
         None => [id, "-".into(), "-".into(), "-".into(), format!("{seen}unreadable: {}", question.why_unreadable(200))],
@@ -91,7 +91,7 @@ fn cells(view: &HostView, question: &RemoteQuestion, document: Option<&Question>
 fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], filter: &str) -> Result<u8> {
     let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
         match waiting {
-            Waiting::Here(pending) => listing::json_if_fits(pending, filter),
+            Waiting::Here(pending) => listing::json_if_fits(mailbox, pending, filter),
             Waiting::There(view, question, document) => {
                 if !listing::cells_fit(&cells(view, question, document), document, filter) {
                     return Ok(None);

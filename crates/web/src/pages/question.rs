@@ -23,7 +23,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::undo;
-use askbox_mailbox::{Folder, Mailbox, attachments, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, attachments, read_question, round, text};
 
 #[derive(Template)]
 #[template(path = "outcome.html")]
@@ -133,18 +133,21 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     Ok(reply::html(StatusCode::OK, &page))
 }
 
-/// `GET /q/WORKFLOW/QUESTION/file/SHA256`: an image beside the question. A text stands on the question's page itself, so that no browser takes
-/// it for something else.
-pub async fn image(visit: Visit, Path((workflow, question, sha256)): Path<(String, String, String)>) -> Response {
+/// `GET /q/WORKFLOW/QUESTION/file/SHA256`: a whole file beside the question. A text is plain text with its invisible characters escaped, so
+/// that no browser takes it for something else.
+pub async fn file(visit: Visit, Path((workflow, question, sha256)): Path<(String, String, String)>) -> Response {
     let make = move |visit: &Visit| {
-        let none = || Error::not_found("the question has no such image", "load its page again");
+        let none = || Error::not_found("the question has no such file", "load its page again");
         let (None, id) = Names { workflow, question }.round()? else { return Err(none()) };
         let found = find(&visit.site.mailbox, &id)?;
         let files = &found.document.typed.asked.attachments;
-        let about = files.iter().find(|about| about.sha256 == sha256 && about.kind.is_image()).ok_or_else(none)?;
+        let about = files.iter().find(|about| about.sha256 == sha256).ok_or_else(none)?;
         let bytes = attachments::read(&visit.site.mailbox, &id, about)
             .map_err(|damage| Error::failed(format!("{}: {damage}", about.words()), "ask the agent for it again"))?;
-        Ok(reply::image(about.kind, bytes))
+        if about.kind.is_image() {
+            return Ok(reply::image(about.kind, bytes));
+        }
+        Ok(reply::plain(StatusCode::OK, text::visible(&String::from_utf8_lossy(&bytes)).trim_end_matches('\n')))
     };
     visit.page(make).await
 }

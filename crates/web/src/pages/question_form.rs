@@ -15,7 +15,7 @@ use crate::pages::{Frame, change_call, markdown};
 use crate::reply;
 use crate::site::Visit;
 use askbox_cli::ask_answer::question_text::{self, Earlier};
-use askbox_cli::ask_answer::shown_files::{self, ShownFile};
+use askbox_cli::ask_answer::shown_files::{self, Room, ShownFile};
 use askbox_cli::person::{AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, LeftOut};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::asked::{Kind, Part};
@@ -24,6 +24,9 @@ use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::{Mailbox, Question, text, time};
+
+/// The room for the texts of all files on a page. A browser takes long to show more, and a phone must load it all.
+const ROOM: Room = Room { lines: 4000, bytes: 256 << 10 };
 
 /// A question in the form for its page.
 #[derive(Debug)]
@@ -65,8 +68,9 @@ pub struct QuestionForm {
     pub earlier: Vec<Earlier>,
     /// The context as HTML.
     pub context: Option<String>,
-    /// The files beside the question.
+    /// The files beside the question, and the room of each of them.
     pub files: Vec<ShownFile>,
+    pub room: Room,
     /// A line about an answer that was taken back.
     pub taken_back: Option<String>,
     pub parts: Vec<PartForm>,
@@ -171,6 +175,7 @@ impl QuestionForm {
         let project = question.project();
         let blank = FilledPart::default();
         let parts = question.parts();
+        let files = shown_files::read(mailbox, &round.id, question);
         Ok(Self {
             workflow: question.workflow_id.to_string(),
             host: None,
@@ -205,7 +210,8 @@ impl QuestionForm {
                 .map(printable)
                 .collect(),
             context: question.shown_context().map(|context| markdown::to_html(&context)),
-            files: shown_files::read(mailbox, &round.id, question),
+            room: ROOM.shared_by(&files),
+            files,
             taken_back,
             parts: parts
                 .iter()

@@ -19,4 +19,4 @@ pub use fit::{fitted, fitted_within};
 pub use origin::{Earlier, earlier, origin, within};
 pub use part::{asked, kind, part};
 pub use round::{round, state, then_on_expiry};
-pub use title::{age, asker, headline, is_overdue, marked_title};
+pub use title::{age, asker, headline, is_overdue, is_reply, marked_title};

@@ -1,8 +1,9 @@
 //! A question in one line: its title with marks, its age, its asker.
 
-use askbox_mailbox::Question;
+use askbox_mailbox::id::RoundId;
 use askbox_mailbox::text::excerpt;
 use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Mailbox, Question, round};
 
 /// The time since a question was asked.
 #[must_use]
@@ -17,15 +18,26 @@ pub fn is_overdue(question: &Question, now: Time) -> bool {
 }
 
 /// One line: the title, with marks for an overdue question, for its priority, for several questions, and for a wait that needs no person.
+/// `mailbox` is `None` for a question of another machine.
 #[must_use]
-pub fn headline(question: &Question) -> String {
+pub fn headline(mailbox: Option<&Mailbox>, question: &Question) -> String {
     let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
-    format!("{overdue}{}", marked_title(question))
+    format!("{overdue}{}", marked_title(mailbox, question))
+}
+
+/// True if the question replies to a person who asked back. The asker may name a round that does not exist. `mailbox` is `None` for a
+/// question of another machine, whose rounds are not known here.
+#[must_use]
+pub fn is_reply(mailbox: Option<&Mailbox>, question: &Question) -> bool {
+    question.asked.in_reply_to.is_some_and(|id| {
+        let round = RoundId { workflow: question.workflow_id.clone(), question: id };
+        mailbox.is_none_or(|mailbox| round::is_claimed_or_closed(mailbox, &round))
+    })
 }
 
 /// The [`headline`] without the mark that depends on the time.
 #[must_use]
-pub fn marked_title(question: &Question) -> String {
+pub fn marked_title(mailbox: Option<&Mailbox>, question: &Question) -> String {
     let wait = question
         .asked
         .until
@@ -33,7 +45,7 @@ pub fn marked_title(question: &Question) -> String {
         .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.asked.expires_at), 200)));
     let wait = wait.unwrap_or_default();
     let priority = question.asked.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
-    let again = if question.asked.in_reply_to.is_some() { "(reply to you) " } else { "" };
+    let again = if is_reply(mailbox, question) { "(reply to you) " } else { "" };
     let many = if question.is_batch() { format!("({} questions) ", question.asked.questions.len()) } else { String::new() };
     format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }

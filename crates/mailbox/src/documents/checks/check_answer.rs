@@ -8,7 +8,7 @@ use crate::documents::checks::check_allowance;
 use crate::documents::checks::match_option::{Meaning, meaning};
 use crate::documents::fields::approval::EDITED;
 use crate::documents::fields::options::Choice;
-use crate::documents::fields::range::NumberProblem;
+use crate::documents::fields::range::{NumberProblem, Range};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::spelling;
@@ -188,7 +188,8 @@ impl Asked<'_> {
                 other => Err(self.error(format!("`{}` is neither yes nor no", excerpt(other, 60)), yes_or_no(other))),
             },
             Kind::Number => {
-                let text = self.text(value)?.trim().to_owned();
+                let text = self.text(value)?;
+                let text = Range::without_unit(self.part.range.as_ref(), &text).to_owned();
                 match NumberProblem::of(&text, self.part.range.as_ref()) {
                     None => Ok(AnswerValue::Text(text)),
                     Some(NumberProblem { problem, wanted }) => Err(self.error(problem, format!("answer with {wanted}"))),

@@ -17,7 +17,7 @@ pub struct Range {
     /// The distance between two answers, counted from `min`, or from 0 where that is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
-    /// What is counted, such as `GB`. It is shown and is no part of the answer.
+    /// What is counted, such as `GB`. It is shown. A person may write it behind the number, and it is left out of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
@@ -59,6 +59,16 @@ impl Range {
         self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max) && self.step.is_none_or(is_a_step)
     }
 
+    /// Returns a number without the unit behind it: `5` of `5 GB`. Another text stays as it is.
+    #[must_use]
+    pub fn without_unit<'a>(range: Option<&Self>, text: &'a str) -> &'a str {
+        let text = text.trim();
+        let unit = range.and_then(|range| range.unit.as_deref()).map_or("", str::trim);
+        let number = text.strip_suffix(unit).map(str::trim_end).filter(|number| number.parse::<f64>().is_ok());
+        // A unit may be `0` or `e5`, so a text that is a number is not cut.
+        number.filter(|_| text.parse::<f64>().is_err()).unwrap_or(text)
+    }
+
     /// Returns the range for a person: `a number from 1 to 9, in steps of 2, in GB`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -87,10 +97,11 @@ pub struct NumberProblem {
 }
 
 impl NumberProblem {
-    /// Returns the problem with a text, or `None` if the text is a number that lies in the range.
+    /// Returns the problem with a text, or `None` if the text is a number that lies in the range, perhaps with its unit.
     #[must_use]
     pub fn of(text: &str, range: Option<&Range>) -> Option<Self> {
-        let (text, wanted) = (text.trim(), range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words));
+        let (text, wanted) =
+            (Range::without_unit(range, text), range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words));
         let problem = match text.parse::<f64>() {
             Ok(number) if number.is_finite() && range.is_none_or(|range| range.holds(number)) => return None,
             Ok(number) if number.is_finite() => format!("`{}` is not {wanted}", excerpt(text, 60)),
