@@ -43,7 +43,7 @@ fn is_usable(question: &Question) {
         promises::is_a_usable_error(e);
     }
     // Hand-made files are shown even if they are not valid.
-    promises::is_one_safe_line(&question_text::headline(question));
+    promises::is_one_safe_line(&question_text::headline(None, question));
     for (n, part) in question.parts().iter().enumerate() {
         promises::is_shown_safely(&text::printable(&question_text::part(part, Some(&part.key(n)))));
     }

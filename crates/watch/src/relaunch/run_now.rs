@@ -70,8 +70,8 @@ fn parent_without_it(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Workflo
     (!is_told && has_ended()).then_some(parent)
 }
 
-/// `relaunch retry --all`: retries every parked round, except those that a person stopped. If a watcher runs, it launches them as its limits allow. Otherwise each one runs in
-/// this process, one after the other. Returns 1 if one of them did not go on or did not end well.
+/// `relaunch retry --all`: retries every parked round, except those that a person stopped. If a watcher runs, it launches them as its limits
+/// allow. Otherwise each one runs in this process, one after the other. Returns 1 if one of them did not go on or did not end well.
 pub fn retry_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     pause::check(mailbox)?;
     let mut rounds: Vec<_> = list::round_names(mailbox, Folder::Parked).collect();
