@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::commands::doctor::checkup::{Checkup, HANGS, edit, hanging, word};
 use crate::commands::setup::systemd;
 use askbox_config::{self as config, COMMAND, Means, Target};
+use askbox_mailbox::platform::processes;
 use askbox_mailbox::{Mailbox, disk, text, time};
 use askbox_run::process::programs;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
@@ -157,10 +158,12 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
     }
 }
 
-/// The command that restarts a healthy watcher. Its service does that if it runs the watcher.
+/// The command that restarts a healthy watcher. Its service does that if it runs the watcher: systemd names the process that it starts in
+/// that process's environment, see systemd.exec(5).
 fn restart(checkup: &Checkup, pid: u32) -> String {
-    let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let is_service = groups.lines().any(|group| Path::new(group).file_name().is_some_and(|name| name == systemd::UNIT));
+    let watcher = i32::try_from(pid).ok().and_then(processes::Seen::at);
+    let started = watcher.as_ref().and_then(processes::Seen::environment);
+    let is_service = started.is_some_and(|of| of.get("SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == pid.to_string().as_str()));
     match is_service {
         true => format!("systemctl --user restart {}", systemd::UNIT),
         false => format!("kill -TERM {pid} && {}", checkup.command("relaunch watch")),
