@@ -7,11 +7,12 @@ use fs2::FileExt;
 use serde_json::json as object;
 
 use crate::gc::{DAY, age, assert_untouched, change, closed, deliver, everything, gc, json, traces, world};
-use crate::support::{output, until};
+use crate::support::{World, output, until};
 
 #[test]
 fn nothing_that_is_open_goes_whatever_its_age() {
-    let world = world();
+    let world = World::stepping(r#"[ -e "$AGENT_DIR/broken" ] && exit 3; work"#);
+    world.make_mailbox();
     world.configure("attempts = 1\n");
     gc(&world, &["--keep", "0s"]);
     for id in ["pending", "answered", "parked", "waited-for"] {
@@ -19,10 +20,9 @@ fn nothing_that_is_open_goes_whatever_its_age() {
     }
     world.ok("ask-answer", &["answered", "a"]);
     world.ok("ask-answer", &["parked", "a"]);
-    std::fs::write(world.path("broken"), "").unwrap();
-    world.reconfigure("stepping.sh", "no-such-agent.sh");
+    std::fs::write(world.agent("broken"), "").unwrap();
     assert!(!world.run("relaunch", &["parked"]).status.success());
-    world.reconfigure("no-such-agent.sh", "stepping.sh");
+    std::fs::remove_file(world.agent("broken")).unwrap();
     assert_eq!(world.state("parked"), "parked");
     // A live run, stopped in the middle of its work.
     world.ok("ask-post", &["-w", "running", "Merge?", "-o", "a=A", "-o", "b=B"]);
