@@ -129,7 +129,8 @@ impl HoldUp {
 
 /// Returns the reason why an answered question starts its agent only later: the queue is paused, the day's money is spent, or the watcher or
 /// the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer. A file that
-/// cannot be read counts as no reason. Without a `config`, neither the day's money nor a program is looked at.
+/// cannot be read counts as no reason. The day's money and the program are looked at
+/// only with a `config`.
 #[must_use]
 pub fn hold_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<HoldUp> {
     let id = &question.workflow_id;
