@@ -99,6 +99,9 @@ pub(super) struct PermissionRequest {
     pub(super) tool_name: String,
     #[serde(default)]
     pub(super) tool_input: Map<String, Value>,
+    /// The id of the user's prompt.
+    #[serde(default)]
+    pub(super) prompt_id: Value,
     /// The subagent that makes the call. Missing if the session itself makes it.
     #[serde(default)]
     pub(super) agent_id: Option<String>,

@@ -128,6 +128,22 @@ impl<'a> Attended<'a> {
         pressed.unwrap_or_else(Instant::now)
     }
 
+    /// The same where the next dialog may open at once: the end is that the model is told the call's result. A key that is pressed again
+    /// never meets the next dialog.
+    fn ends_dialog_of_turn(&self, key: &str) {
+        let turns = self.world.api.turns().len();
+        let mut pressed: Option<Instant> = None;
+        until("the dialog's turn is over", || {
+            let is_open = self.terminal.screen().contains(DIALOG);
+            let is_over = self.world.api.turns().len() > turns;
+            if is_open && !is_over && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
+                pressed = Some(Instant::now());
+                self.terminal.burst(&[key]);
+            }
+            is_over
+        });
+    }
+
     /// What the model was told as the result of its latest call, once it has come to the end.
     #[track_caller]
     fn told(&self) -> String {

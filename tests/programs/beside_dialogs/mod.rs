@@ -6,11 +6,13 @@
 //! | `mod.rs` | one dialog: how it is answered, and how it ends |
 //! | `lists.rs` | what people see of all of them: lists, sessions, the status line, news |
 //! | `results.rs` | the result of a run wakes the session that started it |
+//! | `untold.rs` | a dialog whose call is in no transcript while it is open |
 //! | `surfaces.rs` | the inbox, the page, and news that wait while somebody types at the session's terminal |
 
 mod lists;
 mod results;
 mod surfaces;
+mod untold;
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

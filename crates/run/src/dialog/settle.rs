@@ -4,16 +4,23 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
+
+use crate::approval;
 use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, OnRecord, inline};
 use crate::dialog::orphans::BY;
-use askbox_agent::dialog::{Call, Taken};
+use askbox_agent::dialog::{Call, Taken, newest_call};
 use askbox_agent::{sessions, subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::documents::fields::approval::CallHash;
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
+use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, time};
 
@@ -125,9 +132,40 @@ enum End {
     TooLate(&'static str),
 }
 
+/// A call that was in no transcript while its dialog was open, so the question does not name its id.
+struct Untold {
+    transcript: PathBuf,
+    tool: String,
+    /// The hash of the call that was asked about, and its working folder. Missing if the tool alone tells: then only one dialog is open.
+    hash: Option<(CallHash, PathBuf)>,
+    /// The begin of the dialog.
+    since: Time,
+}
+
+impl Untold {
+    fn of(question: &Question) -> Option<Self> {
+        let tool = question.asked.tool_call.as_ref()?.name.clone();
+        // The transcript does not have the input of a plan, and no hash of the questions of AskUserQuestion is on record.
+        let approval = question.asked.approval.as_ref().filter(|approval| approval.tool != EXIT_PLAN_MODE);
+        let hash = approval.map(|approval| approval.sha256.clone()).zip(question.cwd.clone());
+        Some(Self { transcript: transcript_of(question)?, tool, hash, since: question.asked.live.as_ref()?.since })
+    }
+
+    /// Finds the call that was asked about. The newest one that is in the transcript by now may still be another.
+    fn find(&self, by: Time) -> Option<Call> {
+        let is_right = |input: &Map<String, Value>| {
+            self.hash.as_ref().is_none_or(|(hash, cwd)| approval::call::Call { tool: &self.tool, input, cwd }.hash() == *hash)
+        };
+        let id = newest_call(&self.transcript, &self.tool, [self.since, by], is_right)?;
+        Some(Call::with_id(self.transcript.clone(), &id))
+    }
+}
+
 /// Looks for the receipt of an answer.
 struct Receipt {
     call: Option<Call>,
+    /// The call, if its id was not told to the hook.
+    untold: Option<Untold>,
     /// The folder of the session's configuration, and the session.
     session: Option<(PathBuf, String)>,
     wanted: Taken,
@@ -138,12 +176,13 @@ struct Receipt {
 
 impl Receipt {
     fn of(question: &Question) -> Self {
-        let id = question.asked.tool_call.as_ref().map(|call| call.id.clone());
-        let call = transcript_of(question).zip(id).map(|(path, id)| Call::with_id(path, &id));
+        let id = question.asked.tool_call.as_ref().and_then(ToolCall::told_id);
+        let call = transcript_of(question).zip(id).map(|(path, id)| Call::with_id(path, id));
+        let untold = if id.is_none() { Untold::of(question) } else { None };
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
         let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
         let session = question.config_dir.clone().zip(question.asked.live.as_ref().map(|live| live.session.to_string()));
-        Self { call, session, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
+        Self { call, untold, session, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
     }
 
     /// True if the receipt would be there by now.
@@ -156,6 +195,9 @@ impl Receipt {
     /// The end, if it can be told now.
     fn look(&mut self, run: &Run) -> Option<End> {
         let is_old = self.is_old(run);
+        if let Some(untold) = &self.untold {
+            self.call = untold.find(run.progress.claimed_at);
+        }
         let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(NO_RECEIPT)) };
         call.look();
         match call.taken() {

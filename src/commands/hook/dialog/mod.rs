@@ -95,6 +95,10 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
         }
         match signs.call_id() {
             Some(id) if begun.elapsed() >= grace => break id.to_owned(),
+            // The transcript may have the call only after the dialog. The session's file tells the dialog's end as well.
+            None if begun.elapsed() >= grace + CALL_PATIENCE && event.agent_id.is_none() && signs.has_open_dialog() => {
+                break question::id_not_told(event);
+            }
             None if begun.elapsed() >= grace + CALL_PATIENCE && !is_noted => {
                 let error = Error::failed(signs.why_unknown(), "answer it at its terminal");
                 if in_background {

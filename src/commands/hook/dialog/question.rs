@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::commands::hook::dialog::{is_attended, signs};
@@ -35,6 +35,12 @@ pub(super) fn workflow(event: &PermissionRequest, call_id: &str) -> Result<Workf
     let name: String = name.trim_matches('-').chars().take(IN_ID).collect();
     let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {call_id}", event.session_id).as_bytes()).simple().to_string();
     format!("live-{name}-{}", &hash[..8]).parse()
+}
+
+/// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
+pub(super) fn id_not_told(event: &PermissionRequest) -> String {
+    let call = json!([event.session_id, event.prompt_id, event.tool_name, event.tool_input]).to_string();
+    ToolCall::id_not_told(&Uuid::new_v5(&Uuid::NAMESPACE_OID, call.as_bytes()).simple().to_string())
 }
 
 /// Returns the question about the call. An agent in the background, which has no dialog, waits until this time.

@@ -12,6 +12,9 @@ pub const ASK_USER_QUESTION: &str = "AskUserQuestion";
 /// plugin's server.
 pub const ASK_USER: [&str; 2] = ["mcp__askbox__ask_user", "mcp__plugin_askbox_askbox__ask_user"];
 
+/// The begin of the id that stands in for one that the session had not told.
+const NOT_TOLD: &str = "not-told-";
+
 /// The longest name and the longest id of a call, in bytes.
 const LONGEST: usize = 256;
 
@@ -20,7 +23,7 @@ const LONGEST: usize = 256;
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
-    /// The id of the call in the session.
+    /// The id of the call in the session. It begins with `not-told-` if the session had told no id when it asked.
     pub id: String,
     /// The subagent that makes the call; missing if the session itself makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +44,18 @@ pub struct Subagent {
 }
 
 impl ToolCall {
+    /// Returns an id for a call whose own id the session has not told. `mark` tells it from other calls.
+    #[must_use]
+    pub fn id_not_told(mark: &str) -> String {
+        format!("{NOT_TOLD}{mark}")
+    }
+
+    /// The id of the call in the session. `None` if the session had not told it.
+    #[must_use]
+    pub fn told_id(&self) -> Option<&str> {
+        Some(self.id.as_str()).filter(|id| !id.starts_with(NOT_TOLD))
+    }
+
     /// Checks that the name, the id and those of a subagent are not empty and at most 256 bytes long.
     ///
     /// # Errors
