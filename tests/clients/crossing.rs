@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client::{interpreter, project};
 use crate::support::dice::{Dice, number};
-use crate::support::process::LIMIT;
+use crate::support::process::{LIMIT, is_alive, pids, stat_field, until};
 use crate::support::{Running, World, needs};
 
 /// The implementations, and which operations each has.
@@ -78,6 +78,10 @@ impl Drop for Harness {
         if let Some(group) = Pid::from_raw(self.process.pid()) {
             let _gone = kill_process_group(group, Signal::KILL);
         }
+        // A killed child first ends the system call that it is in: until then the mailbox may still change.
+        let group = self.process.pid().to_string();
+        let is_of_group = |pid: &i32| stat_field(*pid, 2).is_some_and(|of| of == group);
+        until("the killed harness and its children are gone", || !pids().filter(is_of_group).any(is_alive));
     }
 }
 

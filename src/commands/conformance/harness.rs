@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::Value;
 
 use crate::commands::conformance::verdict::{Stop, Verdict, violated};
@@ -15,6 +15,9 @@ use askbox_mailbox::thread;
 
 /// The longest line of a reply.
 const LONGEST: u64 = 80 << 20;
+
+/// How long killed children may take to die.
+const LONGEST_DEATH: Duration = Duration::from_secs(5);
 
 /// Variables that name a mailbox or a run. A request names its mailbox itself.
 const OF_ASKBOX: [&str; 8] = [
@@ -149,11 +152,23 @@ impl Harness {
 
     /// Sends SIGKILL to the process and its children.
     pub fn kill(&mut self) {
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         // A process that was waited for may have given its number away. Its children keep the group's number, if there are any.
-        if let Some(group) = group {
+        if let Some(group) = self.group() {
             let _gone = kill_process_group(group, Signal::KILL);
         }
+    }
+
+    /// Waits until the killed children are gone: one that is in a system call ends it first, and so may still change the mailbox. A dead
+    /// child that nobody reaps counts as one that is there, so the wait has an end.
+    fn await_children(&self) {
+        let end = Instant::now() + LONGEST_DEATH;
+        while self.group().is_some_and(|group| test_kill_process_group(group).is_ok()) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn group(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 }
 
@@ -161,6 +176,7 @@ impl Drop for Harness {
     fn drop(&mut self) {
         self.kill();
         let _reaped = self.child.wait();
+        self.await_children();
     }
 }
 
