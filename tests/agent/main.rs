@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod background;
 mod figures;
 mod killed;
 mod listings;

@@ -77,6 +77,20 @@ fn a_question_of_its_subagent_wakes_exactly_that_subagent() {
 }
 
 #[test]
+fn a_question_of_a_task_in_the_background_wakes_the_task() {
+    let scene = scene("");
+    let child = json!([ask("Which DB?"), {"text": "the task chose"}]);
+    let task = json!({"tool": "Task", "input": {"subagent_type": "general-purpose", "prompt": format!("child @@{child}"), "run_in_background": true}});
+    begin(&scene, &json!([task, {"text": "I wait"}]));
+    assert_eq!(scene.document("pending/docs.json")["question"], "Which DB?", "{:#?}", scene.status("docs"));
+    let _watcher = scene.watch();
+    answer(&scene, "sqlite", 2);
+    let turns = scene.turns();
+    assert_eq!(turns.iter().filter(|turn| turn.tool_results() == [ANSWERED]).count(), 1);
+    assert!(turns.last().unwrap().model_text().contains("is done.]\nthe task chose"), "{}", turns.last().unwrap().model_text());
+}
+
+#[test]
 fn a_call_that_a_rule_holds_is_made_once_after_the_permission() {
     let scene = scene("allowed_tools = [\"Bash\"]\n[approvals]\nask = [\"Bash(deploy:*)\"]\n");
     std::fs::write(scene.path("deploy"), "#!/bin/sh\necho deployed >> effects\necho ok\n").unwrap();

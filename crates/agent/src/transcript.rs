@@ -213,6 +213,12 @@ fn holds_a_message(transcript: impl Read) -> bool {
     false
 }
 
+/// The path of the transcript of a new session in this folder. The folder's name is the path, with `-` for all but letters and digits.
+pub fn of_new(config_dir: &Path, cwd: &Path, session_id: &str) -> PathBuf {
+    let project = cwd.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    config_dir.join("projects").join(project).join(format!("{session_id}.jsonl"))
+}
+
 /// The newest `projects/*/<session_id>.jsonl`. The name of a project's folder is ambiguous, and a session may run in any project, so all
 /// projects are searched.
 fn newest(config_dir: &Path, session_id: &str) -> Option<PathBuf> {

@@ -6,16 +6,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::calls::{self, Caller, Made};
-use crate::end::End;
+use crate::calls;
 use crate::history::Call;
 use crate::host::{Happening, Host, Stop};
 use crate::model::{self, Failure, Heard, Reply, Request};
 use crate::outcome::Outcome;
 use crate::person::Taken;
 use crate::rules::hooks;
-use crate::step::{self, Step};
-use crate::task::{self, Prepared, Subagent};
+use crate::step::{self, End, Step};
+use crate::task::Subagent;
 use crate::transcript::{Transcript, new_id};
 use askbox_mailbox::error::Result;
 
@@ -36,24 +35,22 @@ const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
 /// A conversation with the model.
 pub(crate) struct Conversation {
     pub transcript: Transcript,
-    request: Request,
-    subagent: Option<Subagent>,
-    /// 0 for the session, 1 for its subagents.
-    depth: usize,
+    pub request: Request,
+    /// `None` for the session itself.
+    pub subagent: Option<Subagent>,
     /// How often the model may be asked in a turn.
     max_rounds: usize,
     /// How often it was asked in this turn.
     pub rounds: usize,
+    /// True if a hook did not let this turn end.
+    pub is_held: bool,
 }
 
 impl Conversation {
-    pub fn new(transcript: Transcript, request: Request, max_rounds: usize) -> Self {
-        Self { transcript, request, subagent: None, depth: 0, max_rounds, rounds: 0 }
-    }
-
-    /// The model that is asked.
-    pub fn model(&self) -> &str {
-        &self.request.model
+    pub fn new(transcript: Transcript, request: Request, subagent: Option<Subagent>, max_rounds: usize) -> Self {
+        // All of a subagent's work is one turn. The session's next turn begins at 0.
+        let rounds = transcript.history.messages.iter().filter(|message| message.is_reply()).count();
+        Self { transcript, request, subagent, max_rounds, rounds, is_held: false }
     }
 
     /// The names of the tools.
@@ -68,72 +65,65 @@ impl Conversation {
 
     /// Takes one step after another until the turn is over.
     pub fn go_on(&mut self, host: &mut Host) -> Result<End> {
-        let mut stop_hook_active = false;
         loop {
-            host.look();
-            let step = step::next(&self.transcript.history);
-            if let Some(stop) = host.stop().filter(|_| !matches!(step, Step::Finish | Step::Wait)) {
-                return self.stopped(host, stop);
-            }
-            match step {
-                Step::Wait => return Ok(End::Finished(String::new())),
-                Step::Finish => match self.held_by_a_hook(host, stop_hook_active)? {
-                    Some(why) => {
-                        stop_hook_active = true;
-                        self.transcript.prompt(&new_id(), &json!(format!("Stop hook feedback:\n{why}")))?;
-                    }
-                    None => return Ok(End::Finished(self.transcript.history.last_words())),
-                },
-                Step::AskModel => {
-                    self.take_queue(host)?;
-                    if self.rounds >= self.max_rounds {
-                        return Ok(End::MaxRounds(self.max_rounds));
-                    }
-                    if let Some(end) = self.ask(host)? {
-                        return Ok(end);
-                    }
-                }
-                Step::SayUnknown(call) => self.answer(host, &call, &Outcome::error(UNKNOWN))?,
-                Step::Make(call) | Step::LookIntoMailbox(call) => {
-                    if let Some(end) = self.make(host, &call)? {
-                        return Ok(end);
-                    }
-                }
+            if let Some(end) = self.step(host)? {
+                return Ok(end);
             }
         }
     }
 
+    /// Takes the next step. Returns the end of the turn if there is none.
+    pub fn step(&mut self, host: &mut Host) -> Result<Option<End>> {
+        host.look();
+        let step = step::next(&self.transcript.history);
+        if let Some(stop) = host.is_to_stop().filter(|_| !matches!(step, Step::Finish | Step::Wait)) {
+            return self.stopped(host, stop).map(Some);
+        }
+        match step {
+            Step::Wait => return Ok(Some(End::Finished(String::new()))),
+            Step::Finish => match self.held_by_a_hook(host)? {
+                Some(why) => {
+                    self.is_held = true;
+                    self.transcript.prompt(&new_id(), &json!(format!("Stop hook feedback:\n{why}")))?;
+                }
+                None => return Ok(Some(End::Finished(self.transcript.history.last_words()))),
+            },
+            Step::AwaitTasks if !host.over.is_empty() => {}
+            Step::AwaitTasks if !host.queue.is_empty() => self.take_queue(host)?,
+            Step::AwaitTasks => drop(host.wait(None)),
+            Step::AskModel => {
+                self.take_queue(host)?;
+                if self.rounds >= self.max_rounds {
+                    return Ok(Some(End::MaxRounds(self.max_rounds)));
+                }
+                return self.ask(host);
+            }
+            Step::SayUnknown(call) => self.answer(host, &call, &Outcome::error(UNKNOWN))?,
+            Step::Make(call) | Step::LookIntoMailbox(call) => return self.make(host, &call),
+        }
+        Ok(None)
+    }
+
     /// Makes a call. Returns the end of the turn if the call has no result, or if a hook ends the turn behind it.
     fn make(&mut self, host: &mut Host, call: &Call) -> Result<Option<End>> {
-        let (outcome, taken, ends_turn) = match calls::make(self, host, call)? {
-            Made::Result { outcome, taken, ends_turn } => (outcome, taken, ends_turn),
-            Made::Ended(End::Waits(waiting)) => {
-                // Only the session's own file is read by others.
-                if self.subagent.is_none() {
-                    self.transcript.wait(&waiting)?;
-                }
-                return Ok(Some(End::Waits(waiting)));
-            }
-            Made::Ended(End::Stopped(stop)) => return self.stopped(host, stop).map(Some),
-            Made::Ended(end) => return Ok(Some(end)),
+        let outcome = match calls::make(self, host, call)? {
+            Ok(outcome) => outcome,
+            Err(End::Stopped(stop)) => return self.stopped(host, stop).map(Some),
+            Err(end) => return Ok(Some(end)),
         };
         if let Some(waited) = self.transcript.history.waiting.clone().filter(|waiting| *waiting != call.id) {
             self.transcript.wait_is_over(&waited)?;
         }
         self.answer(host, call, &outcome)?;
-        taken.map_or(Ok(()), Taken::delivered)?;
-        if ends_turn {
-            return Ok(Some(End::ByHook));
-        }
-        if self.transcript.history.open_calls().is_empty() && hooks::run(host, "PostToolBatch", "", &json!({}))?.ends_turn {
-            return Ok(Some(End::ByHook));
-        }
-        Ok(None)
+        outcome.taken.map_or(Ok(()), Taken::delivered)?;
+        let is_batch_made = || self.transcript.history.open_calls().is_empty();
+        let ends_turn = outcome.ends_turn || (is_batch_made() && hooks::run(host, "PostToolBatch", "", &json!({}))?.ends_turn);
+        Ok(ends_turn.then_some(End::ByHook))
     }
 
     fn answer(&mut self, host: &Host, call: &Call, outcome: &Outcome) -> Result<()> {
         let block = outcome.block(call);
-        self.transcript.result(&block)?;
+        self.transcript.result(&block, outcome.starts.as_ref())?;
         host.events.told(&block, self.parent());
         Ok(())
     }
@@ -149,9 +139,9 @@ impl Conversation {
     }
 
     /// The words of a hook that does not let the turn end.
-    fn held_by_a_hook(&self, host: &mut Host, stop_hook_active: bool) -> Result<Option<String>> {
+    fn held_by_a_hook(&self, host: &mut Host) -> Result<Option<String>> {
         let event = if self.subagent.is_some() { "SubagentStop" } else { "Stop" };
-        let about = json!({ "stop_hook_active": stop_hook_active, "last_assistant_message": self.transcript.history.last_words() });
+        let about = json!({ "stop_hook_active": self.is_held, "last_assistant_message": self.transcript.history.last_words() });
         let verdict = hooks::run(host, event, "", &about)?;
         Ok((verdict.decision == hooks::Decision::Deny).then_some(verdict.reason))
     }
@@ -166,18 +156,19 @@ impl Conversation {
                     let message = reply.into_message();
                     self.transcript.reply(&message)?;
                     self.rounds += 1;
-                    host.spend(&message["usage"]);
+                    model::add_usage(&mut host.usage, &message["usage"]);
                     host.events.reply(&message, self.parent());
                     return Ok(None);
                 }
                 Ok(cut) => {
-                    if let Some(mut message) = cut.into_cut_message() {
+                    // Before the end of the process, nothing is written: the next process asks again.
+                    if let Some(mut message) = cut.into_cut_message().filter(|_| host.stop == Some(Stop::Interrupt)) {
                         message["aborted"] = true.into();
                         host.events.reply(&message, self.parent());
                         message.as_object_mut().and_then(|message| message.remove("aborted"));
                         self.transcript.reply(&message)?;
                     }
-                    return self.stopped(host, host.stop().unwrap_or(Stop::Terminate)).map(Some);
+                    return self.stopped(host, host.stop.unwrap_or(Stop::Terminate)).map(Some);
                 }
                 Err(failure) => failure,
             };
@@ -186,17 +177,14 @@ impl Conversation {
             if !failure.may_pass() || attempt > host.api.max_retries || wait > LONGEST_PAUSE {
                 return Ok(Some(End::Failed(failure)));
             }
-            let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            host.events.system(
-                "api_retry",
-                json!({
-                    "attempt": attempt, "max_retries": host.api.max_retries, "retry_delay_ms": delay_ms,
-                    "error_status": failure.status, "error": failure.kind,
-                }),
-            );
+            let about = json!({
+                "attempt": attempt, "max_retries": host.api.max_retries, "error_status": failure.status, "error": failure.kind,
+                "retry_delay_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            });
+            host.events.system("api_retry", about);
             let deadline = Instant::now() + wait;
-            while host.wait(Some(deadline)).is_some() && host.stop().is_none() {}
-            if let Some(stop) = host.stop() {
+            while host.wait(Some(deadline)).is_some() && host.is_to_stop().is_none() {}
+            if let Some(stop) = host.is_to_stop() {
                 return self.stopped(host, stop).map(Some);
             }
             pause = (pause * 2).min(OWN_LONGEST_PAUSE);
@@ -211,7 +199,7 @@ impl Conversation {
         let mut reply = Reply::default();
         loop {
             match host.wait(None) {
-                _ if host.stop().is_some() => return Ok(Ok(reply)),
+                _ if host.stop.is_some() => return Ok(Ok(reply)),
                 Some(Happening::Model(of, heard)) if of == number => match heard {
                     Heard::Event(event) => {
                         host.events.piece(&event, self.parent());
@@ -222,8 +210,7 @@ impl Conversation {
                             return Ok(Ok(reply));
                         }
                     }
-                    Heard::End => return Ok(Err(Failure::broken("the reply ended early"))),
-                    Heard::Failed(failure) => return Ok(Err(failure)),
+                    Heard::End(end) => return Ok(Err(end.err().unwrap_or_else(|| Failure::broken("the reply ended early")))),
                 },
                 Some(_) => {}
                 None => return Ok(Err(Failure::broken("no reply came"))),
@@ -251,36 +238,8 @@ impl Conversation {
     /// The event that begins a turn.
     pub fn init(&self, host: &Host) {
         let agents: Vec<&str> = host.agents.iter().map(|agent| agent.name.as_str()).collect();
-        let (mode, tools) = (host.args.mode(), self.tools());
-        host.events
-            .system("init", json!({ "cwd": host.cwd, "model": self.model(), "permissionMode": mode, "tools": tools, "agents": agents }));
-    }
-}
-
-impl Caller for Conversation {
-    fn has(&self, tool: &str) -> bool {
-        self.tools().contains(&tool)
-    }
-
-    fn subagent(&self) -> Option<&Subagent> {
-        self.subagent.as_ref()
-    }
-
-    fn begin(&mut self, call: &Call) -> Result<()> {
-        self.transcript.begin(call)
-    }
-
-    /// A subagent is a conversation like this one, and goes on in the same way.
-    fn work_on(&mut self, host: &mut Host, call: &Call) -> Result<Result<Outcome, End>> {
-        let depth = self.depth + 1;
-        let Prepared { transcript, request, subagent } = match task::prepare(host, call, self.model(), depth)? {
-            Ok(prepared) => prepared,
-            Err(refused) => return Ok(Ok(refused)),
-        };
-        // All of a subagent's work is one turn.
-        let rounds = transcript.history.rounds();
-        let mut child = Self { transcript, request, subagent: Some(subagent), depth, max_rounds: task::ROUNDS, rounds };
-        let end = child.go_on(host)?;
-        Ok(task::conclusion(end, &child.transcript.history))
+        let (model, mode) = (&self.request.model, host.args.mode());
+        let about = json!({ "cwd": host.cwd, "model": model, "permissionMode": mode, "tools": self.tools(), "agents": agents });
+        host.events.system("init", about);
     }
 }

@@ -10,7 +10,7 @@ use askbox_cli::program;
 #[derive(Debug)]
 pub(crate) struct Events {
     session: String,
-    format: Format,
+    pub format: Format,
     partial: bool,
 }
 
@@ -18,10 +18,6 @@ impl Events {
     /// `partial`: with each piece of a reply while it is generated.
     pub fn new(session: &str, format: Format, partial: bool) -> Self {
         Self { session: session.into(), format, partial }
-    }
-
-    pub fn format(&self) -> Format {
-        self.format
     }
 
     /// An event of the session: the turn begins (`init`), or a request is repeated (`api_retry`).
@@ -58,31 +54,23 @@ impl Events {
         self.line(json!({ "type": "user", "message": { "role": "user", "content": [content] }, "parent_tool_use_id": parent }));
     }
 
-    /// A request to the program at the other end, or the reply to one of its own.
-    pub fn control(&self, line: Value) {
-        self.line(line);
-    }
-
     /// The turn is over.
     pub fn result(&self, mut result: Value, text: &str) {
         result["session_id"] = self.session.as_str().into();
         match self.format {
             Format::StreamJson => self.line(result),
-            Format::Json => write(&result.to_string()),
+            Format::Json => drop(program::write_json(&result.to_string())),
             Format::Text => drop(program::write(&format!("{}\n", text.trim_end()))),
         }
     }
 
-    fn line(&self, mut line: Value) {
+    /// Any event, such as a request to the program at the other end.
+    pub fn line(&self, mut line: Value) {
         if self.format == Format::StreamJson {
             line["session_id"] = self.session.as_str().into();
             line["uuid"] = new_id().into();
-            write(&line.to_string());
+            // If the reader is gone, the work goes on: the transcript has it.
+            let _ = program::write_json(&line.to_string());
         }
     }
-}
-
-/// Prints a line. If the reader is gone, the work goes on: the transcript has it.
-fn write(line: &str) {
-    let _ = program::write_json(line);
 }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::tool_names::TASK;
+
 /// A tool call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
@@ -15,23 +17,33 @@ pub(crate) struct Call {
     pub input: Map<String, Value>,
 }
 
-/// One message.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Message {
-    /// Words for the model.
-    Prompt { uuid: String, content: Vec<Value> },
-    /// The model's reply: its blocks, as the API gave them.
-    Reply { uuid: String, content: Vec<Value> },
-    /// The result of a tool call: a block of the API.
-    Result { uuid: String, call: String, block: Value },
+impl Call {
+    /// A text of the input.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.input.get(key).and_then(Value::as_str)
+    }
 }
 
-impl Message {
-    pub fn uuid(&self) -> &str {
-        match self {
-            Self::Prompt { uuid, .. } | Self::Reply { uuid, .. } | Self::Result { uuid, .. } => uuid,
-        }
-    }
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Message {
+    pub uuid: String,
+    /// Blocks, as the API takes and gives them.
+    pub content: Vec<Value>,
+    pub kind: Kind,
+}
+
+/// The meaning of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// Words for the model.
+    Prompt,
+    /// The model's reply.
+    Reply,
+    /// The result of a tool call. `starts` is the input of a call that has started a task in the background.
+    Result { call: String, starts: Option<Map<String, Value>> },
+    /// The conclusion of the task that this call has started in the background.
+    Notice { call: String },
 }
 
 /// Everything that a transcript says.
@@ -40,8 +52,8 @@ pub(crate) struct History {
     pub messages: Vec<Message>,
     /// The model of the newest reply.
     pub model: Option<String>,
-    /// The calls that were begun and must not be repeated unseen.
-    begun: HashSet<String>,
+    /// The calls that were begun and must not be repeated unseen. Without a result, the outcome is unknown.
+    pub begun: HashSet<String>,
     /// The call that waits for a person. It may be a subagent's.
     pub waiting: Option<String>,
 }
@@ -50,6 +62,15 @@ pub(crate) struct History {
 pub(crate) const BEGUN: &str = "tool_begun";
 pub(crate) const DEFERRED: &str = "hook_deferred_tool";
 pub(crate) const REWOUND: &str = "rewound";
+/// The fields of an entry whose result says that a task was started, and of an entry that says that it is over.
+pub(crate) const STARTS: &str = "startsTask";
+pub(crate) const NOTICE_OF: &str = "noticeOf";
+
+impl Message {
+    pub fn is_reply(&self) -> bool {
+        self.kind == Kind::Reply
+    }
+}
 
 impl History {
     /// Takes in one entry of the transcript.
@@ -63,12 +84,12 @@ impl History {
             (Some("assistant"), _) => {
                 self.model = entry["message"]["model"].as_str().map(str::to_owned).or(self.model.take());
                 let content = blocks(&entry["message"]["content"]);
-                self.messages.push(Message::Reply { uuid: text(&entry["uuid"]), content });
+                self.messages.push(Message { uuid: text(&entry["uuid"]), content, kind: Kind::Reply });
             }
             (_, Some(BEGUN)) => drop(self.begun.insert(text(&mark["toolUseID"]))),
             (_, Some(DEFERRED)) => self.waiting = Some(text(&mark["toolUseID"])),
             (_, Some(REWOUND)) => {
-                let end = self.messages.iter().position(|message| mark["to"] == message.uuid());
+                let end = self.messages.iter().position(|message| mark["to"] == *message.uuid);
                 self.messages.truncate(end.map_or(self.messages.len(), |at| at + 1));
             }
             _ => {}
@@ -76,68 +97,57 @@ impl History {
     }
 
     fn take_message(&mut self, entry: &Value, uuid: String) {
-        let content = blocks(&entry["message"]["content"]);
-        for block in content.iter().filter(|block| block["type"] == "tool_result") {
+        let (results, words): (Vec<_>, Vec<_>) =
+            blocks(&entry["message"]["content"]).into_iter().partition(|block| block["type"] == "tool_result");
+        for block in results {
             let call = block["tool_use_id"].as_str().unwrap_or_default().to_owned();
             self.waiting.take_if(|waiting| *waiting == call);
-            self.messages.push(Message::Result { uuid: uuid.clone(), call, block: block.clone() });
+            let kind = Kind::Result { call, starts: entry[STARTS].as_object().cloned() };
+            self.messages.push(Message { uuid: uuid.clone(), content: vec![block], kind });
         }
-        let words: Vec<Value> = content.into_iter().filter(|block| block["type"] != "tool_result").collect();
         if !words.is_empty() {
-            self.messages.push(Message::Prompt { uuid, content: words });
+            let kind = entry[NOTICE_OF].as_str().map_or(Kind::Prompt, |call| Kind::Notice { call: call.to_owned() });
+            self.messages.push(Message { uuid, content: words, kind });
         }
     }
 
     /// The calls of the newest reply that have no result, in their order.
     pub fn open_calls(&self) -> Vec<Call> {
-        let newest = self.messages.iter().rposition(|message| matches!(message, Message::Reply { .. }));
-        let Some(newest) = newest else { return Vec::new() };
-        let Message::Reply { content, .. } = &self.messages[newest] else { return Vec::new() };
-        let answered = |id: &str| self.messages[newest..].iter().any(|m| matches!(m, Message::Result { call, .. } if call == id));
-        content.iter().filter_map(call).filter(|call| !answered(&call.id)).collect()
+        let Some(newest) = self.messages.iter().rposition(Message::is_reply) else { return Vec::new() };
+        let (reply, later) = (&self.messages[newest], &self.messages[newest..]);
+        let answered = |id: &str| later.iter().any(|message| matches!(&message.kind, Kind::Result { call, .. } if call == id));
+        reply.content.iter().filter_map(call).filter(|call| !answered(&call.id)).collect()
     }
 
-    /// True if the call was begun. Without a result, its outcome is unknown.
-    pub fn has_begun(&self, call: &Call) -> bool {
-        self.begun.contains(&call.id)
+    /// The tasks that were started in the background and have no notice, as the calls that have started them.
+    pub fn tasks(&self) -> Vec<Call> {
+        let is_over = |id: &str| self.messages.iter().any(|message| matches!(&message.kind, Kind::Notice { call } if call == id));
+        let started = self.messages.iter().filter_map(|message| match &message.kind {
+            Kind::Result { call, starts: Some(input) } => Some(Call { id: call.clone(), name: TASK.into(), input: input.clone() }),
+            _ => None,
+        });
+        started.filter(|call| !is_over(&call.id)).collect()
     }
 
-    /// The messages of the user.
-    pub fn prompts(&self) -> impl Iterator<Item = &str> {
-        self.messages.iter().filter(|message| matches!(message, Message::Prompt { .. })).map(Message::uuid)
-    }
-
-    /// `None` if the transcript does not have this message. Otherwise, true if the model has replied to it.
-    pub fn is_answered(&self, uuid: &str) -> Option<bool> {
-        let at = self.messages.iter().position(|message| matches!(message, Message::Prompt { .. }) && message.uuid() == uuid)?;
-        Some(self.messages[at..].iter().any(|message| matches!(message, Message::Reply { .. })))
+    /// The messages of the user, and whether the model has replied to each.
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, bool)> {
+        let newest = self.messages.iter().rposition(Message::is_reply);
+        let prompts = self.messages.iter().enumerate().filter(|(_, message)| message.kind == Kind::Prompt);
+        prompts.map(move |(at, message)| (message.uuid.as_str(), newest.is_some_and(|newest| at < newest)))
     }
 
     /// The text of the newest reply.
     pub fn last_words(&self) -> String {
-        let reply = self.messages.iter().rev().find_map(|message| match message {
-            Message::Reply { content, .. } => Some(content),
-            _ => None,
-        });
-        let texts: Vec<&str> = reply.into_iter().flatten().filter_map(|block| block["text"].as_str()).collect();
-        texts.join("\n")
-    }
-
-    /// How often the model was asked.
-    pub fn rounds(&self) -> usize {
-        self.messages.iter().filter(|message| matches!(message, Message::Reply { .. })).count()
+        let reply = self.messages.iter().rev().find(|message| message.is_reply());
+        let texts = reply.into_iter().flat_map(|reply| &reply.content).filter_map(|block| block["text"].as_str());
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// The messages as the API takes them. The results of calls stand in front of the words that came after them.
     pub fn for_the_model(&self) -> Vec<Value> {
         let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
-        for message in &self.messages {
-            let (role, blocks) = match message {
-                Message::Reply { content, .. } if content.is_empty() => continue,
-                Message::Reply { content, .. } => ("assistant", content.clone()),
-                Message::Prompt { content, .. } => ("user", content.clone()),
-                Message::Result { block, .. } => ("user", vec![block.clone()]),
-            };
+        for message in self.messages.iter().filter(|message| !message.content.is_empty()) {
+            let (role, blocks) = (if message.is_reply() { "assistant" } else { "user" }, message.content.clone());
             match messages.last_mut() {
                 Some((last, content)) if *last == role => content.extend(blocks),
                 _ => messages.push((role, blocks)),

@@ -1,27 +1,30 @@
 //! The surroundings that all conversations of a process share. All that happens comes through one channel: lines on standard input,
 //! signals, pieces of the model's reply, the end of a command. So the agent hears a request to stop whatever it waits for.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::io::BufRead;
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::events::Events;
-use crate::model::{Api, Heard};
+use crate::model::{Api, Heard, add_usage};
+use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::usage::Usage;
+use crate::step::End;
+use crate::transcript::new_id;
 use askbox_agent::definitions::agent_file::Agent;
-use askbox_agent::definitions::catalog::Catalog;
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::thread;
 
 /// Something that happened.
-#[derive(Debug)]
 pub(crate) enum Happening {
     /// A line on standard input; `Err` if it is not JSON.
     Line(Result<Value, String>),
@@ -33,7 +36,12 @@ pub(crate) enum Happening {
     Model(u64, Heard),
     /// The running command has ended, with this status.
     CommandEnded(i32),
+    /// A task in the background is over. The host keeps it in its list.
+    TaskOver(Option<Box<TaskOver>>),
 }
+
+/// The call that has started a task, its conclusion, and its tokens.
+pub(crate) type TaskOver = (String, Result<Result<Outcome, End>>, Value);
 
 /// A message of the user that no request holds yet.
 #[derive(Debug, Clone)]
@@ -51,8 +59,8 @@ pub(crate) enum Stop {
     Terminate,
 }
 
-/// The surroundings.
-pub(crate) struct Host {
+/// Everything that stays the same while the process lives.
+pub(crate) struct Surroundings {
     pub args: AskAgent,
     pub cwd: PathBuf,
     pub session: String,
@@ -61,51 +69,86 @@ pub(crate) struct Host {
     pub settings: Settings,
     pub api: Api,
     pub agents: Vec<Agent>,
+    /// The hosts of all conversations. Each hears the signals, and the lines on standard input.
+    pub hosts: Mutex<Vec<Sender<Happening>>>,
+    /// Held while a call may ask a person: one conversation at a time does.
+    pub asking: Mutex<()>,
+    /// True once a conversation waits for a person. Then all come to rest: each finishes its step.
+    pub rest: AtomicBool,
+}
+
+impl Surroundings {
+    fn tell(&self, happening: impl Fn() -> Happening) {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner).retain(|host| host.send(happening()).is_ok());
+    }
+}
+
+/// The surroundings, and all that has happened in them. Each task in the background has a host of its own.
+pub(crate) struct Host {
+    pub around: Arc<Surroundings>,
+    is_task: bool,
+    /// The tasks that are worked on, by the calls that have started them.
+    pub tasks: HashSet<String>,
+    /// The tasks that are over.
+    pub over: VecDeque<Box<TaskOver>>,
     pub queue: VecDeque<Queued>,
     /// The messages that the session has worked on.
     pub known: HashSet<String>,
     /// The messages that this turn has taken from the queue.
     pub taken: Vec<String>,
     /// The tokens of this turn, those of subagents included.
-    pub usage: Usage,
+    pub usage: Value,
     pub input_ended: bool,
     /// An error that ends the process: a line on standard input that cannot be understood.
     pub broken: Option<String>,
+    /// The request to stop that has come, and how many have come.
+    pub stop: Option<Stop>,
+    pub stops: u32,
     sender: Sender<Happening>,
     happenings: Receiver<Happening>,
-    replies: HashMap<String, Value>,
-    requests: u64,
-    stop: Option<Stop>,
-    stops: u32,
+}
+
+impl Deref for Host {
+    type Target = Surroundings;
+    fn deref(&self) -> &Surroundings {
+        &self.around
+    }
 }
 
 impl Host {
-    pub fn new(args: AskAgent, cwd: PathBuf, session: String, transcript: PathBuf, events: Events, settings: Settings) -> Result<Self> {
+    pub fn new(around: Arc<Surroundings>) -> Self {
         let (sender, happenings) = channel();
-        let agents = Catalog::discover(&cwd, |name| std::env::var_os(name)).agents;
-        let api = Api::from_env(|name| std::env::var(name).ok().or_else(|| settings.env(name)))?;
-        Ok(Self {
-            args,
-            cwd,
-            session,
-            transcript,
-            events,
-            settings,
-            api,
-            agents,
+        around.hosts.lock().unwrap_or_else(PoisonError::into_inner).push(sender.clone());
+        Self {
+            around,
+            is_task: false,
+            tasks: HashSet::new(),
+            over: VecDeque::new(),
             queue: VecDeque::new(),
             known: HashSet::new(),
             taken: Vec::new(),
-            usage: Usage::default(),
+            usage: Value::Null,
             input_ended: false,
             broken: None,
-            sender,
-            happenings,
-            replies: HashMap::new(),
-            requests: 0,
             stop: None,
             stops: 0,
-        })
+            sender,
+            happenings,
+        }
+    }
+
+    /// A host for the task of a call.
+    pub fn for_task(&mut self, call: &str) -> Self {
+        let task = Self::new(Arc::clone(&self.around));
+        // The task does not hear what was told before.
+        self.look();
+        self.tasks.insert(call.to_owned());
+        Self { is_task: true, input_ended: self.input_ended, stop: self.stop.and(Some(Stop::Terminate)), ..task }
+    }
+
+    /// The request to stop that has come. Coming to rest is like the end of the process.
+    pub fn is_to_stop(&self) -> Option<Stop> {
+        self.stop.or(self.rest.load(Ordering::SeqCst).then_some(Stop::Terminate))
     }
 
     /// Listens to signals, and to standard input if messages come from there.
@@ -114,16 +157,16 @@ impl Host {
         let hint = "check the limit on processes: ulimit -u";
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::failed(format!("cannot handle signals: {e}"), hint))?;
-        let sender = self.sender();
-        thread::start(move || signals.forever().take_while(|signal| sender.send(Happening::Signal(*signal)).is_ok()).for_each(drop))?;
+        let around = Arc::clone(&self.around);
+        thread::start(move || signals.forever().for_each(|signal| around.tell(|| Happening::Signal(signal))))?;
         if to_input {
-            let sender = self.sender();
+            let around = Arc::clone(&self.around);
             thread::start(move || {
                 for line in std::io::stdin().lock().lines().map_while(|line| line.ok()).filter(|line| !line.trim().is_empty()) {
                     let parsed = serde_json::from_str(&line).map_err(|e| format!("Error parsing streaming input line: {e}"));
-                    let _ = sender.send(Happening::Line(parsed));
+                    around.tell(|| Happening::Line(parsed.clone()));
                 }
-                let _ = sender.send(Happening::InputEnded);
+                around.tell(|| Happening::InputEnded);
             })?;
         }
         Ok(())
@@ -134,32 +177,14 @@ impl Host {
         self.sender.clone()
     }
 
-    /// The request to stop that has come, if one has.
-    pub fn stop(&self) -> Option<Stop> {
-        self.stop
-    }
-
-    /// How many requests to stop have come.
-    pub fn stops(&self) -> u32 {
-        self.stops
-    }
-
     /// An interrupt ends one turn; the next one begins without it.
     pub fn turn_begins(&mut self) {
         self.stop.take_if(|stop| *stop == Stop::Interrupt);
         self.stops = 0;
-        self.usage = Usage::default();
+        self.usage = Value::Null;
+        add_usage(&mut self.usage, &Value::Null);
         self.taken.clear();
-    }
-
-    /// Interrupts the turn in the person's name.
-    pub fn interrupt(&mut self) {
-        self.stop_for(Stop::Interrupt);
-    }
-
-    /// Counts the tokens of a reply.
-    pub fn spend(&mut self, usage: &Value) {
-        self.usage.add(usage);
+        self.rest.store(false, Ordering::SeqCst);
     }
 
     /// Takes in what has happened, without waiting.
@@ -171,69 +196,67 @@ impl Host {
 
     /// Waits for the next happening; `None` once the deadline is over. Messages, replies and signals are taken in here.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Happening> {
-        let next = match deadline {
-            Some(at) => self.happenings.recv_timeout(at.saturating_duration_since(Instant::now())),
-            None => self.happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        next.ok().map(|happening| self.take(happening))
+        let until = |at: Instant| self.happenings.recv_timeout(at.saturating_duration_since(Instant::now())).ok();
+        let next = deadline.map_or_else(|| self.happenings.recv().ok(), until)?;
+        Some(self.take(next))
     }
 
-    fn take(&mut self, happening: Happening) -> Happening {
-        match &happening {
-            Happening::Line(Ok(line)) => self.take_line(line),
+    fn take(&mut self, mut happening: Happening) -> Happening {
+        match &mut happening {
+            Happening::Line(Ok(line)) if !self.is_task => self.take_line(line),
+            // An interrupt rejects calls of the session. Its tasks come to rest, and go on with the next turn.
+            Happening::Line(Ok(line)) if line["request"]["subtype"] == "interrupt" => self.stop_for(Stop::Terminate),
             Happening::Line(Err(why)) => self.broken = Some(why.clone()),
             Happening::InputEnded => self.input_ended = true,
             Happening::Signal(signal) => {
-                let is_interrupt = *signal == signal_hook::consts::SIGINT;
+                let is_interrupt = *signal == signal_hook::consts::SIGINT && !self.is_task;
                 self.stop_for(if is_interrupt { Stop::Interrupt } else { Stop::Terminate });
                 // After a signal the process ends with its turn.
                 self.input_ended = true;
             }
-            Happening::Model(..) | Happening::CommandEnded(_) => {}
+            Happening::TaskOver(task) => {
+                self.tasks.retain(|call| task.as_ref().is_none_or(|over| over.0 != *call));
+                self.over.extend(task.take());
+            }
+            Happening::Line(Ok(_)) | Happening::Model(..) | Happening::CommandEnded(_) => {}
         }
         happening
     }
 
-    fn stop_for(&mut self, stop: Stop) {
+    /// Takes in a request to stop.
+    pub fn stop_for(&mut self, stop: Stop) {
         self.stop = Some(stop);
         self.stops += 1;
     }
 
     fn take_line(&mut self, line: &Value) {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match line["type"].as_str() {
             Some("user") => {
-                let uuid = line["uuid"].as_str().map_or_else(crate::transcript::new_id, str::to_owned);
+                let uuid = line["uuid"].as_str().map_or_else(new_id, str::to_owned);
                 // A message that the session has worked on is not queued.
                 if !self.known.contains(&uuid) {
                     self.events.receipt(&uuid, "queued");
                 }
                 self.queue.push_back(Queued { uuid, content: line["message"]["content"].clone() });
             }
-            Some("control_response") => {
-                let response = &line["response"];
-                self.replies.insert(text(&response["request_id"]), response.clone());
-            }
             Some("control_request") => {
-                let id = text(&line["request_id"]);
-                let response = match line["request"]["subtype"].as_str() {
+                let done = |response: Value| json!({ "subtype": "success", "response": response });
+                let mut response = match line["request"]["subtype"].as_str() {
                     Some("interrupt") => {
                         self.stop_for(Stop::Interrupt);
-                        json!({ "still_queued": [] })
+                        done(json!({ "still_queued": [] }))
                     }
                     Some("initialize") => {
-                        let agents: Vec<Value> =
-                            self.agents.iter().map(|agent| json!({ "name": agent.name, "description": agent.description })).collect();
-                        json!({ "commands": [], "agents": agents, "pid": std::process::id() })
+                        let about = |agent: &Agent| json!({ "name": agent.name, "description": agent.description });
+                        let agents: Vec<Value> = self.agents.iter().map(about).collect();
+                        done(json!({ "commands": [], "agents": agents, "pid": std::process::id() }))
                     }
                     other => {
-                        let error = format!("ask-agent does not know the request {}", other.unwrap_or_default());
-                        let response = json!({ "subtype": "error", "request_id": id, "error": error });
-                        return self.events.control(json!({ "type": "control_response", "response": response }));
+                        json!({ "subtype": "error", "error": format!("ask-agent does not know the request {}", other.unwrap_or_default()) })
                     }
                 };
-                let response = json!({ "subtype": "success", "request_id": id, "response": response });
-                self.events.control(json!({ "type": "control_response", "response": response }));
+                response["request_id"] = line["request_id"].clone();
+                self.events.line(json!({ "type": "control_response", "response": response }));
             }
             _ => {}
         }
@@ -241,19 +264,18 @@ impl Host {
 
     /// Asks the program at the other end, and waits for its reply. `None` if a request to stop comes first, or the input ends.
     pub fn request(&mut self, request: Value) -> Option<Value> {
-        self.requests += 1;
-        let id = format!("ask-agent-{}", self.requests);
-        self.events.control(json!({ "type": "control_request", "request_id": id, "request": request }));
-        loop {
-            if let Some(reply) = self.replies.remove(&id) {
-                return Some(reply);
+        let id = new_id();
+        self.events.line(json!({ "type": "control_request", "request_id": id, "request": request }));
+        while self.stop.is_none() && !self.input_ended {
+            match self.wait(None)? {
+                Happening::Line(Ok(mut line)) if line["type"] == "control_response" && line["response"]["request_id"] == *id => {
+                    return Some(line["response"].take());
+                }
+                _ => {}
             }
-            if self.stop.is_some() || self.input_ended {
-                self.events.control(json!({ "type": "control_cancel_request", "request_id": id }));
-                return None;
-            }
-            self.wait(None)?;
         }
+        self.events.line(json!({ "type": "control_cancel_request", "request_id": id }));
+        None
     }
 
     /// The variables of the commands that tools and hooks run. The first two tell askbox's programs that an agent runs them.

@@ -9,6 +9,7 @@
 //! | a tool call without a result | make the call |
 //! | a tool call that was begun and has no result | tell the model that the outcome is unknown |
 //! | a call that asks a person, without a result | look into the mailbox: take the answer, or exit |
+//! | the model's last words, while tasks work in the background | wait for a notice |
 //! | the model's last words | the turn is over |
 //!
 //! Read the files in this order:
@@ -16,27 +17,27 @@
 //! | file | idea |
 //! |---|---|
 //! | `transcript`, `history` | the file that only grows; the same as messages and calls |
-//! | `step` | the function from the history to the next step |
-//! | `conversation`, `end` | the loop: takes one step after another, for the agent and for each of its subagents; why a turn is over |
+//! | `step` | the function from the history to the next step; why a turn is over |
+//! | `conversation` | the loop: takes one step after another, for the agent and for each of its subagents |
 //! | `calls`, `outcome` | one tool call, from its hooks and rules to its result |
 //! | `tools/`, `tool_names`, `process` | the tools: shell, files, todo list |
 //! | `task` | the tool that starts a subagent: its own transcript, its own messages, only its conclusion returns |
+//! | `background` | tasks that work beside the conversation that started them |
 //! | `person` | the mailbox: asks a person, and takes the answer |
 //! | `rules/` | hooks, and whether a call needs a person |
-//! | `settings`, `hook` | the operator's settings files |
+//! | `settings` | the operator's settings files |
 //! | `model/` | the Messages API: a request, its streamed reply, HTTP |
 //! | `host` | the surroundings of all conversations: input, signals, output, settings |
-//! | `events`, `usage` | the lines on standard output, in Claude Code's form, so that `relaunch` reads them |
+//! | `events` | the lines on standard output, in Claude Code's form, so that `relaunch` reads them |
 //! | `program` | the program |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod background;
 mod calls;
 mod conversation;
-mod end;
 mod events;
 mod history;
-mod hook;
 mod host;
 mod model;
 mod outcome;
@@ -50,6 +51,5 @@ mod task;
 mod tool_names;
 mod tools;
 mod transcript;
-mod usage;
 
 pub use program::run;

@@ -1,23 +1,31 @@
-//! The result of a call, as the model reads it.
+//! The result of a call.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::history::Call;
+use crate::person::Taken;
 
-/// What the model reads as the result of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of a call.
+#[derive(Default)]
 pub(crate) struct Outcome {
+    /// The words for the model.
     pub text: String,
     pub is_error: bool,
+    /// The answer that was taken from the mailbox. It counts as delivered once the result is durable.
+    pub taken: Option<Taken>,
+    /// The input of the call, if it has started a task in the background.
+    pub starts: Option<Map<String, Value>>,
+    /// A hook ends the turn behind this call.
+    pub ends_turn: bool,
 }
 
 impl Outcome {
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false }
+        Self { text: text.into(), ..Self::default() }
     }
 
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true }
+        Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
     /// The result as a block of the API.

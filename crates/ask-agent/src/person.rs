@@ -3,13 +3,12 @@
 //! A question has the id of the call that asks it. So the same call finds its question again, whatever process makes it, and is never
 //! asked twice. The session takes the answer itself the next time it runs. In a run of askbox, `relaunch` takes it and starts the session.
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value};
 
 use crate::history::Call;
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::step::End;
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_question_call;
 use askbox_cli::program::{self, Context};
@@ -17,17 +16,20 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Outcome as Answered, Question, QuestionDocument, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::approval::permit::{self, Permit as Decided};
 use askbox_run::approval::standing::{self, Standing};
 use askbox_run::approval::{ask, call::Call as ShownCall};
-use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
-use askbox_run::prompt::inserted::{at_the_end, on_one_line};
-use askbox_run::prompt::remarks::they_say;
+use askbox_run::claim::of_call::{self, OfCall};
+use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::prompt::inserted::on_one_line;
+
+/// The result of a call that was allowed once, if that answer counts no longer.
+const USED_UP: &str = "The permission for this call is used up or void: a process died, and the call may have been made. \
+                       Look, and make the call again if it is needed.";
 
 /// An answer that this process has claimed. If the process dies before it is delivered, the next one takes it again.
 pub(crate) struct Taken {
@@ -42,18 +44,13 @@ impl Taken {
     }
 }
 
-/// What a person says about a call that needs a permission.
+/// The decision about a call that needs a permission.
 pub(crate) enum Permit {
-    Waits,
+    /// The call may be made, with this input.
     Yes(Map<String, Value>, Option<Taken>),
-    No(String, Option<Taken>),
-}
-
-/// The question of a call, as it stands in the mailbox.
-enum Found {
-    Waits,
-    /// It is answered, or over without an answer.
-    Over(RoundId, Box<Question>, Option<Taken>),
+    No(Outcome),
+    /// Nobody has decided, and the turn is over.
+    Nothing(End),
 }
 
 struct Desk {
@@ -68,38 +65,12 @@ impl Desk {
         Ok(Self { mailbox, workflow: workflow(host)?, policy: Context::default().config()?.answers.policy() })
     }
 
-    fn find(&self, call: &Call) -> Result<Option<Found>> {
-        let is_its = |question: &Question| question.asked.tool_call.as_ref().is_some_and(|asked| asked.id == call.id);
-        if read_question::pending(&self.mailbox, &self.workflow).is_ok_and(|pending| is_its(&pending.typed)) {
-            return Ok(Some(Found::Waits));
-        }
-        let answered = read_question::document(&self.mailbox.document(Folder::Answered, &self.workflow));
-        if answered.is_ok_and(|answered| is_its(&answered.typed)) {
-            return Ok(Some(match claim::for_asker(&self.mailbox, &self.workflow, &self.policy)? {
-                ClaimAttempt::Claimed(claim) => self.taken(claim),
-                // The answer does not count, or another process is faster: the next look will tell.
-                ClaimAttempt::Refused(_) => Found::Waits,
-            }));
-        }
-        let mut rounds: Vec<RoundId> = list::rounds_of(&self.mailbox, &self.workflow).collect();
-        rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-        for round in rounds {
-            for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
-                let document = read_question::of_round(&self.mailbox.round(folder, &round), &round);
-                let Some(question) = document.ok().map(|document| document.typed).filter(is_its) else { continue };
-                // An earlier process of this session may have died with the answer in its hands.
-                if folder == Folder::Running && question.asked.to_session {
-                    return Ok(Some(inline::left_behind(&self.mailbox, &round)?.map_or(Found::Waits, |claim| self.taken(Box::new(claim)))));
-                }
-                return Ok(Some(Found::Over(round, Box::new(question), None)));
-            }
-        }
-        Ok(None)
+    fn find(&self, call: &Call) -> Result<Option<OfCall>> {
+        of_call::find(&self.mailbox, &self.policy, &self.workflow, &call.id)
     }
 
-    fn taken(&self, claim: Box<Claim<OnRecord>>) -> Found {
-        let (round, question) = (claim.round(), Box::new(claim.document.typed.clone()));
-        Found::Over(round, question, Some(Taken { mailbox: self.mailbox.clone(), claim }))
+    fn taken(&self, claim: Option<Box<Claim<OnRecord>>>) -> Option<Taken> {
+        claim.map(|claim| Taken { mailbox: self.mailbox.clone(), claim })
     }
 
     fn post(&self, host: &Host, call: &Call, mut document: QuestionDocument) -> Result<()> {
@@ -122,12 +93,20 @@ pub(crate) fn workflow(host: &Host) -> Result<WorkflowId> {
     }
 }
 
+/// The call that the workflow's question is about, if there is a question that was not settled.
+pub(crate) fn asked(host: &Host) -> Result<Option<String>> {
+    let Desk { mailbox, workflow, .. } = Desk::open(host)?;
+    let pending = read_question::pending(&mailbox, &workflow);
+    let found = pending.or_else(|_| read_question::document(&mailbox.document(Folder::Answered, &workflow)));
+    Ok(found.ok().and_then(|document| document.typed.asked.tool_call).map(|call| call.id))
+}
+
 /// Asks the question of a call, or takes its answer. `None` while nobody has answered.
-pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<(Outcome, Option<Taken>)>> {
+pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<Outcome>> {
     let desk = Desk::open(host)?;
     match desk.find(call)? {
-        Some(Found::Waits) => Ok(None),
-        Some(Found::Over(_, question, taken)) => Ok(Some((answer(&desk.policy, call, &question), taken))),
+        Some(OfCall::Waits) => Ok(None),
+        Some(OfCall::Over(_, question, claim)) => Ok(Some(Outcome { taken: desk.taken(claim), ..answer(&desk.policy, call, &question) })),
         None => {
             let document = ask_user_question_call::question(&desk.workflow, &call.input).and_then(|document| {
                 check_draft::of_client(&document.typed)?;
@@ -136,13 +115,15 @@ pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<(Outcome, Option<Ta
             match document.and_then(|document| desk.post(host, call, document)) {
                 Ok(()) => Ok(None),
                 // The model asked something that is no question. It reads why.
-                Err(e @ (Error::Invalid { .. } | Error::Conflict { .. })) => {
-                    Ok(Some((Outcome::error(format!("{} Hint: {}", program::message(&e), e.hint())), None)))
-                }
+                Err(e @ (Error::Invalid { .. } | Error::Conflict { .. })) => Ok(Some(told(&e))),
                 Err(e) => Err(e),
             }
         }
     }
+}
+
+fn told(error: &Error) -> Outcome {
+    Outcome::error(format!("{} Hint: {}", program::message(error), error.hint()))
 }
 
 fn answer(policy: &Policy, call: &Call, question: &Question) -> Outcome {
@@ -155,19 +136,7 @@ fn answer(policy: &Policy, call: &Call, question: &Question) -> Outcome {
     if let Err(why) = policy.judge(question) {
         return Outcome::error(format!("An answer lies there that does not count: {}. Do not use it: ask again.", on_one_line(&why.0)));
     }
-    if let Some(asked) = answer.counter_question() {
-        return Outcome::error(format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
-            at_the_end(asked)
-        ));
-    }
-    match (answer.outcome, &answer.value) {
-        (Answered::Answered, Some(value)) => in_words(&ask_user_question_call::with_answers(&call.input, question, answer, value)),
-        _ => Outcome::error(format!(
-            "The user declined to answer.{}Do not guess an answer: go on without it, or end your turn and say what is missing.",
-            they_say(answer)
-        )),
-    }
+    ask_user_question_call::result(&call.input, question, answer).map_or_else(Outcome::error, |input| in_words(&input))
 }
 
 /// The answers in the input of a call, in words.
@@ -185,34 +154,28 @@ pub(crate) fn in_words(input: &Map<String, Value>) -> Outcome {
 /// Asks a person whether a call may be made, or takes what they said.
 pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
     let desk = Desk::open(host)?;
-    let cwd: PathBuf = host.cwd.clone();
-    let shown = ShownCall { tool: &call.name, input: &call.input, cwd: &cwd };
+    let shown = ShownCall { tool: &call.name, input: &call.input, cwd: &host.cwd };
+    let no = |words: String, taken| Permit::No(Outcome { taken, ..Outcome::error(words) });
     match standing::about(&desk.mailbox, &desk.policy, &desk.workflow, &shown)? {
         Some(Standing::Allowed) => return Ok(Permit::Yes(call.input.clone(), None)),
-        Some(Standing::Refused(words)) => return Ok(Permit::No(words, None)),
+        Some(Standing::Refused(words)) => return Ok(no(words, None)),
         None => {}
     }
-    match desk.find(call)? {
-        Some(Found::Waits) => Ok(Permit::Waits),
-        Some(Found::Over(round, question, taken)) => {
-            Ok(match permit::permit(&desk.mailbox, &desk.policy, &[], &round, &question, &shown)? {
-                Decided::Allowed => Permit::Yes(call.input.clone(), taken),
-                Decided::AllowedEdited(input) => Permit::Yes(input, taken),
-                Decided::Refused(words) => Permit::No(words, taken),
-                Decided::Ask(_) => Permit::No(
-                    "The permission for this call is used up or void: a process died, and the call may have been made. Look, and make the call again if it is needed."
-                        .into(),
-                    taken,
-                ),
-            })
-        }
+    Ok(match desk.find(call)? {
+        Some(OfCall::Waits) => Permit::Nothing(End::Waits(call.clone())),
+        Some(OfCall::Over(round, question, claim)) => match permit::permit(&desk.mailbox, &desk.policy, &[], &round, &question, &shown)? {
+            Decided::Allowed => Permit::Yes(call.input.clone(), desk.taken(claim)),
+            Decided::AllowedEdited(input) => Permit::Yes(input, desk.taken(claim)),
+            Decided::Refused(words) => no(words, desk.taken(claim)),
+            Decided::Ask(_) => no(USED_UP.into(), desk.taken(claim)),
+        },
         None => match ask::question_about(&desk.workflow, &shown, ask::Shown::First, &call.id, None) {
             Ok(question) => match desk.post(host, call, Document::draft(question)) {
-                Ok(()) => Ok(Permit::Waits),
-                Err(e @ Error::Conflict { .. }) => Ok(Permit::No(format!("{} Hint: {}", program::message(&e), e.hint()), None)),
-                Err(e) => Err(e),
+                Ok(()) => Permit::Nothing(End::Waits(call.clone())),
+                Err(e @ Error::Conflict { .. }) => Permit::No(told(&e)),
+                Err(e) => return Err(e),
             },
-            Err(e) => Ok(Permit::No(format!("This call needs a permission, and nobody can be asked: it {}", program::message(&e)), None)),
+            Err(e) => no(format!("This call needs a permission, and nobody can be asked: it {}", program::message(&e)), None),
         },
-    }
+    })
 }

@@ -38,9 +38,9 @@ pub(crate) enum Output {
     Apart,
 }
 
-/// Runs `sh -c` (`bash -c` if there is a bash) in `cwd`. The output goes into files without a name: a background process that keeps them
+/// Runs `sh -c` (`bash -c` if there is a bash) in the working folder. The output goes into files without a name: a background process that keeps them
 /// open holds nobody up.
-pub(crate) fn shell(host: &mut Host, command: &str, input: &str, cwd: &Path, output: Output, limit: Duration) -> Result<Ran> {
+pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output, limit: Duration) -> Result<Ran> {
     let temporary = || tempfile::tempfile().io("create", "a temporary file");
     let (mut stdout, mut stderr, mut stdin) = (temporary()?, temporary()?, temporary()?);
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).io("write", "a temporary file")?;
@@ -50,7 +50,7 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, cwd: &Path, out
     let mut child = Command::new(shell)
         .arg("-c")
         .arg(command)
-        .current_dir(cwd)
+        .current_dir(&host.cwd)
         .envs(host.tool_env())
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::from(copy(&stdout)?))
@@ -69,12 +69,12 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, cwd: &Path, out
         return Err(e);
     }
     let (mut deadline, mut cut) = (Instant::now() + limit, None);
-    let before = host.stops();
+    let before = host.stops;
     let status = loop {
         match host.wait(Some(deadline)) {
             Some(Happening::CommandEnded(status)) => break status,
             // The first request to stop lets the command finish. The second one ends it.
-            Some(_) if cut.is_none() && host.stops() > before.max(1) => {
+            Some(_) if cut.is_none() && host.stops > before.max(1) => {
                 (cut, deadline) = (Some("a second request to stop ended it"), Instant::now() + TERM_GRACE);
                 let _ = kill_process_group(group, Signal::TERM);
             }

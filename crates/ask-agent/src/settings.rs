@@ -3,13 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
-use serde_json::Value;
+use regex_lite::Regex;
+use serde_json::{Value, json};
 
-use crate::hook::Hook;
 use crate::tool_names::TASK;
+use askbox_agent::definitions::agent_file;
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_mailbox::error::{Error, IoContext, Result};
+
+/// How long a hook may take if its settings do not say.
+const TIMEOUT: u64 = 60;
 
 /// Everything that the settings say and this agent understands.
 #[derive(Debug, Default)]
@@ -29,7 +34,8 @@ impl Settings {
     /// # Errors
     /// [`Error::Invalid`] if a file is not JSON: its rules must not be lost without a word.
     pub fn read(config_dir: &Path, cwd: &Path, args: &AskAgent) -> Result<Self> {
-        let mut settings = Self { allow: args.allowed_tools.clone(), deny: split(&args.disallowed_tools), ..Self::default() };
+        let deny = agent_file::tools(&json!(args.disallowed_tools)).unwrap_or_default();
+        let mut settings = Self { allow: args.allowed_tools.clone(), deny, ..Self::default() };
         let of_project = cwd.join(".claude");
         let mut files = vec![config_dir.join("settings.json"), of_project.join("settings.json"), of_project.join("settings.local.json")];
         // In the home, the first two are one file.
@@ -77,11 +83,6 @@ impl Settings {
         hooks.into_iter().flatten().filter(|hook| hook.applies_to(tool)).cloned().collect()
     }
 
-    /// A variable that the settings set.
-    pub fn env(&self, name: &str) -> Option<String> {
-        self.env.get(name).cloned()
-    }
-
     /// True if a rule takes the whole tool away, so that the model is not offered it.
     pub fn takes_away(&self, tool: &str) -> bool {
         // The tool that starts subagents has two names.
@@ -89,13 +90,37 @@ impl Settings {
     }
 }
 
-/// Splits lists such as `Task,Agent` at commas outside of parentheses.
-fn split(lists: &[String]) -> Vec<String> {
-    let mut inside = false;
-    let is_comma = |c: char| {
-        inside = (inside || c == '(') && c != ')';
-        !inside && c == ','
-    };
-    let all = lists.join(",");
-    all.split(is_comma).map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
+/// One program for one event.
+#[derive(Debug, Clone)]
+pub(crate) struct Hook {
+    /// The tools; `None` for all.
+    matcher: Option<Regex>,
+    pub command: String,
+    pub timeout: Duration,
+    /// A call is refused if the hook fails.
+    pub refuses_if_it_fails: bool,
+}
+
+impl Hook {
+    /// The hooks of one group: `{"matcher": …, "hooks": [{"type": "command", "command": …}]}`.
+    pub fn of_group(group: &Value) -> Result<Vec<Self>, String> {
+        let matcher = match group["matcher"].as_str() {
+            None | Some("" | "*") => None,
+            Some(pattern) => Some(Regex::new(&format!("^(?:{pattern})$")).map_err(|e| e.to_string())?),
+        };
+        let hooks = group["hooks"].as_array().into_iter().flatten();
+        let hooks = hooks.filter_map(|hook| {
+            Some(Self {
+                matcher: matcher.clone(),
+                command: hook["command"].as_str()?.to_owned(),
+                timeout: Duration::from_secs(hook["timeout"].as_u64().unwrap_or(TIMEOUT)),
+                refuses_if_it_fails: hook["onFailure"] == "block",
+            })
+        });
+        Ok(hooks.collect())
+    }
+
+    pub fn applies_to(&self, tool: &str) -> bool {
+        self.matcher.as_ref().is_none_or(|matcher| matcher.is_match(tool))
+    }
 }

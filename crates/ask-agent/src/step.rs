@@ -1,6 +1,8 @@
-//! The next step, as a function of the history alone.
+//! The next step, as a function of the history alone; and why no step is next.
 
-use crate::history::{Call, History, Message};
+use crate::history::{Call, History};
+use crate::host::Stop;
+use crate::model::Failure;
 use crate::tool_names::ASK_USER;
 
 /// What the agent does next.
@@ -16,23 +18,42 @@ pub(crate) enum Step {
     LookIntoMailbox(Call),
     /// The process died during the call. The model learns that the outcome is unknown.
     SayUnknown(Call),
+    /// Tasks go on in the background. The model reads their notices.
+    AwaitTasks,
     /// The turn is over.
     Finish,
+}
+
+/// Why a turn is over.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The model has finished, with these words.
+    Finished(String),
+    /// This call waits for a person. It may be a subagent's.
+    Waits(Call),
+    /// A hook ended the turn.
+    ByHook,
+    Stopped(Stop),
+    /// The API gave no reply.
+    Failed(Failure),
+    /// The model was asked as often as it may be.
+    MaxRounds(usize),
 }
 
 /// The next step.
 pub(crate) fn next(history: &History) -> Step {
     if let Some(call) = history.open_calls().into_iter().next() {
         return match () {
-            () if history.has_begun(&call) => Step::SayUnknown(call),
+            () if history.begun.contains(&call.id) => Step::SayUnknown(call),
             () if call.name == ASK_USER => Step::LookIntoMailbox(call),
             () => Step::Make(call),
         };
     }
     match history.messages.last() {
         None => Step::Wait,
-        Some(Message::Reply { .. }) => Step::Finish,
-        Some(Message::Prompt { .. } | Message::Result { .. }) => Step::AskModel,
+        Some(newest) if !newest.is_reply() => Step::AskModel,
+        Some(_) if !history.tasks().is_empty() => Step::AwaitTasks,
+        Some(_) => Step::Finish,
     }
 }
 
@@ -90,6 +111,19 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_ends_after_the_notices_of_its_tasks() {
+        let mut started = result("1");
+        started[crate::history::STARTS] = json!({ "prompt": "x" });
+        let mut notice = user("n", json!([{ "type": "text", "text": "done" }]));
+        notice[crate::history::NOTICE_OF] = "1".into();
+        let said = |uuid: &str| reply(uuid, json!([{ "type": "text", "text": "Well." }]));
+        let entries = [user("p", json!("Do it")), reply("a", json!([tool("1", "Task")])), started, said("b"), notice, said("c")];
+        let steps = [Step::AskModel, Step::AwaitTasks, Step::AskModel, Step::Finish];
+        assert_eq!([3, 4, 5, 6].map(|n| next(&history(&entries[..n]))), steps);
+        assert_eq!([3, 5].map(|n| history(&entries[..n]).tasks().len()), [1, 0]);
+    }
+
+    #[test]
     fn the_results_of_a_reply_are_one_message_and_stand_first() {
         let history = history(&[
             user("p", json!("Do it")),
@@ -108,6 +142,6 @@ mod tests {
         let mark = json!({ "type": "attachment", "attachment": { "type": crate::history::REWOUND, "to": "a" } });
         let text = |text: &str| json!([{ "type": "text", "text": text }]);
         let history = history(&[user("p", json!("Do it")), reply("a", text("Done.")), user("c", json!("go on")), mark]);
-        assert_eq!((next(&history), history.is_answered("c"), history.is_answered("p")), (Step::Finish, None, Some(true)));
+        assert_eq!((next(&history), history.prompts().collect::<Vec<_>>()), (Step::Finish, vec![("p", true)]));
     }
 }

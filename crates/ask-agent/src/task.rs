@@ -6,11 +6,12 @@
 
 use serde_json::json;
 
-use crate::end::End;
-use crate::history::{Call, History};
+use crate::conversation::Conversation;
+use crate::history::Call;
 use crate::host::Host;
 use crate::model::{MODEL, Request};
 use crate::outcome::Outcome;
+use crate::step::End;
 use crate::tool_names::{GENERAL, TASK};
 use crate::tools;
 use crate::transcript::{self, Transcript, new_id};
@@ -18,11 +19,24 @@ use askbox_agent::definitions::agent_file::Agent;
 use askbox_mailbox::error::Result;
 
 /// How often the model of a subagent is asked.
-pub(crate) const ROUNDS: usize = 30;
+const ROUNDS: usize = 30;
 /// How deep subagents may start subagents, if their definitions allow it.
 const DEPTH: usize = 3;
 /// The model that means: the caller's.
 const INHERIT: &str = "inherit";
+/// The result of a call that starts a task in the background.
+const STARTED: &str = "The agent was started and works in the background. Go on with other work. A notice brings its conclusion.";
+/// The system prompts without a definition.
+const AGENT: (&str, &str) = (
+    "an agent",
+    "Use your tools until the task is done, and check what you did. Nobody watches: when a decision is the user's, ask with \
+     AskUserQuestion. End with a short conclusion.",
+);
+const SUBAGENT: (&str, &str) = (
+    "a subagent",
+    "Complete the task, do not delegate further, and check what you did. Your last message is all that the agent which started you \
+     reads: give your conclusion there.",
+);
 
 /// The subagent that a conversation belongs to.
 #[derive(Debug, Clone)]
@@ -31,50 +45,60 @@ pub(crate) struct Subagent {
     pub call: String,
     /// The name of its definition.
     pub kind: String,
+    /// How many agents stand above it.
+    pub depth: usize,
 }
 
-/// A subagent that is about to begin, or to go on.
-pub(crate) struct Prepared {
-    pub transcript: Transcript,
-    pub request: Request,
-    pub subagent: Subagent,
+/// Makes a call of `Task`: the subagent begins, or goes on. `Err` is the end of the caller's turn too.
+pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result<Result<Outcome, End>> {
+    Ok(match prepare(host, caller, call)? {
+        // Only the session itself has tasks in the background.
+        Ok(_) if caller.subagent.is_none() && call.input.get("run_in_background") == Some(&true.into()) => {
+            Ok(Outcome { starts: Some(call.input.clone()), ..Outcome::ok(STARTED) })
+        }
+        Ok(mut child) => conclusion(child.go_on(host)?, &child),
+        Err(refused) => Ok(refused),
+    })
 }
 
-/// Opens the transcript of the subagent that a call starts, and finds its definition. `model` is the caller's. `Err` is the result of a
-/// call that cannot be made.
-pub(crate) fn prepare(host: &Host, call: &Call, model: &str, depth: usize) -> Result<Result<Prepared, Outcome>> {
-    let text = |key: &str| call.input.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-    let kind = match text("subagent_type") {
-        "" => GENERAL,
-        named => named,
-    };
+/// The conversation of the subagent that a call starts. `Err` is the result of a call that cannot be made.
+pub(crate) fn prepare(host: &Host, caller: &Conversation, call: &Call) -> Result<Result<Conversation, Outcome>> {
+    let text = |key: &str| call.text(key).filter(|text| !text.is_empty());
+    let kind = text("subagent_type").unwrap_or(GENERAL);
     let definition = host.agents.iter().find(|agent| agent.name == kind);
     if definition.is_none() && kind != GENERAL {
         let known: Vec<&str> = host.agents.iter().map(|agent| agent.name.as_str()).chain([GENERAL]).collect();
         return Ok(Err(Outcome::error(format!("Agent type '{kind}' not found. Available agents: {}", known.join(", ")))));
     }
-    let prompt = match (text("prompt"), text("description")) {
-        ("", "") => return Ok(Err(Outcome::error("`prompt` is missing"))),
-        ("", description) => description,
-        (prompt, _) => prompt,
-    };
+    let description = text("description");
+    let Some(prompt) = text("prompt").or(description) else { return Ok(Err(Outcome::error("`prompt` is missing"))) };
     let path = transcript::of_subagent(&host.transcript, call)?;
     let mut transcript = Transcript::open(&path, &host.session, &host.cwd)?;
-    transcript::note_subagent(&path, kind, text("description"))?;
+    transcript::note_subagent(&path, kind, description.unwrap_or_default())?;
     if transcript.history.messages.is_empty() {
         transcript.prompt(&new_id(), &json!(prompt))?;
     }
-    let request = request(host, definition, Some(model), depth);
-    Ok(Ok(Prepared { transcript, request, subagent: Subagent { call: call.id.clone(), kind: kind.to_owned() } }))
+    let depth = caller.subagent.as_ref().map_or(0, |subagent| subagent.depth) + 1;
+    let request = request(host, definition, Some(&caller.request.model), depth);
+    let subagent = Subagent { call: call.id.clone(), kind: kind.to_owned(), depth };
+    Ok(Ok(Conversation::new(transcript, request, Some(subagent), ROUNDS)))
 }
 
-/// What the caller reads of a subagent whose turn is over. `Err` is the end of the caller's turn too.
-pub(crate) fn conclusion(end: End, history: &History) -> Result<Outcome, End> {
+/// True if this call stands open in the conversation of the subagent, or in one below.
+pub(crate) fn has_open(host: &Host, subagent: &Call, call: &str) -> Result<bool> {
+    let path = transcript::of_subagent(&host.transcript, subagent)?;
+    let open = if path.exists() { Transcript::open(&path, &host.session, &host.cwd)?.history.open_calls() } else { Vec::new() };
+    let is_it = |open: &Call| Ok(open.id == call || (open.name == TASK && has_open(host, open, call)?));
+    Ok(open.iter().map(is_it).collect::<Result<Vec<_>>>()?.contains(&true))
+}
+
+/// The caller reads this of a subagent whose turn is over. `Err` is the end of the caller's turn too.
+pub(crate) fn conclusion(end: End, child: &Conversation) -> Result<Outcome, End> {
     match end {
         End::Finished(words) if words.trim().is_empty() => Ok(Outcome::ok("(The agent ended without a conclusion.)")),
         End::Finished(words) => Ok(Outcome::ok(words)),
         End::MaxRounds(most) => {
-            let words = history.last_words();
+            let words = child.transcript.history.last_words();
             Ok(Outcome::error(format!("The agent was stopped after {most} rounds, without a conclusion. Its last words:\n{words}")))
         }
         End::ByHook => Ok(Outcome::error("A hook ended the agent's work.")),
@@ -97,19 +121,9 @@ pub(crate) fn request(host: &Host, definition: Option<&Agent>, inherited: Option
         is_listed && may_start && !is_taken
     };
     let own = definition.and_then(|agent| agent.model.clone()).filter(|model| model != INHERIT);
-    let system = match definition {
-        Some(agent) => agent.prompt.clone(),
-        None if depth == 0 => format!(
-            "You are an agent that works in the folder {}. Use your tools until the task is done, and check what you did. \
-             Nobody watches: when a decision is the user's, ask with AskUserQuestion. End with a short conclusion.",
-            host.cwd.display()
-        ),
-        None => format!(
-            "You are a subagent that works in the folder {}. Complete the task, do not delegate further, and check what you did. \
-             Your last message is all that the agent which started you reads: give your conclusion there.",
-            host.cwd.display()
-        ),
-    };
+    let (who, how) = if depth == 0 { AGENT } else { SUBAGENT };
+    let plain = || format!("You are {who} that works in the folder {}. {how}", host.cwd.display());
+    let system = definition.map_or_else(plain, |agent| agent.prompt.clone());
     Request {
         model: own.or_else(|| inherited.map(str::to_owned)).unwrap_or_else(|| MODEL.into()),
         system,

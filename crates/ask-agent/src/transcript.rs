@@ -10,10 +10,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::history::{BEGUN, Call, DEFERRED, History, REWOUND};
+use crate::history::{BEGUN, Call, DEFERRED, History, NOTICE_OF, REWOUND, STARTS};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time;
 
@@ -28,21 +28,13 @@ pub(crate) struct Transcript {
     last: Option<String>,
 }
 
-/// The folder of the transcripts of agents in this folder. Its name is the path, with `-` for all but letters and digits.
-pub(crate) fn folder(config_dir: &Path, cwd: &Path) -> PathBuf {
-    let name = cwd.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    config_dir.join("projects").join(name)
-}
-
 impl Transcript {
     /// Opens a transcript, or begins a new one. A last line without an end was being written when its process died: it is cut off.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another process writes the transcript. [`Error::Io`] if the system refuses.
     pub fn open(path: &Path, session: &str, cwd: &Path) -> Result<Self> {
-        if let Some(folder) = path.parent() {
-            create_folder(folder)?;
-        }
+        path.parent().map_or(Ok(()), create_folder)?;
         let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).io("open", path)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -62,14 +54,9 @@ impl Transcript {
         let mut transcript =
             Self { path: path.into(), history: History::default(), file, session: session.into(), cwd: cwd.into(), last: None };
         for line in text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let entry: Value = serde_json::from_slice(line).map_err(|e| {
-                Error::invalid(
-                    path.display().to_string(),
-                    format!("has a line that is not JSON: {e}"),
-                    "restore the file, or begin a new session",
-                )
-            })?;
-            transcript.note(&entry);
+            let hint = "restore the file, or begin a new session";
+            let invalid = |e| Error::invalid(path.display().to_string(), format!("has a line that is not JSON: {e}"), hint);
+            transcript.note(&serde_json::from_slice(line).map_err(invalid)?);
         }
         Ok(transcript)
     }
@@ -83,7 +70,7 @@ impl Transcript {
 
     /// Adds the words of a user. The model reads them with its next request.
     pub fn prompt(&mut self, uuid: &str, content: &Value) -> Result<()> {
-        self.append(json!({ "type": "user", "uuid": uuid, "message": { "role": "user", "content": content } }))
+        self.user(uuid, content, json!({}))
     }
 
     /// Adds a reply of the model. It is durable before a tool of it is called.
@@ -91,9 +78,14 @@ impl Transcript {
         self.append(json!({ "type": "assistant", "uuid": new_id(), "message": message }))
     }
 
-    /// Adds the result of a call.
-    pub fn result(&mut self, block: &Value) -> Result<()> {
-        self.append(json!({ "type": "user", "uuid": new_id(), "message": { "role": "user", "content": [block] } }))
+    /// Adds the result of a call. `starts` is the input of a call that has started a task in the background.
+    pub fn result(&mut self, block: &Value, starts: Option<&Map<String, Value>>) -> Result<()> {
+        self.user(&new_id(), &json!([block]), starts.map_or(json!({}), |input| json!({ STARTS: input })))
+    }
+
+    /// Adds the conclusion of the task that a call has started in the background. From now on, the task is over.
+    pub fn notice(&mut self, call: &str, block: &Value) -> Result<()> {
+        self.user(&new_id(), &json!([block]), json!({ NOTICE_OF: call }))
     }
 
     /// Notes, durably, that a call is about to be made which must not be repeated unseen.
@@ -112,8 +104,7 @@ impl Transcript {
     /// Notes that the call of a subagent waits no longer: its result lies in the subagent's own transcript.
     pub fn wait_is_over(&mut self, call: &str) -> Result<()> {
         let block = json!({ "type": "tool_result", "tool_use_id": call, "content": "in the transcript of the subagent" });
-        let message = json!({ "role": "user", "content": [block] });
-        self.append(json!({ "type": "user", "isSidechain": true, "uuid": new_id(), "message": message }))
+        self.user(&new_id(), &json!([block]), json!({ "isSidechain": true }))
     }
 
     /// Goes on behind an earlier message. What followed it stays in the file, and no longer counts.
@@ -121,10 +112,16 @@ impl Transcript {
     /// # Errors
     /// [`Error::NotFound`] if there is no such message.
     pub fn rewind(&mut self, to: &str) -> Result<()> {
-        if !self.history.messages.iter().any(|message| message.uuid() == to) {
+        if !self.history.messages.iter().any(|message| message.uuid == to) {
             return Err(Error::not_found(format!("No message found with message.uuid of: {to}"), " "));
         }
         self.mark(json!({ "type": REWOUND, "to": to }))
+    }
+
+    fn user(&mut self, uuid: &str, content: &Value, mut entry: Value) -> Result<()> {
+        (entry["type"], entry["uuid"]) = ("user".into(), uuid.into());
+        entry["message"] = json!({ "role": "user", "content": content });
+        self.append(entry)
     }
 
     fn mark(&mut self, attachment: Value) -> Result<()> {
@@ -133,13 +130,10 @@ impl Transcript {
 
     /// Adds one line, durably.
     fn append(&mut self, mut entry: Value) -> Result<()> {
-        let about = [
-            ("parentUuid", json!(self.last)),
-            ("sessionId", json!(self.session)),
-            ("cwd", json!(self.cwd)),
-            ("timestamp", json!(time::rfc3339(time::now()))),
-        ];
-        about.into_iter().for_each(|(key, value)| entry[key] = value);
+        entry["parentUuid"] = json!(self.last);
+        entry["sessionId"] = json!(self.session);
+        entry["cwd"] = json!(self.cwd);
+        entry["timestamp"] = json!(time::rfc3339(time::now()));
         self.file.write_all(format!("{entry}\n").as_bytes()).io("write", &self.path)?;
         self.file.sync_data().io("sync", &self.path)?;
         self.note(&entry);
@@ -148,7 +142,7 @@ impl Transcript {
 }
 
 /// Makes a folder for transcripts, with those above it.
-pub(crate) fn create_folder(folder: &Path) -> Result<()> {
+fn create_folder(folder: &Path) -> Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).io("create", folder)
 }
 
@@ -172,6 +166,7 @@ pub(crate) fn note_subagent(path: &Path, kind: &str, task: &str) -> Result<()> {
 /// Copies a session with the transcripts of its subagents. The session's own file comes last: it makes the copy count.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let folder = |session: &Path| session.with_extension("").join("subagents");
+    to.parent().map_or(Ok(()), create_folder)?;
     if let Ok(entries) = std::fs::read_dir(folder(from)) {
         create_folder(&folder(to))?;
         for entry in entries.flatten() {
@@ -215,7 +210,7 @@ mod tests {
         transcript.wait(&Call { id: "child".into(), name: "AskUserQuestion".into(), input: Default::default() }).unwrap();
         assert_eq!((read(), transcript.history.waiting.as_deref()), (waits("child"), Some("child")));
         transcript.wait_is_over("child").unwrap();
-        transcript.result(&json!({"type": "tool_result", "tool_use_id": "task", "content": "done"})).unwrap();
+        transcript.result(&json!({"type": "tool_result", "tool_use_id": "task", "content": "done"}), None).unwrap();
         assert_eq!((read(), &transcript.history.waiting), (SuspendedCall::None, &None));
     }
 }

@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use askbox_mailbox::documents::answer::BY_DEFAULT;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Answer, AnswerValue, Question, QuestionDocument};
+use askbox_mailbox::{Answer, AnswerValue, Outcome, Question, QuestionDocument};
+use askbox_run::prompt::inserted::at_the_end;
+use askbox_run::prompt::remarks::they_say;
 
 /// The fields of the extended form that describe a number, under the mailbox's names.
 const RANGE: [&str; 4] = ["min", "max", "step", "unit"];
@@ -67,6 +69,23 @@ fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
         asked.remove("multiSelect");
     }
     asked
+}
+
+/// The call's input with the answers added, which makes it an answered call. `Err` are words for the model: the person has not answered.
+pub fn result(input: &Map<String, Value>, question: &Question, answer: &Answer) -> Result<Map<String, Value>, String> {
+    if let Some(asked) = answer.counter_question() {
+        return Err(format!(
+            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
+            at_the_end(asked)
+        ));
+    }
+    match (answer.outcome, &answer.value) {
+        (Outcome::Answered, Some(value)) => Ok(with_answers(input, question, answer, value)),
+        _ => Err(format!(
+            "The user declined to answer.{}Do not guess an answer: go on without it, or end your turn and say what is missing.",
+            they_say(answer)
+        )),
+    }
 }
 
 /// The call's input with the answers added, which makes it an answered call.

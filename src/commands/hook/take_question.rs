@@ -7,7 +7,7 @@ use crate::commands::hook::event::{Decision, PreToolUse};
 use crate::commands::hook::post_call;
 use askbox_cli::{ask_user_call, ask_user_question_call};
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::answer::{Answer, Outcome};
+use askbox_mailbox::documents::answer::Answer;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
@@ -18,8 +18,7 @@ use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::attempt::suspended_call;
-use askbox_run::prompt::inserted::{at_the_end, on_one_line};
-use askbox_run::prompt::remarks::they_say;
+use askbox_run::prompt::inserted::on_one_line;
 use askbox_run::prompt::unasked_servers;
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
@@ -117,21 +116,7 @@ pub(super) fn of_ask_user_question(policy: &Policy, question: &Question, input: 
 }
 
 fn as_result(question: &Question, answer: &Answer, input: &Map<String, Value>) -> Decision {
-    if let Some(asked) = answer.counter_question() {
-        return Decision::Deny(format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
-            at_the_end(asked)
-        ));
-    }
-    match (answer.outcome, &answer.value) {
-        (Outcome::Answered, Some(value)) => Decision::Allow(ask_user_question_call::with_answers(input, question, answer, value)),
-        _ => {
-            let note = they_say(answer);
-            Decision::Deny(format!(
-                "The user declined to answer.{note}Do not guess an answer: go on without it, or end your turn and say what is missing."
-            ))
-        }
-    }
+    ask_user_question_call::result(input, question, answer).map_or_else(Decision::Deny, Decision::Allow)
 }
 
 /// The question that the call asks.

@@ -15,6 +15,7 @@ use crate::acp::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
 use crate::acp::signs;
 use crate::acp::tool;
 use crate::acp::turn::Turn;
+use crate::acp::unread::Subject;
 use crate::acp::verdict;
 use crate::events::EventKind;
 use crate::stream::bounded::{NAME, head};
@@ -231,6 +232,7 @@ impl Client {
     /// The items of this line, in order. A line without meaning for askbox becomes one event `raw`.
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
         if line.over_limit() {
+            self.note_cut(&Subject::of_line(line.text()));
             return raw("over_limit", line, true);
         }
         if let Some(items) = self.read(line) {
@@ -241,7 +243,12 @@ impl Client {
         {
             return items;
         }
+        self.note_cut(&Subject::of_line(line.text()));
         raw(if line.torn() { "torn" } else { "not_json" }, line, true)
+    }
+
+    fn note_cut(&mut self, subject: &Subject) {
+        self.turn.iter_mut().for_each(|turn| turn.calls.note_cut(subject));
     }
 
     /// `None` if the line is not a JSON object.
@@ -278,6 +285,9 @@ impl Client {
 
     fn permission_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
         let read = shaped::<RequestPermissionRequest>(params).filter(|asked| self.session.as_deref() == Some(&*asked.session_id.0));
+        if read.is_none() {
+            self.note_cut(&Subject::of_params(params, self.session.as_deref()));
+        }
         let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
         // A reply names a request by its id alone. So two requests with one id must not wait at once.
         let room = self.permissions.len() < MOST_WAITING && self.permissions.iter().all(|waiting| waiting.id != id);
@@ -291,7 +301,7 @@ impl Client {
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
         let (tool_name, input) = call.map(|call| call.words()).unwrap_or_default();
         let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
-        let has_input = call.is_some_and(|call| call.has_input());
+        let has_input = call.is_some_and(|call| turn.calls.is_whole(call));
         let is_question = permission::is_question(asked.meta.as_ref());
         items.push(StreamItem::Permission(PermissionRequest {
             request_id: id.as_str().into(),
@@ -323,6 +333,7 @@ impl Client {
 
     fn updated(&mut self, line: &Line<'_>, params: Raw<'_>) -> Vec<StreamItem> {
         let Some(notification) = shaped::<SessionNotification>(params) else {
+            self.note_cut(&Subject::of_params(params, self.session.as_deref()));
             return raw("acp/update", line, false);
         };
         if self.session.as_deref() != Some(&*notification.session_id.0) {
@@ -353,13 +364,13 @@ impl Client {
                 Some(turn),
             ) => {
                 let id = match &notification.update {
-                    SessionUpdate::ToolCall(call) => Some(call.tool_call_id.clone()),
-                    SessionUpdate::ToolCallUpdate(call) => Some(call.tool_call_id.clone()),
+                    SessionUpdate::ToolCall(call) => Some(call.tool_call_id.to_string()),
+                    SessionUpdate::ToolCallUpdate(call) => Some(call.tool_call_id.to_string()),
                     _ => None,
                 };
                 let items = turn.update(notification.update, &mut self.ledger);
                 if let Some(id) = id.filter(|_| params.is_none_or(|params| line.dropped_in(params.get()) > 0)) {
-                    turn.calls.note_cut(&id.0);
+                    turn.calls.note_cut(&Subject::Call(id));
                 }
                 items
             }

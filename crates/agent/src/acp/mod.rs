@@ -11,6 +11,7 @@
 //! | `envelope` | one line of JSON-RPC, within limits |
 //! | `turn` | the updates between our prompt and its result, as events |
 //! | `open_calls` | the tool calls of a turn |
+//! | `unread` | messages that were not read, and the calls that they may be about |
 //! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
 //! | `permission` | a request for a permission, and the option that answers it |
 //! | `verdict` | how a turn ended |
@@ -28,6 +29,7 @@ mod replies;
 mod signs;
 mod tool;
 mod turn;
+mod unread;
 mod verdict;
 
 pub use client::{Client, SessionPlace};

@@ -9,6 +9,7 @@ use agent_client_protocol_schema::v1::{ContentBlock, ToolCallContent, ToolCallLo
 use serde_json::Value;
 
 use crate::acp::tool;
+use crate::acp::unread::Subject;
 use crate::events::EventKind;
 use crate::stream::StreamItem;
 use crate::stream::bounded::{NAME, head};
@@ -35,8 +36,9 @@ pub(super) struct Call {
     locations: Vec<ToolCallLocation>,
     /// The changes of files that the agent told last.
     changes: Vec<Value>,
-    /// True if a line about the call was too long to be read whole.
+    /// True if a message about the call was not read, or not whole.
     is_cut: bool,
+    is_begun: bool,
     is_told: bool,
     is_over: bool,
 }
@@ -87,12 +89,6 @@ impl Call {
         (tool::name(self.kind, self.own_name.as_deref(), &self.title, &input), input)
     }
 
-    /// True if the agent has said what the call is to do, and all of it was read. A title is the agent's own summary, and nobody can decide
-    /// about that.
-    pub(super) fn has_input(&self) -> bool {
-        !self.is_cut && (tool::is_told(self.raw_input.as_ref()) || !self.changes.is_empty())
-    }
-
     pub(super) fn title(&self) -> &str {
         &self.title
     }
@@ -118,13 +114,15 @@ pub(super) enum News {
 #[derive(Debug)]
 pub(super) struct OpenCalls {
     calls: VecDeque<Call>,
+    /// True if a message was not read that may have been about any call.
+    all_are_cut: bool,
     tells_input_as_text: bool,
 }
 
 impl OpenCalls {
     /// `tells_input_as_text` is as in [`Preset`](crate::acp::Preset).
     pub(super) fn new(tells_input_as_text: bool) -> Self {
-        Self { calls: VecDeque::new(), tells_input_as_text }
+        Self { calls: VecDeque::new(), all_are_cut: false, tells_input_as_text }
     }
 
     /// Takes in an update about a call, which may be the first. `is_asked` says that the agent asks for a permission to make it, so that
@@ -132,7 +130,8 @@ impl OpenCalls {
     pub(super) fn update(&mut self, update: &ToolCallUpdate, is_asked: bool, ledger: &mut Ledger, items: &mut Vec<StreamItem>) -> News {
         let id = head(&update.tool_call_id.0, NAME);
         let tells_input_as_text = self.tells_input_as_text;
-        let (call, is_new) = self.call(id);
+        let call = self.call(id);
+        let is_new = !std::mem::replace(&mut call.is_begun, true);
         if call.is_over {
             return News::None;
         }
@@ -162,10 +161,13 @@ impl OpenCalls {
         }
     }
 
-    /// Notes that a line about this call was too long to be read whole.
-    pub(super) fn note_cut(&mut self, id: &str) {
-        let id = head(id, NAME);
-        self.calls.iter_mut().filter(|call| call.id == id).for_each(|call| call.is_cut = true);
+    /// Notes that a message was not read, or not whole. The call of the message may become known later.
+    pub(super) fn note_cut(&mut self, subject: &Subject) {
+        match subject {
+            Subject::NoCall => {}
+            Subject::Call(id) => self.call(head(id, NAME)).is_cut = true,
+            Subject::AnyCall => self.all_are_cut = true,
+        }
     }
 
     /// The call with this id.
@@ -173,17 +175,24 @@ impl OpenCalls {
         self.calls.iter().rev().find(|call| call.id == head(id, NAME))
     }
 
-    /// The call with this id, and whether it was not known before.
-    fn call(&mut self, id: &str) -> (&mut Call, bool) {
+    /// True if the agent has said what the call is to do, and all of it was read. A title is the agent's own summary, and nobody can decide
+    /// about that.
+    pub(super) fn is_whole(&self, call: &Call) -> bool {
+        !self.all_are_cut && !call.is_cut && (tool::is_told(call.raw_input.as_ref()) || !call.changes.is_empty())
+    }
+
+    /// The call with this id, which may be a new one.
+    fn call(&mut self, id: &str) -> &mut Call {
         let known = self.calls.iter().rposition(|call| call.id == id);
-        if known.is_none() {
+        let at = known.unwrap_or_else(|| {
             if self.calls.len() == REMEMBERED {
-                self.calls.pop_front();
+                // Nobody remembers which call it was.
+                self.all_are_cut |= self.calls.pop_front().is_some_and(|forgotten| forgotten.is_cut);
             }
             self.calls.push_back(Call { id: id.to_owned(), ..Call::default() });
-        }
-        let at = known.unwrap_or(self.calls.len() - 1);
-        (&mut self.calls[at], known.is_none())
+            self.calls.len() - 1
+        });
+        &mut self.calls[at]
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::acp::presets;
 use crate::acp::{Asked, Choice, Client, Preset, Reply, SessionPlace};
 use crate::events::EventKind;
-use crate::stream::lines::Line;
+use crate::stream::lines::{BoundedLines, Line};
 use crate::stream::{StreamItem, TurnOutcome, Verdict};
 
 fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
@@ -47,6 +47,15 @@ fn said(text: &str) -> Value {
 fn events(client: &mut Client, lines: &[Value]) -> Vec<EventKind> {
     let items = lines.iter().flat_map(|line| feed(client, line)).collect::<Vec<_>>();
     items.into_iter().filter_map(|item| if let StreamItem::Event(event) = item { Some(event) } else { None }).collect()
+}
+
+/// Asks for a permission for a call. Returns true if a person can decide about it.
+fn is_complete(client: &mut Client, call: Value) -> bool {
+    let asked = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission",
+        "params": {"sessionId": "s", "options": [], "toolCall": call}});
+    let items = feed(client, &asked);
+    client.decide("0", Choice::Cancel).unwrap();
+    items.iter().find_map(|item| if let StreamItem::Permission(asked) = item { Some(asked.complete) } else { None }).unwrap()
 }
 
 fn end(client: &mut Client, result: &Value) -> TurnOutcome {
@@ -239,4 +248,48 @@ fn a_change_is_shown_and_no_rule_allows_what_it_cannot_see() {
     assert!(!asked("read", json!({"command": "rm -rf ~"}), json!([])).is_plain);
     let large = asked("edit", json!({"path": "x".repeat(300 << 10)}), json!([]));
     assert!(!large.complete, "nobody can read that");
+}
+
+#[test]
+fn nobody_decides_about_a_call_with_a_lost_update() {
+    let call = |more: Value| {
+        let mut call = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "rawInput": {"command": "ls"}});
+        more.as_object().unwrap().iter().for_each(|(key, value)| call[key] = value.clone());
+        update(call)
+    };
+    let many = |pieces: usize| json!({"rawInput": {"args": vec!["x".repeat(60 << 10); pieces]}});
+    let (told, asked) = (call(json!({})), json!({"toolCallId": "t"}));
+    // Which lines are read in between, and whether the call "t" and another one can be decided about then.
+    let cases = [
+        (call(many(2)), true, true),
+        (call(many(30)), false, true),
+        (call(many(80)), false, false),
+        (call(json!({"toolCallId": 7})), false, false),
+        (update(json!({"sessionUpdate": "a_new_kind", "toolCallId": "t"})), true, true),
+        (json!({"method": "session/update", "params": {"sessionId": "another", "update": 1}}), true, true),
+        (json!({"method": "session/update", "params": {"sessionId": "s", "update": 1}}), false, false),
+        (
+            json!({"id": 9, "method": "session/request_permission", "params": {"sessionId": "s", "toolCall": asked, "options": 1}}),
+            false,
+            true,
+        ),
+        (json!("a word of the program"), true, true),
+    ];
+    for (between, this, other) in cases {
+        let mut client = prompted();
+        let text = format!("{told}\n{between}\n");
+        let mut lines = BoundedLines::new(text.as_bytes());
+        while let Some(line) = lines.next_line().unwrap() {
+            client.feed(&line);
+        }
+        let own = json!({"toolCallId": "u", "rawInput": {"command": "ls"}});
+        let head: String = between.to_string().chars().take(120).collect();
+        assert_eq!((is_complete(&mut client, asked.clone()), is_complete(&mut client, own)), (this, other), "{head}");
+    }
+    // The first update about the call is lost.
+    let mut client = prompted();
+    feed(&mut client, &call(many(30)));
+    assert!(!is_complete(&mut client, json!({"toolCallId": "t", "rawInput": {"command": "ls"}})));
+    client.feed(&Line::whole("{\"method\": \"session/upd"));
+    assert!(!is_complete(&mut client, json!({"toolCallId": "u", "rawInput": {"command": "ls"}})), "torn");
 }

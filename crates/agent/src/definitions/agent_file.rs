@@ -176,7 +176,7 @@ fn refused(name: &str, description: &str) -> Option<&'static str> {
 }
 
 /// A list of tools, or a text that is split at commas and blanks outside of parentheses. `None` for `*`, which stands for all tools.
-fn tools(value: &Value) -> Option<Vec<String>> {
+pub fn tools(value: &Value) -> Option<Vec<String>> {
     let texts: Vec<&str> = match value {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
         other => other.as_str().into_iter().collect(),

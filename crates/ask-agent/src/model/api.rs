@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -23,10 +22,8 @@ const LONGEST_LINE: u64 = 32 << 20;
 pub(crate) enum Heard {
     /// An event of the stream.
     Event(Value),
-    /// The stream has ended.
-    End,
-    /// There is no reply, or no whole one.
-    Failed(Failure),
+    /// The stream has ended, or no reply came.
+    End(Result<(), Failure>),
 }
 
 /// Why there is no reply.
@@ -63,14 +60,7 @@ pub(crate) struct Api {
 }
 
 /// A request that was sent. Dropping it tells its thread to read no further.
-#[derive(Debug)]
-pub(crate) struct Ongoing(Arc<AtomicBool>);
-
-impl Drop for Ongoing {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
+pub(crate) type Ongoing = Arc<()>;
 
 impl Api {
     /// The API that the environment names.
@@ -110,18 +100,15 @@ impl Api {
 
     /// Sends a request. `hear` gets each part of the reply, in another thread, and says whether anybody still listens.
     pub fn send(&self, body: Arc<str>, hear: impl Fn(Heard) -> bool + Send + 'static) -> Result<Ongoing> {
-        let dropped = Arc::new(AtomicBool::new(false));
-        let is_dropped = Arc::clone(&dropped);
+        let ongoing = Ongoing::default();
+        let is_wanted = Arc::downgrade(&ongoing);
         let request = self.headers.iter().fold(self.agent.post(&self.url), |request, (name, value)| request.header(*name, value));
         thread::start(move || {
-            let tell = |heard| hear(heard) && !is_dropped.load(Ordering::Relaxed);
-            let end = match request.send(&*body) {
-                Ok(response) => listen(response, &tell),
-                Err(e) => Err(Failure::broken(e.to_string())),
-            };
-            hear(end.map_or_else(Heard::Failed, |()| Heard::End));
+            let tell = |heard| hear(heard) && is_wanted.strong_count() > 0;
+            let response = request.send(&*body).map_err(|e| Failure::broken(e.to_string()));
+            hear(Heard::End(response.and_then(|response| listen(response, &tell))));
         })?;
-        Ok(Ongoing(dropped))
+        Ok(ongoing)
     }
 }
 

@@ -1,9 +1,4 @@
 //! The Messages API: a request, its streamed reply, HTTP.
-//!
-//! - `request`: the body of a request
-//! - `reply`: puts the events of a stream together
-//! - `api`: sends a request in a thread of its own, and reports what it hears
-//! - `tls`: encryption without C
 
 mod api;
 mod reply;
@@ -11,5 +6,5 @@ mod request;
 mod tls;
 
 pub(crate) use api::{Api, Failure, Heard};
-pub(crate) use reply::Reply;
+pub(crate) use reply::{Reply, add_usage};
 pub(crate) use request::{MODEL, Request, body};

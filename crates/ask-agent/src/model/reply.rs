@@ -1,6 +1,6 @@
 //! Puts the events of a streamed reply together.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A reply, as far as it has come.
 #[derive(Debug, Default)]
@@ -62,11 +62,9 @@ impl Reply {
     }
 
     /// The texts of a reply that was cut. Its thoughts and calls are void. `None` if it has no text.
-    pub fn into_cut_message(self) -> Option<Value> {
-        let mut message = self.message.clone();
-        let texts: Vec<Value> = self.blocks.into_iter().filter(|block| block["type"] == "text" && block["text"] != "").collect();
-        message["content"] = json!(texts);
-        (!texts.is_empty()).then_some(message)
+    pub fn into_cut_message(mut self) -> Option<Value> {
+        self.blocks.retain(|block| block["type"] == "text" && block["text"] != "");
+        (!self.blocks.is_empty()).then(|| self.into_message())
     }
 }
 
@@ -75,8 +73,17 @@ fn append(to: &mut Value, piece: &Value) {
     *to = text.into();
 }
 
+/// Adds the tokens of a reply to a sum.
+pub(crate) fn add_usage(sum: &mut Value, usage: &Value) {
+    for name in ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] {
+        sum[name] = (sum[name].as_u64().unwrap_or(0) + usage[name].as_u64().unwrap_or(0)).into();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -41,17 +41,12 @@ pub(crate) fn run(host: &mut Host, event: &str, tool: &str, about: &Value) -> Re
     let mut verdict = Verdict::default();
     for hook in host.settings.hooks(event, tool) {
         let mut input = about.clone();
-        let always = [
-            ("session_id", json!(host.session)),
-            ("transcript_path", json!(host.transcript)),
-            ("cwd", json!(host.cwd)),
-            ("permission_mode", json!(host.args.mode())),
-            ("hook_event_name", json!(event)),
-        ];
-        always.into_iter().for_each(|(key, value)| input[key] = value);
-        let cwd = host.cwd.clone();
-        let ran = process::shell(host, &hook.command, &input.to_string(), &cwd, Output::Apart, hook.timeout);
-        match ran {
+        input["session_id"] = json!(host.session);
+        input["transcript_path"] = json!(host.transcript);
+        input["cwd"] = json!(host.cwd);
+        input["permission_mode"] = json!(host.args.mode());
+        input["hook_event_name"] = json!(event);
+        match process::shell(host, &hook.command, &input.to_string(), Output::Apart, hook.timeout) {
             Ok(ran) if ran.status == REFUSES => verdict.deny(event, ran.stderr.trim()),
             Ok(ran) if ran.status == 0 => verdict.take(event, &serde_json::from_str(&ran.stdout).unwrap_or_default()),
             Ok(ran) if hook.refuses_if_it_fails => verdict.deny(event, &format!("a hook failed with status {}", ran.status)),

@@ -2,6 +2,7 @@
 
 use crate::history::Call;
 use crate::host::Host;
+use crate::rules::hooks::Decision;
 use crate::rules::pattern::{Sense, file_of, names};
 use crate::tool_names::{ASK_USER, BASH, EDIT, GLOB, READ, TASK, TODO, WRITE};
 
@@ -15,22 +16,19 @@ pub(crate) enum Permission {
     Refused(String),
 }
 
-/// Decides about a call. `by_hook` is true if a hook allowed it: only rules that refuse still count then.
-pub(crate) fn decide(host: &Host, call: &Call, by_hook: bool) -> Permission {
+/// Decides about a call. If a hook has allowed it, only rules that refuse still count.
+pub(crate) fn decide(host: &Host, call: &Call, hook: Decision) -> Permission {
     let named = |rules: &[String], sense| rules.iter().find(|rule| names(rule, &call.name, &call.input, &host.cwd, sense)).cloned();
+    let refused = |why: String| Permission::Refused(format!("Permission to use {} has been denied: {why}.", call.name));
     if let Some(rule) = named(&host.settings.deny, Sense::AsksOrRefuses) {
-        return Permission::Refused(format!("Permission to use {} has been denied: the rule `{rule}` refuses it.", call.name));
+        return refused(format!("the rule `{rule}` refuses it"));
     }
     let mode = host.args.mode();
-    if by_hook || mode == "bypassPermissions" {
-        return Permission::Allowed;
+    if hook == Decision::Allow || mode == "bypassPermissions" {
+        return if hook == Decision::Ask { Permission::Ask } else { Permission::Allowed };
     }
-    let changes = matches!(call.name.as_str(), BASH | WRITE | EDIT);
-    if mode == "plan" && changes {
-        return Permission::Refused(format!(
-            "Permission to use {} has been denied: this session only plans (--permission-mode plan).",
-            call.name
-        ));
+    if mode == "plan" && matches!(call.name.as_str(), BASH | WRITE | EDIT) {
+        return refused("this session only plans (--permission-mode plan)".into());
     }
     let is_here =
         || file_of(&call.name, &call.input, &host.cwd).zip(host.cwd.canonicalize().ok()).is_some_and(|(file, here)| file.starts_with(here));
@@ -42,10 +40,8 @@ pub(crate) fn decide(host: &Host, call: &Call, by_hook: bool) -> Permission {
     };
     let is_asked_about = named(&host.settings.ask, Sense::AsksOrRefuses).is_some();
     match is_asked_about || !(is_free || named(&host.settings.allow, Sense::Allows).is_some()) {
-        false => Permission::Allowed,
-        true if mode == "dontAsk" => {
-            Permission::Refused(format!("Permission to use {} has been denied: no rule allows this call.", call.name))
-        }
-        true => Permission::Ask,
+        false if hook != Decision::Ask => Permission::Allowed,
+        true if mode == "dontAsk" => refused("no rule allows this call".into()),
+        _ => Permission::Ask,
     }
 }

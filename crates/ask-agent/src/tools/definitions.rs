@@ -1,8 +1,8 @@
 //! What the model is told about the tools.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::tool_names::{ALL, BASH, EDIT, GENERAL, GLOB, READ, TASK, TODO, WRITE};
+use crate::tool_names::{ALL, ASK_USER, BASH, EDIT, GENERAL, GLOB, READ, TASK, TODO, WRITE};
 use askbox_agent::definitions::agent_file::Agent;
 
 /// The definitions of these tools, in a fixed order: the order is part of what the API caches.
@@ -10,86 +10,79 @@ pub(crate) fn definitions(has: impl Fn(&str) -> bool, agents: &[Agent]) -> Vec<V
     ALL.into_iter().filter(|tool| has(tool)).map(|tool| definition(tool, agents)).collect()
 }
 
+/// A field of an input: its name, its type and its meaning. The name of an optional field ends with `?`.
+type Field = (&'static str, &'static str, &'static str);
+
+const FILE: Field = ("file_path", "string", "The file");
+
 fn definition(tool: &str, agents: &[Agent]) -> Value {
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    let number = |about: &str| json!({ "type": "integer", "description": about });
-    let (description, properties, required): (String, Value, &[&str]) = match tool {
+    let (about, fields): (&str, &[Field]) = match tool {
         TASK => (
-            about_agents(agents),
-            json!({
-                "subagent_type": text("The type of agent"),
-                "description": text("The task in a few words"),
-                "prompt": text("The task for the agent. It knows nothing but this"),
-            }),
-            &["subagent_type", "prompt"],
+            &about_agents(agents),
+            &[
+                ("subagent_type", "string", "The type of agent"),
+                ("description?", "string", "The task in a few words"),
+                ("prompt", "string", "The task for the agent. It knows nothing but this"),
+                ("run_in_background?", "boolean", "Go on at once. A notice brings the conclusion later"),
+            ],
         ),
         BASH => (
-            "Runs a shell command in the working folder and returns its output. Each call begins there anew.".into(),
-            json!({
-                "command": text("The command"),
-                "timeout": number("Milliseconds until it is ended, at most 600000"),
-                "description": text("What it does, in a few words"),
-            }),
-            &["command"],
+            "Runs a shell command in the working folder and returns its output. Each call begins there anew.",
+            &[
+                ("command", "string", "The command"),
+                ("timeout?", "integer", "Milliseconds until it is ended, at most 600000"),
+                ("description?", "string", "What it does, in a few words"),
+            ],
         ),
         READ => (
-            "Reads a text file. Each line has its number in front.".into(),
-            json!({ "file_path": text("The file"), "offset": number("The first line, from 1"), "limit": number("The number of lines") }),
-            &["file_path"],
+            "Reads a text file. Each line has its number in front.",
+            &[FILE, ("offset?", "integer", "The first line, from 1"), ("limit?", "integer", "The number of lines")],
         ),
-        WRITE => (
-            "Writes a file, in place of one that exists.".into(),
-            json!({ "file_path": text("The file"), "content": text("Its whole content") }),
-            &["file_path", "content"],
-        ),
+        WRITE => ("Writes a file, in place of one that exists.", &[FILE, ("content", "string", "Its whole content")]),
         EDIT => (
-            "Replaces a text in a file. The text must stand there exactly once, unless replace_all is true.".into(),
-            json!({
-                "file_path": text("The file"),
-                "old_string": text("The text to replace"),
-                "new_string": text("The text in its place"),
-                "replace_all": { "type": "boolean", "description": "Replace each of them" },
-            }),
-            &["file_path", "old_string", "new_string"],
+            "Replaces a text in a file. The text must stand there exactly once, unless replace_all is true.",
+            &[
+                FILE,
+                ("old_string", "string", "The text to replace"),
+                ("new_string", "string", "The text in its place"),
+                ("replace_all?", "boolean", "Replace each of them"),
+            ],
         ),
         GLOB => (
-            "Finds files by a pattern such as src/**/*.rs, the newest first.".into(),
-            json!({ "pattern": text("The pattern"), "path": text("The folder to search; the working folder without it") }),
-            &["pattern"],
+            "Finds files by a pattern such as src/**/*.rs, the newest first.",
+            &[("pattern", "string", "The pattern"), ("path?", "string", "The folder to search; the working folder without it")],
         ),
-        TODO => (
-            "Keeps the list of what is to be done. Each call replaces the whole list.".into(),
-            json!({ "todos": { "type": "array", "items": {
-                "type": "object",
-                "properties": {
-                    "content": text("What is to be done"),
-                    "status": { "type": "string", "enum": ["pending", "in_progress", "completed"] },
-                },
-                "required": ["content", "status"],
-            }}}),
-            &["todos"],
-        ),
+        TODO => ("Keeps the list of what is to be done. Each call replaces the whole list.", &[("todos", "array", "The list")]),
         // The tool that asks the user.
-        _ => (
-            "Asks the user. The answer may take days: you are stopped, and go on with it.".into(),
-            json!({ "questions": { "type": "array", "minItems": 1, "maxItems": 4, "items": {
-                "type": "object",
-                "properties": {
-                    "question": text("The question, complete in itself"),
-                    "header": text("One word for it"),
-                    "multiSelect": { "type": "boolean", "description": "Several options may be chosen" },
-                    "options": { "type": "array", "items": {
-                        "type": "object",
-                        "properties": { "label": text("What the user chooses"), "description": text("What follows from it") },
-                        "required": ["label", "description"],
-                    }},
-                },
-                "required": ["question", "options"],
-            }}}),
-            &["questions"],
-        ),
+        _ => {
+            ("Asks the user. The answer may take days: you are stopped, and go on with it.", &[("questions", "array", "1 to 4 questions")])
+        }
     };
-    json!({ "name": tool, "description": description, "input_schema": { "type": "object", "properties": properties, "required": required } })
+    let mut input = object(fields);
+    if tool == TODO {
+        let mut todo = object(&[("content", "string", "What is to be done"), ("status", "string", "How far it is")]);
+        todo["properties"]["status"]["enum"] = json!(["pending", "in_progress", "completed"]);
+        input["properties"]["todos"]["items"] = todo;
+    } else if tool == ASK_USER {
+        let mut question = object(&[
+            ("question", "string", "The question, complete in itself"),
+            ("header?", "string", "One word for it"),
+            ("multiSelect?", "boolean", "Several options may be chosen"),
+            ("options", "array", "The options"),
+        ]);
+        let option = object(&[("label", "string", "What the user chooses"), ("description", "string", "What follows from it")]);
+        question["properties"]["options"]["items"] = option;
+        let questions = &mut input["properties"]["questions"];
+        (questions["items"], questions["minItems"], questions["maxItems"]) = (question, 1.into(), 4.into());
+    }
+    json!({ "name": tool, "description": about, "input_schema": input })
+}
+
+/// The schema of an object with these fields.
+fn object(fields: &[Field]) -> Value {
+    let properties = fields.iter().map(|(name, kind, about)| (name.replace('?', ""), json!({ "type": kind, "description": about })));
+    let needed: Vec<&str> = fields.iter().map(|field| field.0).filter(|name| !name.ends_with('?')).collect();
+    json!({ "type": "object", "properties": properties.collect::<Map<_, _>>(), "required": needed })
 }
 
 /// The model learns of the agents from the description of the tool that starts them.

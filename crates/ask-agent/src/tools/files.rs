@@ -89,11 +89,8 @@ pub(super) fn glob(folder: &Path, pattern: &str) -> Done {
     files.sort_by_cached_key(newest);
     let lines: Vec<String> = files.iter().take(MOST_FILES).map(|path| path.display().to_string()).collect();
     let more = files.len().saturating_sub(MOST_FILES);
-    Ok(match (lines.len(), more) {
-        (0, _) => "No files found".into(),
-        (_, 0) => lines.join("\n"),
-        (_, more) => format!("{}\n({more} more files)", lines.join("\n")),
-    })
+    let rest = if more > 0 { format!("\n({more} more files)") } else { String::new() };
+    Ok(if lines.is_empty() { "No files found".into() } else { lines.join("\n") + &rest })
 }
 
 #[cfg(test)]

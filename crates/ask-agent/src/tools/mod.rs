@@ -1,51 +1,88 @@
-//! The tools. Their inputs are those of Claude Code.
+//! The tools that need nothing but the machine. Their inputs are those of Claude Code. `Task` lies in `task`, and `AskUserQuestion` in
+//! `person`.
 //!
-//! - `definitions`: what the model is told about them
-//! - `bash`, `files`, `todo`: the tools that need nothing but the machine
-//!
-//! `Task` lies in `task`, and `AskUserQuestion` in `person`.
+//! - `definitions`: what the model is told about the tools
+//! - `files`: `Read`, `Write`, `Edit` and `Glob`
 
-mod bash;
 mod definitions;
 mod files;
-mod todo;
+
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::history::Call;
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::process::{self, Output};
 use crate::tool_names::{BASH, EDIT, GLOB, READ, TODO, WRITE};
 use askbox_mailbox::error::Result;
 
 pub(crate) use definitions::definitions;
 
-/// Makes a call of one of the simple tools.
+/// How long a command may take, in milliseconds, if neither the call nor `$BASH_DEFAULT_TIMEOUT_MS` says.
+const USUAL: u64 = 120_000;
+const LONGEST: u64 = 600_000;
+/// The most bytes of a command's output that the model reads.
+const OUTPUT: usize = 30_000;
+
+/// Makes a call.
 pub(crate) fn call(host: &mut Host, call: &Call) -> Result<Outcome> {
-    let text = |key: &str| call.input.get(key).and_then(Value::as_str);
+    if call.name == BASH
+        && let Some(command) = call.text("command")
+    {
+        return bash(host, command, call.input.get("timeout").and_then(Value::as_u64));
+    }
+    Ok(of_files(host, call).map_or_else(Outcome::error, Outcome::ok))
+}
+
+fn of_files(host: &Host, call: &Call) -> Result<String, String> {
+    let needed = |key: &str| call.text(key).ok_or(format!("`{key}` is missing"));
     let number = |key: &str| call.input.get(key).and_then(Value::as_u64);
-    let cwd = host.cwd.clone();
-    let done = match (call.name.as_str(), text("file_path")) {
-        (BASH, _) => match text("command") {
-            Some(command) => return bash::run(host, command, number("timeout")),
-            None => Err("`command` is missing".into()),
-        },
-        (READ, Some(path)) => files::read(&cwd.join(path), number("offset"), number("limit")),
-        (WRITE, Some(path)) => match text("content") {
-            Some(content) => files::write(&cwd.join(path), content),
-            None => Err("`content` is missing".into()),
-        },
-        (EDIT, Some(path)) => match (text("old_string"), text("new_string")) {
-            (Some(old), Some(new)) => files::edit(&cwd.join(path), old, new, call.input.get("replace_all") == Some(&true.into())),
-            _ => Err("`old_string` or `new_string` is missing".into()),
-        },
-        (READ | WRITE | EDIT, None) => Err("`file_path` is missing".into()),
-        (GLOB, _) => match text("pattern") {
-            Some(pattern) => files::glob(&cwd.join(text("path").unwrap_or(".")), pattern),
-            None => Err("`pattern` is missing".into()),
-        },
-        (TODO, _) => todo::write(&call.input),
-        (other, _) => Err(format!("No such tool available: {other}")),
-    };
-    Ok(done.map_or_else(Outcome::error, Outcome::ok))
+    let path = || needed("file_path").map(|path| host.cwd.join(path));
+    match call.name.as_str() {
+        BASH => needed("command").map(str::to_owned),
+        READ => files::read(&path()?, number("offset"), number("limit")),
+        WRITE => files::write(&path()?, needed("content")?),
+        EDIT => files::edit(&path()?, needed("old_string")?, needed("new_string")?, call.input.get("replace_all") == Some(&true.into())),
+        GLOB => files::glob(&host.cwd.join(call.text("path").unwrap_or(".")), needed("pattern")?),
+        TODO => todo(call.input.get("todos")),
+        other => Err(format!("No such tool available: {other}")),
+    }
+}
+
+/// Runs a shell command. `timeout` is in milliseconds.
+fn bash(host: &mut Host, command: &str, timeout: Option<u64>) -> Result<Outcome> {
+    let usual = || std::env::var("BASH_DEFAULT_TIMEOUT_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(USUAL);
+    let limit = Duration::from_millis(timeout.unwrap_or_else(usual).clamp(1, LONGEST));
+    let ran = process::shell(host, command, "", Output::Together, limit)?;
+    let output = shorten(ran.stdout.trim_end(), OUTPUT);
+    Ok(match (ran.status, ran.cut) {
+        (0, None) => Outcome::ok(output),
+        (status, None) => Outcome::error(format!("Exit code {status}\n{output}")),
+        (status, Some(why)) => Outcome::error(format!("Exit code {status}\nCommand was ended: {why}\n{output}")),
+    })
+}
+
+/// The middle of a long text is left out.
+fn shorten(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.floor_char_boundary(most / 2), text.floor_char_boundary(text.len() - most / 2));
+    format!("{}\n… [{} bytes are left out] …\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+/// The list of what is to be done. The call itself keeps it: it stands in the transcript.
+fn todo(todos: Option<&Value>) -> Result<String, String> {
+    let todos = todos.and_then(Value::as_array).ok_or("`todos` is not a list")?;
+    let mut open = 0;
+    for todo in todos {
+        match (todo["content"].as_str(), todo["status"].as_str()) {
+            (Some(_), Some("completed")) => {}
+            (Some(_), Some("pending" | "in_progress")) => open += 1,
+            _ => return Err("each item needs `content`, and a `status`: pending, in_progress or completed".into()),
+        }
+    }
+    Ok(format!("The list is kept: {} of {} are done.", todos.len() - open, todos.len()))
 }

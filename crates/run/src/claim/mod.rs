@@ -31,11 +31,13 @@
 //! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
 //! - `moved_folder`: finds a working folder that was renamed
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
+//! - `of_call`: the question of a tool call, whose session claims the answer itself
 
 mod auto;
 mod choose;
 pub mod inline;
 pub mod moved_folder;
+pub mod of_call;
 pub mod permitted;
 pub mod plan;
 mod stages;
