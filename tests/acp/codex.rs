@@ -8,10 +8,16 @@ use crate::support::{needs, programs};
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
 /// askbox's programs, as the profile of a person does who has installed them in their home.
 fn scene() -> Scene {
+    scene_with("")
+}
+
+/// `features` are codex's own.
+fn scene_with(features: &str) -> Scene {
     Scene::new("codex", |world, api| {
         let settings = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n[model_providers.scripted]\nname = \"scripted\"\n\
-             base_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n[analytics]\nenabled = false\n",
+             base_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n\
+             [analytics]\nenabled = false\n{features}",
             api.url()
         );
         std::fs::create_dir_all(world.home().join(".codex")).expect("a folder");
@@ -36,4 +42,14 @@ fn codex_asks_and_comes_back_with_the_answer() {
 fn codex_that_was_killed_at_work_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell);
+}
+
+#[test]
+fn a_question_of_codex_is_answered_live_and_later() {
+    needs!("acp-agents");
+    let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));
+    let question = json!({"id": "q1", "header": "Branch", "question": "Merge or keep?", "options": options});
+    // Outside of its plan mode, codex asks only with a feature that is under development.
+    let scene = scene_with("[features]\ndefault_mode_request_user_input = true\n");
+    scene.asks_with_its_own_tool(&json!({"tool": "request_user_input", "input": {"questions": [question]}}));
 }

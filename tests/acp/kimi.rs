@@ -31,3 +31,11 @@ fn kimi_that_was_killed_at_work_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell);
 }
+
+#[test]
+fn a_question_of_kimi_is_answered_live_and_later() {
+    needs!("acp-agents");
+    let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));
+    let question = json!({"question": "Merge or keep?", "header": "Branch", "multi_select": false, "options": options});
+    scene().asks_with_its_own_tool(&json!({"tool": "AskUserQuestion", "input": {"questions": [question]}}));
+}

@@ -75,6 +75,35 @@ impl Scene {
         until("nobody is left", || world.processes("sleep 600").is_empty());
     }
 
+    /// The agent asks with its own tool. A person answers while it waits, and then, in a second workflow, after its process has ended.
+    pub(crate) fn asks_with_its_own_tool(&self, ask: &Value) {
+        let Self { world, api } = self;
+        api.on("ask at once", json!([ask, {"text": "Thank you."}]));
+        api.on("ask and wait", json!([ask, {"text": "never"}]));
+        api.on("User chose: merge", json!([{"text": "It is merged."}]));
+        let _watcher = world.watch();
+        let asks = |workflow: &str, prompt: &str| {
+            world.ok("relaunch", &["spawn", "--background", "-w", workflow, "--prompt", prompt]);
+            until("it has asked", || world.in_mailbox(format!("pending/{workflow}.json")).exists());
+            let question = world.document(&format!("pending/{workflow}.json"));
+            let text = question["question"].as_str().unwrap_or_default();
+            assert!(text.contains("Merge or keep?") && text.contains("for itself or for an MCP server"), "{question}");
+        };
+        asks("live", "ask at once");
+        world.ok("ask-answer", &["live", "merge"]);
+        world.closed("live", "delivered", 2);
+        let told = api.told().pop().unwrap().join("\n");
+        assert!(told.contains("merge") && world.status("live")["result"] == "Thank you.", "{told}");
+        asks("later", "ask and wait");
+        world.processes("relaunch supervise").into_iter().for_each(kill);
+        until("the agent is gone", || world.state("later") == "pending");
+        world.ok("ask-answer", &["later", "merge"]);
+        world.closed("later", "delivered", 2);
+        assert_eq!(world.status("later")["result"], "It is merged.");
+        let told = api.told().pop().unwrap().join("\n");
+        assert!(told.contains("ask and wait") && told.contains("your user did not do that"), "the session goes on: {told}");
+    }
+
     fn effects(&self) -> Vec<String> {
         std::fs::read_to_string(self.world.home().join("effects")).unwrap_or_default().lines().map(str::to_owned).collect()
     }

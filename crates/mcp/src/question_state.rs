@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use askbox_cli::program;
+use askbox_config::RunnerKind;
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
@@ -160,7 +161,7 @@ fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Resul
             at_the_end(asked),
             question.workflow_id
         ),
-        None => answer_text::in_words(mailbox, question, answer, run)?,
+        None => answer_text::in_words(mailbox, question, answer, run, RunnerKind::Claude)?,
     };
     let title = as_json(&text::excerpt(&question.title(), 200));
     Ok(format!("Your question {title}: {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))

@@ -10,7 +10,8 @@ abilities: resume, load, close, folders, modes.
     {"run": C}  {"run": C, "ask": true} a tool call that runs the command; with a request for permission first
     {"quiet_call": C}                   the same without a `tool_call` in front of its end
     {"send": OBJECT}  {"write": TEXT}   a line as it is
-    {"form": M}                         a question to the user
+    {"form": M, "schema": S}            a question to the user; `times`: several at once; `params`: further parameters
+    {"questions": [Q]}                  a question to the user as qwen asks it
     {"pause": NAME}                     waits until the file `go.NAME` is there
     {"die": true}                       the process kills itself
     {"end": RESULT}  {"fail": ERROR}    the reply to the prompt; without it, `end_turn`
@@ -58,13 +59,16 @@ def piece(session, kind, text):
     update(session, kind, content={"type": "text", "text": text})
 
 
-def ask(method, params):
+def begin(method, params):
     global last_id
     last_id += 1
-    mine = last_id
-    replies[mine] = queue.Queue()
-    send({"id": mine, "method": method, "params": params})
-    return replies[mine].get()
+    replies[last_id] = queue.Queue()
+    send({"id": last_id, "method": method, "params": params})
+    return replies[last_id]
+
+
+def ask(method, params):
+    return begin(method, params).get()
 
 
 def remember(session, entry):
@@ -110,8 +114,15 @@ def turn(session, id, steps):
         elif "write" in step:
             write(step["write"])
         elif "form" in step:
-            append("forms", json.dumps(ask("elicitation/create", {"sessionId": session, "mode": "form", "message": step["form"],
-                                           "requestedSchema": {"type": "object", "properties": {}}})))
+            params = {"sessionId": session, "mode": "form", "message": step["form"], "requestedSchema": step.get("schema")}
+            asked = [begin("elicitation/create", {**params, **step.get("params", {})}) for _ in range(step.get("times", 1))]
+            for reply in asked:
+                append("forms", json.dumps(reply.get().get("result")))
+        elif "questions" in step:
+            call = {"toolCallId": "q", "title": "Ask user", "kind": "think", "rawInput": {"questions": step["questions"]},
+                    "_meta": {"qwenInteractionKind": "user_question", "qwenQuestions": step["questions"]}}
+            reply = ask("session/request_permission", {"sessionId": session, "toolCall": call, "options": OPTIONS})
+            append("forms", json.dumps(reply.get("result")))
         elif "request" in step:
             append("refused", json.dumps(ask(step["request"], {"sessionId": session, "path": "/etc/passwd"})))
         elif "pause" in step:

@@ -9,7 +9,7 @@ use std::io::Read;
 use askbox::agent::acp::{Asked, Choice, Client, Preset, Reply, SessionPlace, presets};
 use askbox::agent::events::EventKind;
 use askbox::agent::stream::lines::{BoundedLines, Line};
-use askbox::agent::stream::{PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use askbox::agent::stream::{Elicitation, FormReply, PermissionRequest, StreamItem, TurnOutcome, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -106,6 +106,7 @@ impl Talk {
             match item {
                 StreamItem::Acp(reply) => self.replied(reply),
                 StreamItem::Permission(request) => self.decide(line, request),
+                StreamItem::Elicitation(asked) => self.reply_to_form(line, asked),
                 StreamItem::RequestCancelled { request_id } => {
                     assert_eq!(self.client.decide(request_id.raw(), Choice::Allow), None, "it was withdrawn");
                     self.waiting.retain(|(id, _)| id != request_id.raw());
@@ -174,10 +175,6 @@ impl Talk {
                 }
                 self.prompt();
             }
-            Reply::Elicited { request_id, message } => {
-                promises::is_one_safe_line(&message.one_line());
-                is_reply(&Client::cancel_form(request_id.raw()), request_id.raw());
-            }
             Reply::ModeSet => {}
         }
     }
@@ -227,6 +224,24 @@ impl Talk {
         assert_eq!(self.client.decide(id, choice), None, "it was answered");
     }
 
+    /// Accepts, declines and cancels the forms by turns.
+    fn reply_to_form(&mut self, line: &Line<'_>, asked: &Elicitation) {
+        let id = asked.request_id.raw();
+        promises::is_one_safe_line(&asked.message.one_line());
+        let dropped = Fields::of(line.text()).and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
+        assert!(dropped == 0 || asked.schema.is_null(), "a part is missing: {asked:?}");
+        self.asked += 1;
+        let content = |name: &String| (name.clone(), Value::from("own words"));
+        let reply = match self.asked % 3 {
+            0 => FormReply::Accept(asked.own_words.iter().map(content).collect::<serde_json::Map<_, _>>().into()),
+            1 => FormReply::Decline,
+            _ => FormReply::Cancel,
+        };
+        let (said, _) = self.client.reply_to_form(id, &reply).expect("it waits");
+        is_reply(&said, id);
+        assert_eq!(self.client.reply_to_form(id, &reply), None, "it was answered");
+    }
+
     /// A turn counts as done only if nothing speaks against it.
     fn ended(&mut self, outcome: &mut TurnOutcome) {
         outcome.duration_ms = 0;
@@ -248,7 +263,7 @@ fn reply_to(item: &StreamItem) -> Option<&str> {
     match item {
         StreamItem::Say(said) => Some(serde_json::from_str::<Fields<'_>>(said).ok()?.id?.get()),
         StreamItem::Permission(request) => Some(request.request_id.raw()),
-        StreamItem::Acp(Reply::Elicited { request_id, .. }) => Some(request_id.raw()),
+        StreamItem::Elicitation(asked) => Some(asked.request_id.raw()),
         _ => None,
     }
 }

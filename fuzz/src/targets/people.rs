@@ -1,6 +1,6 @@
 //! Input on a person's side, which a stranger may have sent: replies in a topic, forms and cookies of a browser, the forms of MCP servers.
 
-use askbox::agent::stream::Elicitation;
+use askbox::agent::stream::{Asker, Elicitation};
 use askbox::config::Web;
 use askbox::document::Document;
 use askbox::id::WorkflowId;
@@ -105,11 +105,12 @@ pub fn elicited(bytes: &[u8]) {
     let of = |name: &str| form.get(name).cloned().unwrap_or_default();
     let server = Elicitation {
         request_id: "r".into(),
-        server: word("server").unwrap_or_else(|| "s".into()),
+        asker: word("server").map_or(Asker::AgentOrServer, Asker::Server),
         message: word("message").unwrap_or_else(|| "m".into()),
         url: word("url"),
         schema: of("schema"),
         order: of("order"),
+        own_words: of("own_words").as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
     };
     let workflow: WorkflowId = "w".parse().expect("an id");
     let form = match run::supervise::Elicited::of_elicitation(&server, &workflow) {
@@ -124,7 +125,7 @@ pub fn elicited(bytes: &[u8]) {
         let answer = Answer::value(value, "fuzz", "fuzz");
         let Ok(Some(value)) = check_answer::check(&form.question, answer, Given::ByPerson).map(|accepted| accepted.value) else { continue };
         match form.content(&value) {
-            Ok(content) if server.url.is_none() => is_asked_for(&server.schema, content.as_object().expect("an object")),
+            Ok(content) if server.url.is_none() => is_asked_for(&server, content.as_object().expect("an object")),
             Ok(content) => assert_eq!(content, Value::Object(Map::new())),
             Err(why) => assert!(!why.is_empty(), "{why}"),
         }
@@ -132,7 +133,8 @@ pub fn elicited(bytes: &[u8]) {
 }
 
 /// Every value is of its field's type and within its bounds, and every required value is there.
-fn is_asked_for(schema: &Value, content: &Map<String, Value>) {
+fn is_asked_for(asked: &Elicitation, content: &Map<String, Value>) {
+    let Elicitation { schema, own_words, .. } = asked;
     let fields = schema["properties"].as_object().expect("fields");
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     for name in required.filter(|name| fields.contains_key(*name)) {
@@ -148,7 +150,9 @@ fn is_asked_for(schema: &Value, content: &Map<String, Value>) {
             move |value: &Value| keys.contains(value)
         };
         let fits = match field["type"].as_str() {
-            _ if field["enum"].is_array() || field["oneOf"].is_array() => one_of(field, "oneOf")(value),
+            _ if field["enum"].is_array() || field["oneOf"].is_array() => {
+                value.is_string() && own_words.contains(name) || one_of(field, "oneOf")(value)
+            }
             Some("boolean") => value.is_boolean(),
             Some("integer") => value.as_i64().is_some() && within(value.as_f64(), &field["minimum"], &field["maximum"]),
             Some("number") => value.as_f64().is_some_and(f64::is_finite) && within(value.as_f64(), &field["minimum"], &field["maximum"]),

@@ -61,7 +61,7 @@ fn an_agent_reads_that_a_server_could_not_ask_beside_it() {
     // The server's result came behind the suspended call. Claude Code would lose the result of that call, so the answer is a message.
     let read = world.api.turns().pop().expect("a turn").model_text();
     assert!(read.contains("User chose: SQLite"), "{read}");
-    let said = "these MCP servers wanted to ask your user something as well: \"shop\". Nobody was asked";
+    let said = "these programs wanted to ask your user something as well: \"shop\". Nobody was asked";
     assert!(read.contains(said), "{read}");
 }
 

@@ -160,7 +160,7 @@ fn an_answer_to_an_mcp_server_is_confirmed_by_name() {
     terminal.press(&["1"]);
     for _ in 0..3 {
         terminal.enter_again();
-        terminal.see("ok, then enter, sends `accept` to the MCP server `bank` for pay: \"The MCP server `bank` asks:");
+        terminal.see("ok, then enter, sends `accept` to `bank` for pay: \"The MCP server `bank` asks:");
     }
     assert_eq!(world.state("pay"), "pending");
     terminal.confirm();

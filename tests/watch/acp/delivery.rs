@@ -181,19 +181,6 @@ fn an_undeclared_request_gets_an_error_and_holds_nothing_up() {
 }
 
 #[test]
-fn a_form_is_cancelled_and_the_agent_is_told_to_ask() {
-    let world = world("", "");
-    turns(&world, &[json!([{"form": "Merge?"}, {"say": "cancelled"}]), json!([{"say": "asked"}])]);
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    world.closed("acp-1", "delivered", 1);
-    assert_eq!(lines(&world, "forms")[0]["result"], json!({"action": "cancel"}));
-    let told = told(&world);
-    assert!(told[1].contains("nobody has answered or declined it") && told[1].contains("ask-post"), "{}", told[1]);
-    assert_eq!(world.status("acp-1")["result"], "asked");
-}
-
-#[test]
 fn huge_and_torn_lines_of_an_acp_agent_are_notes() {
     let world = world("", "");
     let huge = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[{}0]}}\n", "1,".repeat(3 << 20));

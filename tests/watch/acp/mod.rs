@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{World, root, until};
 
 mod delivery;
+mod forms;
 mod killed;
 mod permissions;
 mod stops;

@@ -8,10 +8,12 @@ use agent_client_protocol_schema::v1::{RequestPermissionRequest, SessionNotifica
 use serde_json::{Value, json};
 
 use crate::acp::envelope::{self, Envelope, shaped};
-use crate::acp::permission::{self, Choice, Waiting};
+use crate::acp::forms::{self, FormRequest, WaitingForm};
+use crate::acp::permission::{self, Choice, WaitingCall};
 use crate::acp::presets::{PLAIN, Preset};
 use crate::acp::replay::Replay;
 use crate::acp::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
+use crate::acp::requests::Requests;
 use crate::acp::signs;
 use crate::acp::tool;
 use crate::acp::turn::Turn;
@@ -23,11 +25,8 @@ use crate::stream::ledger::Ledger;
 use crate::stream::lines::Line;
 use crate::stream::raw;
 use crate::stream::wire::{Raw, repair};
-use crate::stream::{PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use crate::stream::{FormReply, PermissionRequest, StreamItem, TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
-
-/// The most requests for a permission that wait at once. More are answered with `cancelled`.
-const MOST_WAITING: usize = 64;
 
 /// The largest input that a person decides about, in bytes, as for `claude`.
 const LARGEST_INPUT: usize = 256 << 10;
@@ -61,7 +60,7 @@ pub struct Client {
     session: Option<String>,
     replay: Replay,
     turn: Option<Turn>,
-    permissions: Vec<Waiting>,
+    requests: Requests,
     ledger: Ledger,
     /// US dollars of the whole session: before the turn, and now. `None` if unknown.
     cost: (Option<f64>, Option<f64>),
@@ -81,7 +80,7 @@ impl Client {
             session: None,
             replay: Replay::default(),
             turn: None,
-            permissions: Vec::new(),
+            requests: Requests::default(),
             ledger: Ledger::default(),
             cost: (None, None),
         }
@@ -182,7 +181,7 @@ impl Client {
 
     /// Ends the turn: nobody decides about the requests that wait, and the turn is cancelled. Empty if no turn goes on.
     pub fn cancel(&mut self) -> String {
-        let mut lines: String = self.permissions.drain(..).map(|waiting| permission::cancelled(&waiting.id)).collect();
+        let mut lines = self.requests.cancel_all();
         if let (Some(turn), Some(session)) = (&mut self.turn, &self.session) {
             turn.was_cancelled = true;
             lines.push_str(&envelope::notification("session/cancel", json!({ "sessionId": session })));
@@ -200,18 +199,16 @@ impl Client {
 
     /// Answers a request for a permission. Returns the line, and the choice that it makes. `None` if the request no longer waits.
     pub fn decide(&mut self, request_id: &str, choice: Choice) -> Option<(String, Choice)> {
-        let at = self.permissions.iter().position(|waiting| waiting.id == request_id)?;
-        let (line, made) = self.permissions.remove(at).reply(choice);
+        let (line, made) = self.requests.decide(request_id, choice)?;
         if let Some(turn) = self.turn.as_mut().filter(|_| made != Choice::Allow) {
             turn.was_refused = true;
         }
         Some((line, made))
     }
 
-    /// Answers a form: nobody has decided.
-    #[must_use]
-    pub fn cancel_form(request_id: &str) -> String {
-        envelope::reply(request_id, json!({ "action": "cancel" }))
+    /// Answers a form. Returns the line, and whether it says what it was to say. `None` if the form no longer waits.
+    pub fn reply_to_form(&mut self, request_id: &str, reply: &FormReply) -> Option<(String, bool)> {
+        self.requests.reply_to_form(request_id, reply)
     }
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
@@ -271,10 +268,7 @@ impl Client {
     fn requested(&mut self, line: &Line<'_>, id: String, method: &str, params: Raw<'_>) -> Vec<StreamItem> {
         match method {
             "session/request_permission" => self.permission_asked(line, id, params),
-            "elicitation/create" => {
-                let message = shaped::<Value>(params).and_then(|all| all["message"].as_str().map(Untrusted::from)).unwrap_or_default();
-                vec![StreamItem::Acp(Reply::Elicited { request_id: id.into(), message })]
-            }
+            "elicitation/create" => self.form_asked(line, id, params),
             _ => {
                 let mut items = raw(&format!("acp/{}", head(method, 64)), line, false);
                 items.push(StreamItem::Say(envelope::no_such_method(&id, head(method, NAME))));
@@ -283,14 +277,25 @@ impl Client {
         }
     }
 
+    fn form_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
+        let read = shaped::<FormRequest<'_>>(params).filter(|asked| asked.session().is_some_and(|id| Some(id) == self.session));
+        let (Some(asked), true) = (read, self.turn.is_some() && self.requests.has_room_for(&id)) else {
+            let mut items = raw("acp/elicitation", line, false);
+            items.push(StreamItem::Say(forms::cancelled(&id)));
+            return items;
+        };
+        let (question, form) = asked.question(id, params, line);
+        self.requests.add_form(form);
+        vec![StreamItem::Elicitation(Box::new(question))]
+    }
+
     fn permission_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<StreamItem> {
         let read = shaped::<RequestPermissionRequest>(params).filter(|asked| self.session.as_deref() == Some(&*asked.session_id.0));
         if read.is_none() {
             self.note_cut(&Subject::of_params(params, self.session.as_deref()));
         }
         let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
-        // A reply names a request by its id alone. So two requests with one id must not wait at once.
-        let room = self.permissions.len() < MOST_WAITING && self.permissions.iter().all(|waiting| waiting.id != id);
+        let room = self.requests.has_room_for(&id);
         let (Some(asked), Some(turn), true) = (read, self.turn.as_mut(), room) else {
             let mut items = raw("acp/request_permission", line, false);
             items.push(StreamItem::Say(permission::cancelled(&id)));
@@ -298,11 +303,15 @@ impl Client {
         };
         let mut items = Vec::new();
         turn.called(&asked.tool_call, true, &mut self.ledger, &mut items);
+        if let Some(question) = forms::in_permission(&id, &asked, params, line) {
+            items.push(StreamItem::Elicitation(Box::new(question)));
+            self.requests.add_form(WaitingForm::of_permission(id, asked.options));
+            return items;
+        }
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
         let (tool_name, input) = call.map(|call| call.words()).unwrap_or_default();
         let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
         let has_input = call.is_some_and(|call| turn.calls.is_whole(call));
-        let is_question = permission::is_question(asked.meta.as_ref());
         items.push(StreamItem::Permission(PermissionRequest {
             request_id: id.as_str().into(),
             complete: is_whole && has_input && input.to_string().len() <= LARGEST_INPUT,
@@ -311,10 +320,10 @@ impl Client {
             input,
             tool_use_id: head(&asked.tool_call.tool_call_id.0, NAME).into(),
             description: description.into(),
-            requires_user_interaction: is_question,
+            requires_user_interaction: false,
             subagent: None,
         }));
-        self.permissions.push(Waiting::new(id, asked.options));
+        self.requests.add_call(WaitingCall::new(id, asked.options));
         items
     }
 
@@ -323,9 +332,7 @@ impl Client {
             "session/update" => self.updated(line, params),
             "$/cancel_request" => {
                 let named = shaped::<Value>(params).map(|mut all| all["requestId"].take()).unwrap_or_default();
-                let at = self.permissions.iter().position(|waiting| envelope::names(&named, &waiting.id));
-                let id = at.map_or_else(|| named.to_string(), |at| self.permissions.remove(at).id);
-                vec![StreamItem::RequestCancelled { request_id: id.into() }]
+                vec![StreamItem::RequestCancelled { request_id: self.requests.taken_back(&named).into() }]
             }
             other => raw(&format!("acp/{}", head(other, 64)), line, false),
         }
@@ -449,7 +456,7 @@ impl Client {
         let Some(mut turn) = self.turn.take() else { return Vec::new() };
         let mut items = Vec::new();
         turn.flush(&mut self.ledger, &mut items);
-        items.extend(self.permissions.drain(..).map(|waiting| StreamItem::RequestCancelled { request_id: waiting.id.into() }));
+        items.extend(self.requests.drop_all().into_iter().map(|id| StreamItem::RequestCancelled { request_id: id.into() }));
         let reply = result.ok().and_then(shaped::<Value>).unwrap_or_default();
         let verdict = match result {
             Ok(_) => verdict::of_turn(&turn, &reply, self.agent.error_text),

@@ -13,6 +13,9 @@
 //! | `open_calls` | the tool calls of a turn |
 //! | `unread` | messages that were not read, and the calls that they may be about |
 //! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
+//! | `forms` | a question of the agent to its user, as a form, and its reply |
+//! | `own_words` | codex's choices that take other words too |
+//! | `requests` | the requests that wait for a person |
 //! | `permission` | a request for a permission, and the option that answers it |
 //! | `verdict` | how a turn ended |
 //! | `signs` | signs that a turn failed although the agent says that it ended well |
@@ -21,11 +24,14 @@
 
 mod client;
 mod envelope;
+mod forms;
 mod open_calls;
+mod own_words;
 mod permission;
 pub mod presets;
 mod replay;
 mod replies;
+mod requests;
 mod signs;
 mod tool;
 mod turn;

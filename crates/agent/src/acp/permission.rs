@@ -5,7 +5,7 @@
 //! options of one kind are a question with choices, and nobody has chosen.
 
 use agent_client_protocol_schema::v1::{PermissionOption, PermissionOptionKind};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::acp::envelope;
 
@@ -22,13 +22,13 @@ pub enum Choice {
 
 /// A request that waits for its reply.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingCall {
     /// The id, as JSON.
     pub(super) id: String,
     options: Vec<PermissionOption>,
 }
 
-impl Waiting {
+impl WaitingCall {
     pub(super) fn new(id: String, options: Vec<PermissionOption>) -> Self {
         Self { id, options }
     }
@@ -40,18 +40,18 @@ impl Waiting {
             Choice::Refuse => Some(PermissionOptionKind::RejectOnce),
             Choice::Cancel => None,
         };
-        match wanted.and_then(|kind| self.only(kind)) {
+        match wanted.and_then(|kind| only(&self.options, kind)) {
             Some(option) => (selected(&self.id, option), choice),
             None => (cancelled(&self.id), Choice::Cancel),
         }
     }
+}
 
-    /// The id of the only option of this kind.
-    fn only(&self, kind: PermissionOptionKind) -> Option<&str> {
-        let mut fitting = self.options.iter().filter(|option| option.kind == kind);
-        let first = fitting.next()?;
-        fitting.next().is_none().then_some(&*first.option_id.0)
-    }
+/// The id of the only option of this kind.
+pub(super) fn only(options: &[PermissionOption], kind: PermissionOptionKind) -> Option<&str> {
+    let mut fitting = options.iter().filter(|option| option.kind == kind);
+    let first = fitting.next()?;
+    fitting.next().is_none().then_some(&*first.option_id.0)
 }
 
 /// The reply that chooses an option.
@@ -62,9 +62,4 @@ fn selected(id: &str, option: &str) -> String {
 /// The reply that nobody decides.
 pub(super) fn cancelled(id: &str) -> String {
     envelope::reply(id, json!({ "outcome": { "outcome": "cancelled" } }))
-}
-
-/// True if the request is a question to the agent's user, as the agent marks it.
-pub(super) fn is_question(meta: Option<&serde_json::Map<String, Value>>) -> bool {
-    meta.is_some_and(|meta| meta.get("qwenInteractionKind").is_some_and(|kind| kind == "user_question"))
 }

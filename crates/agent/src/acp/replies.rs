@@ -70,13 +70,6 @@ pub enum Reply {
         /// The agent's words, and the details that came with them.
         message: Untrusted,
     },
-    /// The agent asks its user with a form, and waits for the reply.
-    Elicited {
-        /// The id of the request, as JSON.
-        request_id: Untrusted,
-        /// What it asks.
-        message: Untrusted,
-    },
 }
 
 /// An agent's words about itself.

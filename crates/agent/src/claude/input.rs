@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::stream::FormReply;
+
 /// A message to the agent. Its receipts carry the uuid. A session drops a message whose uuid it already has.
 ///
 /// The agent reads the text as it is. Without `text_not_typed`, `claude` would treat the text as typed by its user. It would put the
@@ -56,19 +58,9 @@ pub fn permission_deny_and_end(request_id: &str, message: &str) -> String {
     reply(request_id, json!({ "behavior": "deny", "message": message, "interrupt": true }))
 }
 
-/// Answers a server's question to the user with the content of its form.
-pub fn elicitation_accept(request_id: &str, content: &Value) -> String {
-    reply(request_id, json!({ "action": "accept", "content": content }))
-}
-
-/// Answers a server's question to the user: the user declines.
-pub fn elicitation_decline(request_id: &str) -> String {
-    reply(request_id, json!({ "action": "decline" }))
-}
-
-/// Answers a server's question to the user: nobody has decided.
-pub fn elicitation_cancel(request_id: &str) -> String {
-    reply(request_id, json!({ "action": "cancel" }))
+/// Answers a server's question to the user.
+pub fn elicitation_reply(request_id: &str, said: &FormReply) -> String {
+    reply(request_id, said.to_json())
 }
 
 /// Answers a request of a kind that askbox does not know. Without a reply, the agent would wait for it without end.

@@ -13,8 +13,8 @@ mod settings_path;
 mod versions;
 
 pub use input::{
-    elicitation_accept, elicitation_cancel, elicitation_decline, initialize, interrupt, permission_allow, permission_allow_with,
-    permission_deny, permission_deny_and_end, unknown_request, user_message,
+    elicitation_reply, initialize, interrupt, permission_allow, permission_allow_with, permission_deny, permission_deny_and_end,
+    unknown_request, user_message,
 };
 pub use invocation::{CONFIG_DIR, Invocation, config_dir, is_inherited_from_agent};
 pub use permissions::{DEFAULT_ALLOWED_TOOLS, PERMISSION_MODES, may_read, rule_for};

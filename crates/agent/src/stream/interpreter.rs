@@ -7,7 +7,7 @@ use serde_json::{Result, Value};
 
 use crate::events::EventKind;
 use crate::stream::bounded::{self, head};
-use crate::stream::item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
+use crate::stream::item::{Asker, Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 use crate::stream::ledger::{self, Ledger};
 use crate::stream::lines::Line;
 use crate::stream::verdict::{self, Spent, Verdict};
@@ -302,11 +302,12 @@ fn elicitation(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untrust
     let url = if wire::word(request.mode) == "url" { Some(wire::string(request.url)?) } else { None };
     Ok(vec![StreamItem::Elicitation(Box::new(Elicitation {
         request_id,
-        server: bounded::name(request.mcp_server_name)?,
+        asker: Asker::Server(bounded::name(request.mcp_server_name)?),
         message: wire::string(request.message)?,
         url,
         schema: whole(request.requested_schema).unwrap_or(Value::Null),
         order: whole(request.property_order).unwrap_or(Value::Null),
+        own_words: Vec::new(),
     }))])
 }
 

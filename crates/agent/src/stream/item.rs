@@ -1,6 +1,6 @@
 //! The items that one line of an agent's stream contains.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::events::EventKind;
 use crate::stream::verdict::TurnOutcome;
@@ -129,19 +129,55 @@ pub struct PermissionRequest {
     pub subagent: Option<Untrusted>,
 }
 
-/// An MCP server of the agent asks its user: with a form, or to open an address.
+/// The asker of an [`Elicitation`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asker {
+    /// An MCP server, by its name in the agent's configuration.
+    Server(Untrusted),
+    /// The agent itself.
+    Agent,
+    /// The agent itself or one of its MCP servers: the agent does not say which.
+    AgentOrServer,
+}
+
+/// The reply to an [`Elicitation`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum FormReply {
+    /// The content of the form.
+    Accept(Value),
+    /// The user declines.
+    Decline,
+    /// Nobody has decided.
+    Cancel,
+}
+
+impl FormReply {
+    /// The reply as MCP and ACP spell it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Accept(content) => json!({ "action": "accept", "content": content }),
+            Self::Decline => json!({ "action": "decline" }),
+            Self::Cancel => json!({ "action": "cancel" }),
+        }
+    }
+}
+
+/// The agent, or an MCP server of it, asks its user: with a form, or to open an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
     /// The id that the answer must carry.
     pub request_id: Untrusted,
-    /// The server's name in the agent's configuration.
-    pub server: Untrusted,
-    /// The server's words.
+    /// The asker.
+    pub asker: Asker,
+    /// The asker's words.
     pub message: Untrusted,
     /// The address, if the user is to open one. There is no form then.
     pub url: Option<Untrusted>,
     /// The form's schema; null if it is missing, larger than 256 KiB, or shortened.
     pub schema: Value,
-    /// The names of the form's fields in the server's order; empty if the server gave none.
+    /// The names of the form's fields in the server's order; null or empty if the schema has them in that order.
     pub order: Value,
+    /// The names of the choices that may also be answered in the user's own words.
+    pub own_words: Vec<String>,
 }

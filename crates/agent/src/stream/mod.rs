@@ -22,7 +22,7 @@ pub(crate) mod wire;
 
 pub use interpreter::Interpreter;
 pub(crate) use interpreter::raw;
-pub use item::{Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
+pub use item::{Asker, Elicitation, FormReply, Generating, PermissionRequest, ReceiptState, StreamItem};
 pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 
 #[cfg(test)]

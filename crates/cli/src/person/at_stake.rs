@@ -192,7 +192,7 @@ impl AtStake {
                 format!("{again} {} {}: \"{}\"", act.does_to(), question.address, excerpt(&question.headline, most))
             }
             Self::Answers { question, answer, server } => {
-                let to = server.as_ref().map(|server| format!("the MCP server `{}` for ", excerpt(server, 60))).unwrap_or_default();
+                let to = server.as_ref().map(|server| format!("`{}` for ", excerpt(server, 60))).unwrap_or_default();
                 format!("{again} sends {} to {to}{}: \"{}\"", answer.words(), question.address, excerpt(&question.headline, 60))
             }
             // The description says how far the permission goes, and how it is revoked, so it is never cut.

@@ -192,7 +192,7 @@ mod tests {
             "was \"ls\" meant for this question? this button again sends one `keep`",
             "\"l\" and \"s\" are not keys here: was \"ls\" meant for another window? this button again opens one",
             "this button again sends `yes` to one: \"One?\"",
-            "this button again sends `yes` to the MCP server `bank` for one: \"One?\"",
+            "this button again sends `yes` to `bank` for one: \"One?\"",
             "this button again sends your 2 answers to one: \"One?\"",
             "this button again declines one: \"One?\"",
             "this button again always refuses this call of one: \"One?\"",

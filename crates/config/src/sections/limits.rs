@@ -16,9 +16,9 @@ section! {
         silent_after: Span = Span(Duration::from_secs(30)),
         /// How long a run waits, with its agent, for an answer that the agent cannot go on without; at most an hour. If an MCP server
         /// asks the user (an elicitation), the server is then told that nobody decided, and the run goes on. If a tool call waits to be
-        /// allowed (`approvals.ask_stopped`), the run ends, and goes on once the call is decided. In both cases the run ends for its
-        /// question if `run_time` is over first. A call of a subagent inside the session is refused after that time, and the run goes
-        /// on. `"0s"`: the run does not wait, and a server's question is not shown to anybody.
+        /// allowed (`approvals.ask_stopped`), or an agent that speaks ACP asks with a form, the run ends, and goes on once that is decided.
+        /// In both cases the run ends for its question if `run_time` is over first. A call of a subagent inside the session is refused
+        /// after that time, and the run goes on. `"0s"`: the run does not wait, and a server's question is shown only if it came over ACP.
         hold: Span = Span(Duration::from_secs(5 * 60)),
         /// How long a stop waits for the tool call in flight before it interrupts the agent.
         grace: Span = Span(Duration::from_secs(30)),

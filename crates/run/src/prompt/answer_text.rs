@@ -9,6 +9,7 @@ use crate::prompt::cut_calls;
 use crate::prompt::inserted::{at_the_end, on_one_line, within};
 use crate::prompt::remarks::user_added;
 use crate::prompt::unasked_servers;
+use askbox_config::RunnerKind;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
 use askbox_mailbox::documents::asked::{Kind, Part};
@@ -27,13 +28,14 @@ pub(super) fn long_answer(mailbox: &Mailbox, run: &Run) -> PathBuf {
 }
 
 /// The answer in words. Writes `answer.txt` beside the run if the answer is too long for a prompt.
-pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
-    let words = of_question(mailbox, question, answer, run)?;
+/// `kind` is the kind of the run's agent.
+pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run, kind: RunnerKind) -> Result<String> {
+    let words = of_question(mailbox, question, answer, run, kind)?;
     let unasked = unasked_servers::in_words(mailbox, &run.round()).map(|unasked| format!("\n{unasked}")).unwrap_or_default();
     Ok(words + &unasked)
 }
 
-fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
+fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run, kind: RunnerKind) -> Result<String> {
     if question.asked.approval.is_some() {
         let words = permit::in_words(mailbox, &run.round(), question);
         return Ok(format!("{words}{}", cut_calls::beside(question, run)));
@@ -42,7 +44,11 @@ fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Ru
         let mut of_agent = question.clone();
         of_agent.asked.elicited_by = None;
         let words = replied(mailbox, &of_agent, answer, run)?;
-        return Ok(format!("{words}\n{}{}", to_server(mailbox, server, answer, run), cut_calls::beside(question, run)));
+        let about = match kind {
+            RunnerKind::Acp => to_agent_or_server(mailbox, answer, run),
+            RunnerKind::Claude | RunnerKind::Program => to_server(mailbox, server, answer, run),
+        };
+        return Ok(format!("{words}\n{about}{}", cut_calls::beside(question, run)));
     }
     replied(mailbox, question, answer, run)
 }
@@ -60,6 +66,24 @@ fn to_server(mailbox: &Mailbox, server: &str, answer: &Answer, run: &Run) -> Str
         }
     };
     format!("The MCP server `{server}` had asked this. Your call of its tool was cut off, and {then}.")
+}
+
+/// The text about an answer to a form of an agent that speaks ACP. The agent does not say whether it or a server has asked.
+fn to_agent_or_server(mailbox: &Mailbox, answer: &Answer, run: &Run) -> String {
+    let cut = "Your program had put this to your user, for yourself or for an MCP server. Then the run ended, to wait for your user, and the \
+        call was cut off. If you have read that it was cancelled, dismissed or aborted, or that another call was cut off with it, your user did \
+        not do that.";
+    if answer.counter_question().is_some() || answer.outcome == Outcome::Declined {
+        return cut.into();
+    }
+    let server = match Use::Given.is_taken(mailbox, &run.round()) {
+        true => "it may have had this answer before that. Find out whether it did what you called it for, before you make the call again",
+        false => {
+            "it has no answer. If the call is still needed, make it again with exactly the same input: if it asks exactly the same, it is \
+             given this answer"
+        }
+    };
+    format!("{cut} If you had asked yourself, you have the answer now: go on with it. If an MCP server had asked, {server}.")
 }
 
 /// The remark on an answer that no person gave. Anybody may have written the question's text and the names in it.

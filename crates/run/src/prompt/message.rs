@@ -7,7 +7,7 @@ use crate::attempt::record::{Begin, Run};
 use crate::prompt::inserted::{on_one_line, quoted};
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
 use crate::prompt::{answer_text, earlier_attempt};
-use askbox_config::Config;
+use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::documents::content::Content;
@@ -62,7 +62,10 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         },
     };
     let answer = match &question.answer {
-        Some(answer) => answer_text::in_words(mailbox, question, answer, run)?,
+        Some(answer) => {
+            let kind = config.runner.find(Some(&run.plan.runner)).map_or(RunnerKind::Claude, |(_, runner)| runner.kind);
+            answer_text::in_words(mailbox, question, answer, run, kind)?
+        }
         None => String::new(),
     };
     let checkpoint = checkpoint_in_words(mailbox, question);

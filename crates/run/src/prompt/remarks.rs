@@ -34,15 +34,18 @@ pub fn beside_allowance(tool: &str, in_subagent: bool, answer: &Answer) -> Optio
     Some(format!("Your user allowed {call} {}, and says:{}\nThis allows no other call.", within(tool, ","), at_the_end(note)))
 }
 
-/// What an agent reads if its user's reply to an MCP server has a remark, which the server's form has no place for.
+/// The text for an agent whose user has replied to a form and added a remark. A form has no room for a remark. `server` is the MCP server
+/// that asked; `None` if the agent itself may have asked.
 #[must_use]
-pub fn beside_reply(server: &str, answer: &Answer) -> Option<String> {
-    let note = answer.note.as_deref().filter(|_| answer.counter_question().is_none())?;
-    Some(format!(
-        "Your user replied to the MCP server {}. The server was not told what they say beside it:{}",
-        within(server, "."),
-        at_the_end(note)
-    ))
+pub fn beside_reply(server: Option<&str>, answer: &Answer) -> Option<String> {
+    let note = at_the_end(answer.note.as_deref().filter(|_| answer.counter_question().is_none())?);
+    Some(match server {
+        Some(server) => {
+            let server = within(server, ".");
+            format!("Your user replied to the MCP server {server}. The server was not told what they say beside it:{note}")
+        }
+        None => format!("Your user replied to what they were asked. The reply had no room for what they say beside it:{note}"),
+    })
 }
 
 #[cfg(test)]
@@ -63,8 +66,11 @@ mod tests {
             told.starts_with("Your user changed this call of Bash before") && told.contains("but this:\n> ls\n> -l\nThe result"),
             "{told}"
         );
-        let told = beside_reply("shop", &said("soon")).unwrap();
+        let told = beside_reply(Some("shop"), &said("soon")).unwrap();
         assert!(told.starts_with("Your user replied to the MCP server shop. ") && told.ends_with(" beside it: soon"), "{told}");
-        assert_eq!(beside_reply("shop", &Answer { asks_back: true, ..Answer::declined(Some("which?".into()), "ann", "inbox") }), None);
+        assert_eq!(
+            beside_reply(Some("shop"), &Answer { asks_back: true, ..Answer::declined(Some("which?".into()), "ann", "inbox") }),
+            None
+        );
     }
 }

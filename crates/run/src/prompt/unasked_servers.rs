@@ -1,5 +1,5 @@
-//! The words about MCP servers that could not ask, because another question of the workflow waited. Such a server was told that nobody
-//! decided, and may have told the agent that the user cancelled.
+//! The words about MCP servers that could not ask, because another question of the workflow waited, and about an agent's own dialog that
+//! could not. The asker was told that nobody decided, and may have told the agent that the user cancelled.
 
 use crate::attempt::unasked;
 use crate::prompt::inserted::as_json;
@@ -12,7 +12,7 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
     let names: Vec<_> = unasked::servers(mailbox, round).iter().map(|name| as_json(name)).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "While this question waited, these MCP servers wanted to ask your user something as well: {}. Nobody was asked, and the user did \
+            "While this question waited, these programs wanted to ask your user something as well: {}. Nobody was asked, and the user did \
              not cancel anything. If you still need it, make that call again.",
             names.join(", ")
         )

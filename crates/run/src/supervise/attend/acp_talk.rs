@@ -34,7 +34,6 @@ impl Attendance<'_, '_> {
     /// Takes the agent's reply to a request of ours.
     pub(super) fn acp_replied(&mut self, reply: Reply) {
         match reply {
-            Reply::Elicited { request_id, message } => self.form_cancelled(&request_id, &message),
             // The agent is on its way out.
             _ if !self.stopping.is_working() => {}
             Reply::Initialized(info) => self.initialized(info),
@@ -210,17 +209,6 @@ impl Attendance<'_, '_> {
     fn cannot_begin(&mut self, ending: Ending) {
         self.outcome.end_before_the_message(ending);
         self.stopping.let_it_exit(&mut self.live);
-    }
-
-    fn form_cancelled(&mut self, request_id: &Untrusted, message: &Untrusted) {
-        self.live.log.note(format!("the agent asks its user with a form, which nobody sees: {}", message.excerpt(200)));
-        self.live.agent.say(&Client::cancel_form(request_id.raw()));
-        let words = format!(
-            "Your user has not seen your question, so nobody has answered or declined it. Ask it with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, \
-             then end your turn: you will get the answer.",
-            self.live.run.workflow_id
-        );
-        self.live.tell_later(&words);
     }
 
     /// Sends another message after a turn, if there is something to tell, or if the turn ended without a result for the first time.

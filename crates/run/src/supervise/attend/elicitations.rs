@@ -1,6 +1,7 @@
-//! Questions of MCP servers to the user of a live agent (elicitations). When the time of the hold is over, the question is withdrawn,
-//! and the server is told that nobody decided. An answer may come at the same moment: the workflow's lock decides which was first. If
-//! the answer was accepted before, the server gets it; after the withdrawal there is nothing to answer.
+//! Forms for the user of a live agent (elicitations), from its MCP servers or from an agent that speaks ACP. When the time of the hold is
+//! over, the question of a server of `claude` is withdrawn, and the server is told that nobody decided. An answer may come at the same
+//! moment: the workflow's lock decides which was first. If the answer was accepted before, the server gets it; after the withdrawal
+//! there is nothing to answer. An agent that speaks ACP may ask for itself. So its question stays, and the run ends for it.
 //!
 //! If the supervisor dies during the hold, or the time of the run is over, the question stays and the attempt is *asking*. The answer
 //! then continues the session, which makes its call again. If the server then asks exactly the same question, it gets the answer at
@@ -9,13 +10,14 @@
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
-use crate::prompt::inserted::at_the_end;
+use crate::prompt::inserted::{at_the_end, within};
 use crate::prompt::remarks::beside_reply;
+use crate::supervise::attend::asker;
 use crate::supervise::attend::elicited_form::Form;
 use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
-use askbox_agent::claude;
-use askbox_agent::stream::Elicitation;
+use askbox_agent::stream::{Asker, Elicitation, FormReply};
+use askbox_config::RunnerKind;
 use askbox_mailbox::documents::answer::{Answer, Outcome};
 use askbox_mailbox::documents::shown::asks_the_same;
 use askbox_mailbox::error::Error;
@@ -25,16 +27,21 @@ use askbox_mailbox::{Question, read_question, round};
 /// The reason why a person is asked again after an answer was used.
 const PERHAPS_GIVEN: &str = "You answered this before; then a process died, and the server may have your answer.";
 
-/// The requests of servers.
+/// The forms of a run.
 #[derive(Debug, Default)]
-pub(super) struct Servers {
-    /// True if a server was given the answer that this run brings.
+pub(super) struct Forms {
+    /// True if an asker was given the answer that this run brings.
     answer_was_given: bool,
 }
 
-impl Servers {
-    /// The question of a server, if a person is to be asked. A server gets the answer that this run brings at once, if it asks exactly
-    /// the question that the person answered. It had put that question to a process that has died since.
+/// True if a form's question stays when the time of the hold is over, because the run then ends for it.
+pub(super) fn outlasts_its_hold(live: &LiveRun<'_, '_>) -> bool {
+    live.agent.kind == RunnerKind::Acp
+}
+
+impl Forms {
+    /// The question of a form, if a person is to be asked. The asker gets the answer that this run brings at once, if it asks exactly
+    /// the question that the person answered. It had put that question to a process that has ended since.
     pub(super) fn question(&mut self, live: &mut LiveRun<'_, '_>, asked: Box<Elicitation>) -> Option<(Request, Question)> {
         let form = match Form::of_elicitation(&asked) {
             Ok(form) => form,
@@ -58,10 +65,10 @@ impl Servers {
                 return None;
             }
         }
-        Some((Request::Server(asked, form), question))
+        Some((Request::Form(asked, form), question))
     }
 
-    /// Gives the server the answer of this run's own question. Returns whether there was one to give.
+    /// Gives the asker the answer of this run's own question. Returns whether there was one to give.
     fn gives_own_answer(&mut self, live: &mut LiveRun<'_, '_>, asked: &Elicitation, form: &Form, own: &Question) -> bool {
         if own.answer.as_ref().is_none_or(|answer| answer.counter_question().is_some()) {
             return false;
@@ -75,12 +82,12 @@ impl Servers {
 }
 
 fn question_of(run: &Run, asked: &Elicitation, form: &Form, remark: Option<&str>) -> Question {
-    let mut question = form.question(&run.workflow_id, asked, remark);
+    let mut question = form.question(&run.workflow_id, &asker::name(run, &asked.asker), asked, remark);
     question.cwd.clone_from(&run.plan.cwd);
     question
 }
 
-/// Gives the server the answer, once. Returns the next question, and why, if the answer does not fit the form.
+/// Gives the asker the answer, once. Returns the next question, and why, if the answer does not fit the form.
 pub(super) fn answer(
     live: &mut LiveRun<'_, '_>,
     asked: &Elicitation,
@@ -88,67 +95,112 @@ pub(super) fn answer(
     round: &RoundId,
     question: &Question,
 ) -> Option<(Question, String)> {
-    let id = asked.request_id.raw();
     let answer = question.answer.as_ref();
     let asked_back = answer.and_then(Answer::counter_question);
-    let remark = answer.and_then(|answer| beside_reply(&asked.server.one_line(), answer));
-    let (line, what) = match answer.map(|answer| (answer.outcome, &answer.value)) {
-        None => (claude::elicitation_cancel(id), "was told that nobody decided"),
+    let (reply, what) = match answer.map(|answer| (answer.outcome, &answer.value)) {
+        None => (FormReply::Cancel, "was told that nobody decided"),
         Some(_) if let Some(words) = asked_back => {
             tell_what_the_user_asks(live, asked, words);
-            (claude::elicitation_cancel(id), "was told that nobody decided: the user asks back, and the agent was told what")
+            (FormReply::Cancel, "was told that nobody decided: the user asks back, and the agent was told what")
         }
         Some((Outcome::Answered, Some(value))) => match form.content(value) {
             Ok(content) => match Use::Given.take(live.mailbox, round) {
-                Ok(true) => (claude::elicitation_accept(id, &content), "has its answer"),
-                Ok(false) => (claude::elicitation_cancel(id), "was told that nobody decided: it may have the answer already"),
+                Ok(true) => (FormReply::Accept(content), "has its answer"),
+                Ok(false) => (FormReply::Cancel, "was told that nobody decided: it may have the answer already"),
                 Err(e) => {
                     live.log.note(format!("the answer cannot be marked as given: {e}"));
-                    (claude::elicitation_cancel(id), "was told that nobody decided")
+                    (FormReply::Cancel, "was told that nobody decided")
                 }
             },
             Err(problem) => {
-                live.log.note(format!("the MCP server `{}` waits: the answer does not fit its form", asked.server.excerpt(60)));
+                live.log.note(format!("{} waits: the answer does not fit its form", asker::named(live.run, &asked.asker)));
                 let remark = format!("The answer before did not fit: {problem}.");
                 let next = question_of(live.run, asked, form, Some(&remark));
                 return Some((next, format!("the answer does not fit the form: {problem}")));
             }
         },
-        Some(_) => (claude::elicitation_decline(id), "was told that the user declines"),
+        Some(_) => (FormReply::Decline, "was told that the user declines"),
     };
     // The agent reads the remark with the result of its call.
-    remark.into_iter().for_each(|remark| live.tell(id, &remark));
-    live.agent.say(&line);
-    live.log.note(format!("the MCP server `{}` {what}", asked.server.excerpt(60)));
+    let server = matches!(asked.asker, Asker::Server(_)).then(|| asker::name(live.run, &asked.asker));
+    let remark = answer.and_then(|answer| beside_reply(server.as_deref(), answer));
+    remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
+    reply_to(live, asked, &reply, what);
     None
 }
 
-/// Gives the agent the person's counter-question with the result of the call: the server cannot be asked back, but its agent can.
+/// Sends the reply. If the agent's program has no way to say it, the agent is told after its turn.
+fn reply_to(live: &mut LiveRun<'_, '_>, asked: &Elicitation, reply: &FormReply, what: &str) {
+    let named = asker::named(live.run, &asked.asker);
+    if live.reply_to_form(asked.request_id.raw(), reply) {
+        return live.log.note(format!("{named} {what}"));
+    }
+    live.log.note(format!("{named} was told that nobody decided: its program offers no way to say more"));
+    let words = match reply {
+        FormReply::Decline => "Your user declines to answer what you asked. Do not guess an answer.".to_owned(),
+        FormReply::Accept(content) => format!("Your user has answered what you asked, and your program could not be told so: {content}"),
+        FormReply::Cancel => return,
+    };
+    live.tell_later(&words);
+}
+
+/// Gives the agent the person's counter-question with the result of the call: a server cannot be asked back, but its agent can.
 fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, words: &str) {
-    let text = format!(
-        "The MCP server `{}` asked your user: {}\nYour user asks back before they decide:{}\nThe server was told that nobody has decided. \
-         Find out what they ask, tell them, and then make the call again; the server will ask them again.",
-        asked.server.one_line(),
-        asked.message.excerpt(500),
-        at_the_end(words),
-    );
+    let (message, words) = (asked.message.excerpt(500), at_the_end(words));
+    let text = match &asked.asker {
+        Asker::Server(server) => format!(
+            "The MCP server `{}` asked your user: {message}\nYour user asks back before they decide:{words}\nThe server was told that \
+             nobody has decided. Find out what they ask, tell them, and then make the call again; the server will ask them again.",
+            server.one_line(),
+        ),
+        Asker::Agent | Asker::AgentOrServer => format!(
+            "Your user was asked, by you or by an MCP server: {message}\nYour user asks back before they decide:{words}\nNobody has decided \
+             or declined. Find out what they ask, tell them, and then ask again, or make the call again."
+        ),
+    };
     live.tell(asked.request_id.raw(), &text);
 }
 
-/// Tells the server that nobody decided, because its question could not be posted. If another question waits, its agent is told the truth
+/// Tells the asker that nobody decided, because its question could not be posted. If another question waits, the agent is told the truth
 /// with the answer to that one.
 pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &Elicitation, e: &Error) {
+    let why = format!("its question could not be posted: {e}");
     let waiting =
         read_question::pending(live.mailbox, &live.run.workflow_id).and_then(|document| round::of_pending(live.mailbox, &document.typed));
-    if let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting)
-        && let Err(e) = unasked::note(live.mailbox, &waiting, asked.server.raw())
-    {
-        live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
+    let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting) else { return cancel(live, asked, &why) };
+    match unasked::note(live.mailbox, &waiting, &asker::name(live.run, &asked.asker)) {
+        Ok(()) => reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(&why)),
+        Err(e) => {
+            live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
+            cancel(live, asked, &why);
+        }
     }
-    cancel(live, asked, &format!("its question could not be posted: {e}"));
 }
 
+/// Tells the asker that nobody decided, because its question ended without an answer.
+pub(super) fn nobody_answers(live: &mut LiveRun<'_, '_>, asked: &Elicitation, end: &str) {
+    let words = format!("Nobody answers what your user was asked: the question was {end}. Do not guess an answer. Go on without it.");
+    cancel_and_tell(live, asked, &format!("its question was {end}"), &words);
+}
+
+/// Tells the asker that nobody decided. An agent that speaks ACP may have asked for itself, and is told how it can ask.
 pub(super) fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {
-    live.log.note(format!("the MCP server `{}` was told that nobody decided: {why}", asked.server.excerpt(60)));
-    live.agent.say(&claude::elicitation_cancel(asked.request_id.raw()));
+    let words = format!(
+        "Your user has not seen a question of yours, or of an MCP server, so nobody has answered or declined it: {}. If you still need the \
+         answer, ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will get the answer.",
+        within(why, "."),
+        live.run.workflow_id
+    );
+    cancel_and_tell(live, asked, why, &words);
+}
+
+fn cancel_and_tell(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str, words: &str) {
+    reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(why));
+    if !matches!(asked.asker, Asker::Server(_)) {
+        live.tell_later(words);
+    }
+}
+
+fn told_nobody_decided(why: &str) -> String {
+    format!("was told that nobody decided: {why}")
 }

@@ -1,11 +1,12 @@
-//! The form of an MCP server as a question of the mailbox, and an answer as the form's content.
+//! A form of an MCP server, or of an agent that speaks ACP, as a question of the mailbox, and an answer as the form's content.
 //!
 //! A form is a JSON Schema of an object with simple fields. A form that holds anything else is not understood, and then no person is
 //! asked: content that the server did not ask for would be an invented decision.
 
 use serde_json::{Map, Value};
 
-use askbox_agent::stream::Elicitation;
+use crate::supervise::attend::asker;
+use askbox_agent::stream::{Asker, Elicitation};
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::check_question::MAX_PARTS;
 use askbox_mailbox::documents::fields::options::{Choice, Options};
@@ -15,9 +16,6 @@ use askbox_mailbox::{AnswerValue, Question, text};
 
 /// The answer that leaves an optional field of the form out.
 const LEFT_OUT: &str = "leave-out";
-
-/// The most characters of a server's name.
-const LONGEST_NAME: usize = 60;
 
 /// The request of a server.
 pub(super) enum Form {
@@ -46,7 +44,11 @@ enum FieldKind {
         most: Option<f64>,
     },
     YesNo,
-    One(Vec<Choice>),
+    One {
+        of: Vec<Choice>,
+        /// True if the user's own words are an answer too.
+        or_own_words: bool,
+    },
     Several {
         of: Vec<Choice>,
         least: Option<f64>,
@@ -70,17 +72,23 @@ impl Form {
         }
         names
             .into_iter()
-            .map(|name| Field::of_schema(name, &fields[name.as_str()], required.contains(name)))
+            .map(|name| Field::of_schema(name, &fields[name.as_str()], required.contains(name), asked.own_words.contains(name)))
             .collect::<Result<_, _>>()
             .map(Self::Fields)
     }
 
-    /// The question to the user. `remark` says why it is asked again.
-    pub(super) fn question(&self, workflow: &WorkflowId, asked: &Elicitation, remark: Option<&str>) -> Question {
-        let again = remark.map(|remark| format!("\n{remark}")).unwrap_or_default();
-        let lead = format!("The MCP server `{}` asks: {}{again}", asked.server.one_line(), asked.message.printable());
+    /// The question to the user. `asker` is the name of the asker. `remark` says why the question is asked again.
+    pub(super) fn question(&self, workflow: &WorkflowId, asker: &str, asked: &Elicitation, remark: Option<&str>) -> Question {
+        let mut lead = asker::asks(asker, &asked.asker);
+        let message = asked.message.printable();
+        if !message.is_empty() {
+            lead.push_str(&format!(" {message}"));
+        }
+        if let Some(remark) = remark {
+            lead.push_str(&format!("\n{remark}"));
+        }
         let mut question = Question::new(workflow.clone(), lead);
-        question.asked.elicited_by = Some(text::excerpt(&asked.server.one_line(), LONGEST_NAME));
+        question.asked.elicited_by = Some(asker.to_owned());
         let choose = |question: &mut Question, key: &str, description: &str| {
             question.asked.options = Options(vec![choice(key, description)]);
             question.asked.free_text = Some(false);
@@ -125,11 +133,11 @@ impl Form {
 }
 
 impl Field {
-    fn of_schema(name: &str, schema: &Value, required: bool) -> Result<Self, String> {
+    fn of_schema(name: &str, schema: &Value, required: bool, or_own_words: bool) -> Result<Self, String> {
         let not_understood = || format!("its form has the field `{}`, which is not understood", text::excerpt(name, 60));
         let kind = match schema["type"].as_str() {
             _ if schema["enum"].is_array() || schema["oneOf"].is_array() => {
-                FieldKind::One(choices(schema, "oneOf").ok_or_else(not_understood)?)
+                FieldKind::One { of: choices(schema, "oneOf").ok_or_else(not_understood)?, or_own_words }
             }
             // A schema may write a whole number as 3.0. A bound that is too large for any text is valid too.
             Some("string") => FieldKind::Text { least: schema["minLength"].as_f64(), most: schema["maxLength"].as_f64() },
@@ -168,7 +176,7 @@ impl Field {
         let (kind, options) = match &self.kind {
             FieldKind::YesNo if !self.required => (Kind::Choice, with(&[choice("yes", ""), choice("no", "")])),
             FieldKind::YesNo => (Kind::YesNo, Options::default()),
-            FieldKind::One(of) => (Kind::Choice, with(of)),
+            FieldKind::One { of, .. } => (Kind::Choice, with(of)),
             FieldKind::Several { of, .. } => (Kind::MultiChoice, with(of)),
             FieldKind::Number { .. } if self.required => (Kind::Number, Options::default()),
             FieldKind::Number { .. } | FieldKind::Text { .. } => (Kind::Text, Options::default()),
@@ -179,7 +187,7 @@ impl Field {
             header: None,
             kind: Some(kind),
             multi_select: false,
-            free_text: (!options.is_empty()).then_some(false),
+            free_text: (!options.is_empty()).then_some(matches!(self.kind, FieldKind::One { or_own_words: true, .. })),
             range: self.kind.range(self.required),
             options,
         }
@@ -218,12 +226,12 @@ impl Field {
                 "no" => Value::Bool(false),
                 _ => return Err("has to be yes or no".into()),
             },
-            FieldKind::One(of) if is_one_of(of, &word) => Value::from(word),
+            FieldKind::One { of, or_own_words } if *or_own_words || is_one_of(of, &word) => Value::from(word),
             FieldKind::Several { of, least, most } if words.iter().all(|word| is_one_of(of, word)) => {
                 within(words.len() as f64, *least, *most, " options")?;
                 Value::from(words)
             }
-            FieldKind::One(_) | FieldKind::Several { .. } => return Err("has to be one of the options".into()),
+            FieldKind::One { .. } | FieldKind::Several { .. } => return Err("has to be one of the options".into()),
         }))
     }
 }
@@ -253,7 +261,7 @@ impl FieldKind {
                 words
             }
             Self::Several { least, most, .. } => both(*least, *most, " options"),
-            Self::YesNo | Self::One(_) => Vec::new(),
+            Self::YesNo | Self::One { .. } => Vec::new(),
         }
     }
 }
@@ -273,13 +281,18 @@ fn choices(schema: &Value, titled: &str) -> Option<Vec<Choice>> {
             let names = strings(&schema["enumNames"]);
             keys.iter().enumerate().map(|(n, key)| Some(choice(key.as_str()?, names.get(n).map_or("", String::as_str)))).collect()
         }
-        (_, Value::Array(list)) => {
-            list.iter().map(|one| Some(choice(one["const"].as_str()?, one["title"].as_str().unwrap_or_default()))).collect()
-        }
+        (_, Value::Array(list)) => list.iter().map(titled_choice).collect(),
         _ => None,
     };
     // An option that reads like the word for "left out" could not be chosen.
     choices.filter(|choices| !choices.is_empty() && choices.iter().all(|choice| choice.key != LEFT_OUT))
+}
+
+/// An option with its title and its description. A title that repeats the key says nothing more.
+fn titled_choice(one: &Value) -> Option<Choice> {
+    let key = one["const"].as_str()?;
+    let words = [&one["title"], &one["description"]].map(|words| words.as_str().filter(|words| !words.is_empty() && *words != key));
+    Some(choice(key, &words.into_iter().flatten().collect::<Vec<_>>().join(": ")))
 }
 
 fn choice(key: &str, description: &str) -> Choice {
@@ -304,7 +317,11 @@ impl Elicited {
     /// Why it is not understood.
     pub fn of_elicitation(asked: &Elicitation, workflow: &WorkflowId) -> Result<Self, String> {
         let form = Form::of_elicitation(asked)?;
-        Ok(Self { question: form.question(workflow, asked, None), form })
+        let name = match &asked.asker {
+            Asker::Server(name) => name.excerpt(60),
+            Asker::Agent | Asker::AgentOrServer => "agent".into(),
+        };
+        Ok(Self { question: form.question(workflow, &name, asked, None), form })
     }
 
     /// The content that the server is sent.
@@ -322,9 +339,13 @@ mod tests {
 
     use super::*;
 
+    fn asked(schema: Value) -> Elicitation {
+        let (request_id, asker, message) = ("r".into(), Asker::Server("s".into()), "m".into());
+        Elicitation { request_id, asker, message, url: None, schema, order: Value::Null, own_words: Vec::new() }
+    }
+
     fn form(schema: Value) -> Result<Form, String> {
-        let asked = Elicitation { request_id: "r".into(), server: "s".into(), message: "m".into(), url: None, schema, order: Value::Null };
-        Form::of_elicitation(&asked)
+        Form::of_elicitation(&asked(schema))
     }
 
     fn content(field: Value, required: bool, answer: &str) -> Result<Value, String> {

@@ -10,8 +10,8 @@ use askbox_mailbox::Question;
 
 /// A request that has no question yet.
 pub(super) enum Waiting {
-    /// An MCP server asks.
-    Server(Box<Elicitation>),
+    /// An MCP server, or the agent itself, asks with a form.
+    Form(Box<Elicitation>),
     /// A tool call is stopped by the agent program's own rules.
     Call(Box<PermissionRequest>, Instant),
 }
@@ -19,7 +19,7 @@ pub(super) enum Waiting {
 impl Waiting {
     pub(super) fn id(&self) -> &str {
         match self {
-            Self::Server(asked) => asked.request_id.raw(),
+            Self::Form(asked) => asked.request_id.raw(),
             Self::Call(asked, _) => asked.request_id.raw(),
         }
     }
@@ -27,7 +27,7 @@ impl Waiting {
 
 /// A request that a person is asked about.
 pub(super) enum Request {
-    Server(Box<Elicitation>, Form),
+    Form(Box<Elicitation>, Form),
     /// The folder is the call's working folder.
     Call(Box<PermissionRequest>, PathBuf),
 }
@@ -35,7 +35,7 @@ pub(super) enum Request {
 impl Request {
     pub(super) fn id(&self) -> &str {
         match self {
-            Self::Server(asked, _) => asked.request_id.raw(),
+            Self::Form(asked, _) => asked.request_id.raw(),
             Self::Call(asked, _) => asked.request_id.raw(),
         }
     }

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use crate::attempt::trace;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::prompt::inserted::within;
-use crate::supervise::attend::elicitations::{self, Servers};
+use crate::supervise::attend::asker;
+use crate::supervise::attend::elicitations::{self, Forms};
 use crate::supervise::attend::held_requests::{HeldRequest, Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
 use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
-use askbox_agent::claude;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::error::Result;
@@ -45,7 +45,7 @@ const TURN_ENDS: &str = "Your user is asked about this call.";
 /// All requests of a live agent.
 #[derive(Default)]
 pub(super) struct Requests {
-    servers: Servers,
+    forms: Forms,
     calls: StoppedCalls,
     /// The request whose question is posted.
     held: Option<HeldRequest>,
@@ -88,12 +88,14 @@ impl Requests {
         self.ends_for.as_ref().filter(|ends| now >= ends.until).map(|ends| ends.question)
     }
 
-    /// Takes a server's question.
+    /// Takes a question with a form.
     pub(super) fn elicited(&mut self, live: &mut LiveRun<'_, '_>, stopping: &Stopping, asked: Box<Elicitation>) {
         match () {
             () if live.agent.leaves_too_much_unread() => {}
-            () if live.config.limits.hold.0.is_zero() => elicitations::cancel(live, &asked, "limits.hold is zero"),
-            () => self.put_in_line(live, stopping, Waiting::Server(asked)),
+            () if live.config.limits.hold.0.is_zero() && !elicitations::outlasts_its_hold(live) => {
+                elicitations::cancel(live, &asked, "limits.hold is zero");
+            }
+            () => self.put_in_line(live, stopping, Waiting::Form(asked)),
         }
     }
 
@@ -148,8 +150,8 @@ impl Requests {
                 continue;
             }
             match next {
-                Waiting::Server(asked) => {
-                    if let Some((request, question)) = self.servers.question(live, asked) {
+                Waiting::Form(asked) => {
+                    if let Some((request, question)) = self.forms.question(live, asked) {
                         self.hold(live, request, question, None, now + live.config.limits.hold.0);
                     }
                 }
@@ -209,12 +211,12 @@ impl Requests {
     /// Ends the run because the time of the hold, or of the run, is over. The model gets no request, and the question stays.
     fn end_run_for(&mut self, live: &mut LiveRun<'_, '_>, held: &HeldRequest, when: &str) {
         let about = match &held.request {
-            Request::Server(asked, _) => format!("what the MCP server `{}` asks", asked.server.excerpt(60)),
+            Request::Form(asked, _) => format!("what {} asks", asker::named(live.run, &asked.asker)),
             Request::Call(..) => "about the call".into(),
         };
         live.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
         match &held.request {
-            Request::Server(..) => live.agent.say(&claude::interrupt("askbox-asks")),
+            Request::Form(..) => live.end_turn("askbox-asks"),
             Request::Call(..) => live.refuse_and_end(held.request.id(), TURN_ENDS),
         }
         self.ends_for = Some(EndsFor { question: held.asked.round.question, until: Instant::now() + INTERRUPT_GRACE });
@@ -235,7 +237,7 @@ impl Requests {
                 self.held = Some(HeldRequest { request, waiter, asked, question, until });
             }
             Err(e) => match &request {
-                Request::Server(asked, _) => elicitations::could_not_ask(live, asked, &e),
+                Request::Form(asked, _) => elicitations::could_not_ask(live, asked, &e),
                 Request::Call(asked, _) => stopped_calls::could_not_ask(live, asked, &e),
             },
         }
@@ -252,7 +254,7 @@ impl Requests {
             Err(e) => return turn_down_held(live, &held.request, &format!("the answer could not be claimed: {e}")),
         };
         let again = match &held.request {
-            Request::Server(asked, form) => elicitations::answer(live, asked, form, &held.asked.round, &claim.document.typed),
+            Request::Form(asked, form) => elicitations::answer(live, asked, form, &held.asked.round, &claim.document.typed),
             Request::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, &held.asked.round, &claim.document.typed),
         };
         let closed = match &again {
@@ -270,20 +272,21 @@ impl Requests {
 
     fn look_at_the_time(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
         match (end_of(live, &held.asked.round), &held.request) {
-            (Some(end), Request::Server(..)) => turn_down_held(live, &held.request, &format!("its question was {end}")),
+            (Some(end), Request::Form(asked, _)) => elicitations::nobody_answers(live, asked, &end),
             (Some(end), Request::Call(asked, _)) => stopped_calls::nobody_allows(live, asked, &end),
             (None, _) if now < held.until => self.held = Some(held),
             (None, Request::Call(asked, _)) if asked.subagent.is_none() => self.end_run_for(live, &held, "in time"),
+            (None, Request::Form(..)) if elicitations::outlasts_its_hold(live) => self.end_run_for(live, &held, "in time"),
             (None, _) => self.give_up(live, held, now),
         }
     }
 
     /// Ends the hold of a server or a subagent, because its time is over. The run goes on.
     fn give_up(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
-        let who = if matches!(held.request, Request::Server(..)) { "server" } else { "subagent" };
+        let who = if matches!(held.request, Request::Form(..)) { "server" } else { "subagent" };
         match withdraw(live, &held, &format!("nobody answered while the {who} waited")) {
             Ok(_) => match &held.request {
-                Request::Server(..) => turn_down_held(live, &held.request, "nobody answered in time"),
+                Request::Form(..) => turn_down_held(live, &held.request, "nobody answered in time"),
                 Request::Call(asked, _) => stopped_calls::nobody_decided_in_time(live, asked),
             },
             // The answer was accepted just now: the next look gives it.
@@ -313,14 +316,14 @@ fn withdraw(live: &LiveRun<'_, '_>, held: &HeldRequest, why: &str) -> Result<Rou
 
 fn turn_down(live: &mut LiveRun<'_, '_>, waiting: &Waiting, why: &str) {
     match waiting {
-        Waiting::Server(asked) => elicitations::cancel(live, asked, why),
+        Waiting::Form(asked) => elicitations::cancel(live, asked, why),
         Waiting::Call(asked, _) => stopped_calls::nobody_could_be_asked(live, asked, why),
     }
 }
 
 fn turn_down_held(live: &mut LiveRun<'_, '_>, request: &Request, why: &str) {
     match request {
-        Request::Server(asked, _) => elicitations::cancel(live, asked, why),
+        Request::Form(asked, _) => elicitations::cancel(live, asked, why),
         Request::Call(asked, _) => stopped_calls::nobody_could_be_asked(live, asked, why),
     }
 }

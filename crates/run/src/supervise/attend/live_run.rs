@@ -9,6 +9,7 @@ use crate::supervise::started_agent::RunningAgent;
 use askbox_agent::acp::{Choice, Client};
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
+use askbox_agent::stream::FormReply;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
@@ -89,6 +90,24 @@ impl<'a, 'b> LiveRun<'a, 'b> {
         if !self.decide_over_acp(request_id, Choice::Refuse, words) {
             self.agent.say(&claude::permission_deny(request_id, words));
         }
+    }
+
+    /// Answers a form. `false` if the agent's program has no way to say this. It is then told that nobody decided.
+    pub(super) fn reply_to_form(&mut self, request_id: &str, reply: &FormReply) -> bool {
+        let (line, is_said) = match self.agent.of_acp(|client| client.reply_to_form(request_id, reply)) {
+            Some(Some(made)) => made,
+            // The agent no longer waits.
+            Some(None) => return true,
+            None => (claude::elicitation_reply(request_id, reply), true),
+        };
+        self.agent.say(&line);
+        is_said
+    }
+
+    /// Ends the turn without a request to the model. `name` names the request to `claude`.
+    pub(super) fn end_turn(&mut self, name: &str) {
+        let line = self.agent.of_acp(Client::cancel).unwrap_or_else(|| claude::interrupt(name));
+        self.agent.say(&line);
     }
 
     /// Refuses a tool call and ends the turn without a request to the model. `words` are not for the model.

@@ -11,9 +11,10 @@
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
 //! | `held_requests` | a request that waits |
-//! | `elicitations` | the questions of the agent's MCP servers |
+//! | `elicitations` | the forms of the agent's MCP servers, and of an agent that speaks ACP |
+//! | `asker` | the asker of a form, in words |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
-//! | `elicited_form` | a server's form as a question, and an answer as the form's content, also for `fuzz/` |
+//! | `elicited_form` | a form as a question, and an answer as the form's content, also for `fuzz/` |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
 //! | `program_end` | what the exit status of a plain program means |
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
@@ -21,6 +22,7 @@
 
 pub(crate) mod acp_state;
 mod acp_talk;
+mod asker;
 pub(crate) mod attendance;
 pub(crate) mod conclusion;
 mod elicitations;

@@ -8,6 +8,8 @@ use crate::events::EventKind;
 use crate::stream::lines::{BoundedLines, Line};
 use crate::stream::{StreamItem, TurnOutcome, Verdict};
 
+mod forms;
+
 fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
     client.feed(&Line::whole(&message.to_string()))
 }
