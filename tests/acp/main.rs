@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod attended_codex;
 mod codex;
 mod kimi;
 mod scene;

@@ -14,7 +14,7 @@ pub(crate) struct Scene {
 }
 
 /// The folder of the pinned agents.
-fn agents() -> PathBuf {
+pub(crate) fn agents() -> PathBuf {
     PathBuf::from(std::env::var_os("ASKBOX_TEST_AGENTS").expect("the test needs acp-agents"))
 }
 

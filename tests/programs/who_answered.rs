@@ -61,6 +61,7 @@ fn an_agents_command_is_known_by_environment_or_ancestor() {
         "CLAUDECODE=1 bash -c 'env -u CLAUDECODE ask-answer w a; :'",
         // The agent itself was started by a person: nothing but its name tells.
         "cp \"$(command -v bash)\" claude && ./claude -c 'ask-answer w a; :'",
+        "cp \"$(command -v bash)\" codex && ./codex -c 'ask-answer w a; :'",
     ] {
         let world = asked();
         world.sh(command);

@@ -9,6 +9,7 @@ mod any_program;
 mod asked_within;
 mod budget;
 mod chains;
+mod codex;
 mod forged;
 mod hangup;
 mod limits;

@@ -15,6 +15,7 @@
 //! | `machine.rs` | another machine, by ssh |
 //! | `network.rs` | machines in network namespaces, and links that a test cuts |
 //! | `claude/` | the real `claude` and its scripted API |
+//! | `codex/` | Codex's daemon: a scripted one, and a client as a terminal is |
 //! | `openai.rs` | a scripted model API of OpenAI's two forms |
 //! | `http.rs` | as much HTTP as the scripted APIs need |
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
@@ -28,6 +29,7 @@
 
 pub mod approval;
 pub mod claude;
+pub mod codex;
 pub mod dice;
 pub mod files;
 mod http;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use crate::codex::service::CodexService;
 use crate::connection::Connection;
 use crate::dates::Dates;
 use crate::housekeeping::Housekeeping;
@@ -47,6 +48,8 @@ pub struct Watcher<'a> {
     pub(super) parents: Parents,
     pub(super) news: Courier,
     traces: Exporter,
+    /// Works until the watcher is dropped.
+    _codex: CodexService,
     reports: Reports,
     housekeeping: Housekeeping,
 }
@@ -67,6 +70,7 @@ impl<'a> Watcher<'a> {
             launches: Launches::new(&served, &sender),
             news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
             traces: if served.by_service() { Exporter::new(&served.mailbox, &served.config) } else { Exporter::default() },
+            _codex: if served.by_service() { CodexService::begin(&served.mailbox, &served.config) } else { CodexService::default() },
             questions: Questions::new(&served.mailbox),
             reports: Reports::new(&served.config),
             housekeeping: Housekeeping::default(),

@@ -25,6 +25,10 @@ section! {
         /// Whether sessions ask as well that nobody attends: `claude -p` and programs with the Agent SDK, if askbox has not started them.
         /// Without an answer within `hold`, such a call goes on as it does without askbox. `claude -p` refuses it.
         unattended: bool = false,
+        /// Whether the approvals and questions of Codex's sessions are questions of the mailbox as well. The watcher (`relaunch watch`)
+        /// connects to the daemon that `codex` starts, in `$CODEX_HOME` or `~/.codex`. The plugin, its hook and
+        /// `enabled` are not needed for this.
+        codex: bool = false,
     }
 }
 

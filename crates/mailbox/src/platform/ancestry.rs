@@ -8,7 +8,7 @@ const MARKS_OF_A_RUN: [&str; 2] = ["ASKBOX_RUN", "ASKBOX_SUPERVISES"];
 const MARK_OF_AN_AGENT: &str = "CLAUDECODE";
 
 /// The names of agent programs. A person may have started one, so its own environment may have no mark.
-const AGENTS: [&str; 2] = ["claude", "ask-agent"];
+const AGENTS: [&str; 3] = ["claude", "ask-agent", "codex"];
 
 /// The name of the process that supervises runs. A supervisor that a person started in the foreground has no other mark.
 const SUPERVISOR: &str = "relaunch";

@@ -4,9 +4,11 @@
 //! - `settle`: the receipt in the session's transcript says whether an answer reached its dialog
 //! - `next_prompt`: a late answer as the next prompt of its session
 //! - `orphans`: questions and answers whose hook was killed
+//! - `place`: the project and the branch of a dialog, and the workflow of its question
 
 pub mod next_prompt;
 pub mod orphans;
+pub mod place;
 pub mod settle;
 
 #[cfg(test)]

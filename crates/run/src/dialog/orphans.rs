@@ -12,6 +12,8 @@ use askbox_mailbox::{Mailbox, Question, read_question};
 
 /// The name of the hook in the question that it withdraws.
 pub const BY: &str = "askbox hook";
+/// The program whose sessions have a hook.
+pub(super) const CLAUDE: &str = "claude";
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often to look whether it has ended.
@@ -19,6 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reason why a question is withdrawn whose hook is gone.
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
+/// The same for a session of Codex, beside whose dialogs a watcher waits.
+const WATCHER_IS_GONE: &str = "the watcher that waited beside its dialog is gone: the session has ended, or still shows its dialog";
 
 /// Withdraws a live question in `pending/` whose hook is gone. Returns `false` if the hook still waits.
 ///
@@ -28,7 +32,7 @@ pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> R
     if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(&round.workflow))? {
         return Ok(question.asked.live.is_none());
     }
-    match withdraw::withdraw_round(mailbox, round, "askbox", Some(HOOK_IS_GONE.into())) {
+    match withdraw::withdraw_round(mailbox, round, "askbox", Some(who_is_gone(question).into())) {
         // It was answered or withdrawn just now.
         Ok(_) | Err(Error::Conflict { .. }) => Ok(true),
         Err(e) => Err(e),
@@ -80,7 +84,18 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     };
     // The answer reaches nobody, so it does not matter who gave it.
     match claim::for_asker(mailbox, workflow, &Policy::default())? {
-        ClaimAttempt::Claimed(claim) => claim.superseded(mailbox, "askbox", &format!("it came too late: {HOOK_IS_GONE}")),
+        ClaimAttempt::Claimed(claim) => {
+            let why = format!("it came too late: {}", who_is_gone(&claim.document.typed));
+            claim.superseded(mailbox, "askbox", &why)
+        }
         ClaimAttempt::Refused(_) => Ok(()),
+    }
+}
+
+/// Says who does not wait beside the dialog any more.
+fn who_is_gone(question: &Question) -> &'static str {
+    match &question.asked.live {
+        Some(live) if live.program != CLAUDE => WATCHER_IS_GONE,
+        _ => HOOK_IS_GONE,
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::approval;
 use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, OnRecord, inline};
-use crate::dialog::orphans::BY;
+use crate::dialog::orphans::{BY, CLAUDE};
 use askbox_agent::dialog::{Call, Taken, newest_call};
 use askbox_agent::{sessions, subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
@@ -33,6 +33,10 @@ pub fn too_late_because(how: &str) -> String {
 }
 /// The reason if the session has left no sign of the answer.
 const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
+
+/// The reason if the process that sent an answer to a session of another program has ended before the session took it. It leaves no
+/// transcript that is read here.
+pub const NOT_CONFIRMED: &str = "it may have come too late: the session has not shown that it took the answer";
 
 /// How long the receipt may take if the session is gone. An idle machine needs a second (measured with Claude Code 2.1.331).
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -166,6 +170,8 @@ struct Receipt {
     call: Option<Call>,
     /// The call, if its id was not told to the hook.
     untold: Option<Untold>,
+    /// The reason without a sign.
+    none: &'static str,
     /// The folder of the session's configuration, and the session.
     session: Option<(PathBuf, String)>,
     wanted: Taken,
@@ -182,7 +188,10 @@ impl Receipt {
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
         let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
         let session = question.config_dir.clone().zip(question.asked.live.as_ref().map(|live| live.session.to_string()));
-        Self { call, untold, session, wanted: if allows { Taken::Allow } else { Taken::Deny }, stops, result_since: None }
+        let is_claudes = question.asked.live.as_ref().is_none_or(|live| live.program == CLAUDE);
+        let none = if is_claudes { NO_RECEIPT } else { NOT_CONFIRMED };
+        let wanted = if allows { Taken::Allow } else { Taken::Deny };
+        Self { call, untold, none, session, wanted, stops, result_since: None }
     }
 
     /// True if the receipt would be there by now.
@@ -198,7 +207,7 @@ impl Receipt {
         if let Some(untold) = &self.untold {
             self.call = untold.find(run.progress.claimed_at);
         }
-        let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(NO_RECEIPT)) };
+        let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(self.none)) };
         call.look();
         match call.taken() {
             Some(taken) if taken == self.wanted => return Some(End::Delivered),

@@ -1,4 +1,5 @@
-//! What keeps the dialogs of attended sessions out of the mailbox, although `[live]` is switched on.
+//! Settings and versions that keep the dialogs of attended sessions out of the mailbox, although `[live]` is switched on. Also the newest
+//! dialog that could not be asked.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::commands::doctor::installation::agent_version;
 use askbox_agent::claude::{self, Version};
 use askbox_mailbox::text::without_bom;
 use askbox_mailbox::{audit, disk, text, time};
+use askbox_run::dialog::orphans::BY;
 use askbox_run::process::programs;
 
 /// The maximum size of a settings.json.
@@ -22,9 +24,15 @@ const OLDEST: &str = "2.1.330";
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    if !checkup.config.live.enabled {
-        return;
+    if checkup.config.live.enabled {
+        of_claude(checkup);
     }
+    if checkup.config.live.enabled || checkup.config.live.codex {
+        not_asked(checkup);
+    }
+}
+
+fn of_claude(checkup: &mut Checkup) {
     settings(checkup, Path::new(MANAGED), true);
     version(checkup);
     if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
@@ -34,10 +42,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             checkup.report("live_without_hook", "live.enabled", said, "askbox setup");
         }
     }
+}
+
+/// Reports the newest dialog that could not be asked.
+fn not_asked(checkup: &mut Checkup) {
     let failed = checkup.mailbox.as_ref().and_then(|mailbox| audit::last(mailbox, "dialog_not_asked"));
     if let Some(entry) = failed.filter(|entry| time::is_near(entry.at, LATELY)) {
         let said = format!("a dialog was left to its terminal {} ago: {}", time::human(time::since(entry.at)), entry.why);
-        checkup.report("dialog", "audit.jsonl", said, "claude --version");
+        // The hook beside a dialog of Claude Code is `askbox hook`.
+        let program = if entry.by == BY { "claude" } else { "codex" };
+        checkup.report("dialog", "audit.jsonl", said, format!("{program} --version"));
     }
 }
 

@@ -42,7 +42,7 @@ use askbox_run::approval::permit::{self, Permit};
 use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::orphans::{self, BY};
-use askbox_run::dialog::settle;
+use askbox_run::dialog::{place, settle};
 use guard::Guard;
 use keys::Keys;
 use reply::Reply;
@@ -111,7 +111,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
             _ => std::thread::sleep(LOOK_EVERY),
         }
     };
-    let workflow = question::workflow(event, &call_id)?;
+    let workflow = place::workflow(&event.cwd, &event.session_id, &call_id)?;
     let document = question::document(event, &workflow, &call_id, since, in_background.then(|| since + config.live.hold.0))?;
     let Some(waiter) = begin(mailbox, &workflow)? else { return Ok(()) };
     guard.asks(mailbox, &workflow, signs::REFUSED)?;

@@ -9,7 +9,6 @@ use crate::commands::hook::dialog::{is_attended, signs};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::subagents;
 use askbox_cli::ask_user_question_call;
-use askbox_mailbox::disk;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live, Mode, Offered, Rule};
@@ -21,21 +20,10 @@ use askbox_mailbox::time::Time;
 use askbox_mailbox::{QuestionDocument, text};
 use askbox_run::approval::ask;
 use askbox_run::approval::call::Call;
+use askbox_run::dialog::place;
 
 /// The most characters of a name.
 const LONGEST_NAME: usize = 60;
-/// The most letters of the project's name in the id of the question.
-const IN_ID: usize = 24;
-/// The longest file that names a branch, in bytes.
-const LONGEST_HEAD: u64 = 4096;
-
-/// Returns the workflow of the call with this id. Two hooks of one dialog find the same one, so only one of them asks.
-pub(super) fn workflow(event: &PermissionRequest, call_id: &str) -> Result<WorkflowId> {
-    let name: String = project(&event.cwd).0.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let name: String = name.trim_matches('-').chars().take(IN_ID).collect();
-    let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {call_id}", event.session_id).as_bytes()).simple().to_string();
-    format!("live-{name}-{}", &hash[..8]).parse()
-}
 
 /// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
 pub(super) fn id_not_told(event: &PermissionRequest) -> String {
@@ -77,7 +65,7 @@ pub(super) fn document(
 }
 
 fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, until: Option<Time>) -> Live {
-    let (project, branch) = project(&event.cwd);
+    let (project, branch) = place::project(&event.cwd);
     let live = Live {
         session: event.session_id,
         program: "claude".into(),
@@ -128,22 +116,6 @@ fn subagent(event: &PermissionRequest, id: &str) -> Subagent {
     Subagent { id: text::excerpt(id, LONGEST_NAME), kind: short(event.agent_type.clone().or(noted.kind)), task: short(noted.task) }
 }
 
-/// The name of the project's folder, and the branch that is checked out in it. The project is the nearest folder with a `.git`.
-fn project(cwd: &Path) -> (String, Option<String>) {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    let name = root.unwrap_or(cwd).file_name().map(|name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME));
-    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "-".into());
-    (name, root.and_then(branch).filter(|branch| !branch.is_empty()))
-}
-
-fn branch(root: &Path) -> Option<String> {
-    let read = |path: &Path| disk::read(path, LONGEST_HEAD).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
-    let git = root.join(".git");
-    let git = if git.is_dir() { git } else { root.join(read(&git)?.strip_prefix("gitdir:")?.trim()) };
-    let head = read(&git.join("HEAD"))?;
-    head.strip_prefix("ref: refs/heads/").map(|branch| text::excerpt(branch, LONGEST_NAME))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +130,7 @@ mod tests {
     }
 
     fn asked(event: &PermissionRequest) -> QuestionDocument {
-        let workflow = workflow(event, "toolu_1").unwrap();
+        let workflow = place::workflow(&event.cwd, &event.session_id, "toolu_1").unwrap();
         document(event, &workflow, "toolu_1", askbox_mailbox::time::now(), None).unwrap()
     }
 
@@ -196,19 +168,5 @@ mod tests {
         let document = asked(&event("AskUserQuestion", input, json!([])));
         askbox_mailbox::documents::checks::check_question::check(&document.typed).unwrap();
         assert!(document.typed.asked.approval.is_none() && document.typed.asked.live.is_some());
-    }
-
-    #[test]
-    fn the_branch_is_that_of_the_nearest_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let below = folder.path().join("shop/src");
-        std::fs::create_dir_all(folder.path().join("shop/.git")).unwrap();
-        std::fs::create_dir_all(&below).unwrap();
-        std::fs::write(folder.path().join("shop/.git/HEAD"), "ref: refs/heads/feature/x\n").unwrap();
-        assert_eq!(project(&below), ("shop".into(), Some("feature/x".into())));
-        std::fs::create_dir_all(folder.path().join("tree")).unwrap();
-        std::fs::write(folder.path().join("tree/.git"), "gitdir: ../shop/.git\n").unwrap();
-        assert_eq!(project(&folder.path().join("tree")), ("tree".into(), Some("feature/x".into())));
-        assert_eq!(project(Path::new("/")), ("-".into(), None));
     }
 }

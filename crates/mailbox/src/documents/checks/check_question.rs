@@ -3,7 +3,7 @@
 use crate::documents::asked::{Asked, Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
-use crate::documents::fields::tool_call::{ASK_USER_QUESTION, ToolCall};
+use crate::documents::fields::tool_call::{ASK_USER_QUESTION, REQUEST_USER_INPUT, ToolCall};
 use crate::documents::fields::{approval, approval_text, attachment};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
@@ -177,7 +177,11 @@ fn check_live(asked: &Asked) -> Result<()> {
     live.check()?;
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to `askbox hook`, which writes it"));
     let Some(call) = &asked.tool_call else { return wrong("live", "stands in a question without a tool call") };
-    if asked.approval.as_ref().map_or(ASK_USER_QUESTION, |approval| approval.tool.as_str()) != call.name {
+    let is_its_call = match &asked.approval {
+        Some(approval) => approval.tool == call.name,
+        None => [ASK_USER_QUESTION, REQUEST_USER_INPUT].contains(&call.name.as_str()),
+    };
+    if !is_its_call {
         return wrong("live", "stands in a question that is not about its tool call");
     }
     if asked.default.is_some() || asked.until.is_some() || asked.expires_at.is_some() || asked.on_expiry.is_some() {

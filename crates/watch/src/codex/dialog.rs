@@ -1,0 +1,263 @@
+//! One request of the daemon.
+//!
+//! 1. *Grace*: the person at the terminal has the dialog for themselves.
+//! 2. *Asked*: the question lies in the mailbox, and this process holds the lock of a waiter.
+//! 3. *Replied*: the first answer was taken under the workflow's lock, and sent to the daemon. Or the daemon said that the request has
+//!    ended, and the question was withdrawn.
+//! 4. *Over*: the signs of the session said whether it took the answer. An answer that it did not take came too late.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::codex::BY;
+use crate::codex::client::Client;
+use crate::codex::question::{self, Shown};
+use crate::codex::reply::{End, Receipt, Reply, Sign, Wanted};
+use crate::codex::request::Request;
+use crate::codex::threads::Threads;
+use crate::codex::wire::{self, RequestId};
+use askbox_config::Config;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::{Folder, Mailbox, disk};
+use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
+use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::dialog::{orphans, settle};
+use askbox_run::log;
+
+/// How long the daemon may take to describe the session of a request.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) const ANSWERED: &str = "it was answered at its terminal, or by another client of codex";
+
+/// The mailbox, and the operator's wishes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Office<'a> {
+    pub(super) mailbox: &'a Mailbox,
+    pub(super) config: &'a Config,
+}
+
+/// A request of the daemon, and what has become of it.
+pub(super) struct Dialog {
+    id: RequestId,
+    request: Request,
+    since: Time,
+    begun: Instant,
+    state: State,
+}
+
+enum State {
+    Grace,
+    Asked(Box<Waiting>),
+    Replied(Box<Replied>),
+    Over,
+}
+
+/// A question in the mailbox.
+struct Waiting {
+    waiter: Waiter,
+    asked: Asked,
+    shown: Shown,
+}
+
+/// An answer on its way to the session.
+struct Replied {
+    claim: Claim<OnRecord>,
+    receipt: Receipt,
+}
+
+/// A message that has to be sent as a request of ours.
+pub(super) type Call = (&'static str, Value);
+
+impl Dialog {
+    /// A request that came now.
+    pub(super) fn new(id: RequestId, request: Request) -> Self {
+        Self { id, request, since: time::now(), begun: Instant::now(), state: State::Grace }
+    }
+
+    /// The request.
+    pub(super) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// True if an answer was sent whose end is not known yet.
+    pub(super) fn is_replied(&self) -> bool {
+        matches!(self.state, State::Replied(_))
+    }
+
+    /// Does what is due. Returns requests that have to be sent to the daemon.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub(super) fn tick(&mut self, office: Office<'_>, threads: &Threads, client: &mut Client) -> Result<Vec<Call>> {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Grace if self.is_early(office, threads) => self.state = State::Grace,
+            State::Grace => match self.ask(office, threads) {
+                // Another request of the same call is still open: this one is asked behind it.
+                Ok(waiting) => self.state = waiting.map_or(State::Grace, |waiting| State::Asked(Box::new(waiting))),
+                // Another process keeps a lock for a moment.
+                Err(e) if e.is_held() => self.state = State::Grace,
+                Err(e) => self.not_asked(office, &e),
+            },
+            State::Asked(waiting) => return self.look(office, *waiting, client),
+            State::Replied(replied) => match replied.receipt.look() {
+                Some(end) => close(office, *replied, end),
+                None => self.state = State::Replied(replied),
+            },
+            State::Over => {}
+        }
+        Ok(Vec::new())
+    }
+
+    /// True as long as the dialog is its terminal's alone, or its session is not described yet.
+    fn is_early(&self, office: Office<'_>, threads: &Threads) -> bool {
+        let age = self.begun.elapsed();
+        age < office.config.live.grace.0 || (threads.get(&self.request.thread).is_none() && age < PATIENCE)
+    }
+
+    fn not_asked(&self, office: Office<'_>, error: &Error) {
+        audit::record(office.mailbox, Entry::about("dialog_not_asked").by(BY).why(in_words(error)));
+        log::error(error);
+    }
+
+    /// Asks in the mailbox. `None` if the question of another request has the same workflow.
+    fn ask(&self, office: Office<'_>, threads: &Threads) -> Result<Option<Waiting>> {
+        let unknown = || Error::failed("codex has not told to which session a request belongs", "answer it at its terminal");
+        let thread = threads.get(&self.request.thread).ok_or_else(unknown)?;
+        let shown = Shown::of(&self.request, thread)?;
+        let workflow = question::workflow(&self.request, thread)?;
+        let document = question::document(&shown, &self.request, thread, &workflow, self.since)?;
+        // A watcher that was killed may have left the same question, or an answer to it.
+        orphans::end_waiting(office.mailbox, &workflow)?;
+        orphans::end_answered(office.mailbox, &workflow)?;
+        let waiter = match inline::begin(office.mailbox, &workflow) {
+            Err(Error::Conflict { .. }) => return Ok(None),
+            other => other?,
+        };
+        let receipt = post::post_document(office.mailbox, document, IfPending::Conflict)?;
+        Ok(Some(Waiting { waiter, asked: Asked::of_receipt(&receipt)?, shown }))
+    }
+
+    /// Looks for an answer, and sends it.
+    fn look(&mut self, office: Office<'_>, waiting: Waiting, client: &mut Client) -> Result<Vec<Call>> {
+        let round = waiting.asked.round.clone();
+        let is_there = |folder| disk::exists(office.mailbox.document(folder, &round.workflow));
+        if !is_there(Folder::Answered) && is_there(Folder::Pending) {
+            self.state = State::Asked(Box::new(waiting));
+            return Ok(Vec::new());
+        }
+        match waiting.take(office) {
+            Ok(Waited::Answered(claim)) => return self.give(office, waiting, *claim, client),
+            Ok(Waited::Changed) => self.not_asked(office, &Error::failed("a dialog's question was changed", "answer it at its terminal")),
+            // A person has withdrawn it, and the dialog stays.
+            Ok(Waited::Nothing) if disk::exists(office.mailbox.round(Folder::Closed, &round)) => {}
+            // It is on its way.
+            Ok(Waited::Nothing) => self.state = State::Asked(Box::new(waiting)),
+            Err(e) => {
+                log::error(&e);
+                self.state = State::Asked(Box::new(waiting));
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Sends the claimed answer to the daemon.
+    fn give(&mut self, office: Office<'_>, waiting: Waiting, claim: Claim<OnRecord>, client: &mut Client) -> Result<Vec<Call>> {
+        let question = &claim.document.typed;
+        let reply = Reply::of(office.mailbox, office.config, &waiting.asked.round, question, &self.request, &waiting.shown);
+        let (reply, wanted, calls) = match reply {
+            Ok(Reply::Result { result, words, wanted }) => {
+                (Some(result), wanted, words.map(|words| self.tell(&words)).into_iter().collect())
+            }
+            Ok(Reply::Interrupt) => (None, Wanted::Stopped, vec![self.interrupt()]),
+            Err(e) => {
+                let why = format!("it could not be given to the session, whose dialog stays open: {}", in_words(&e));
+                or_log(claim.superseded(office.mailbox, BY, &why));
+                return Ok(Vec::new());
+            }
+        };
+        if let Some(result) = reply
+            && let Err(e) = client.send(wire::reply(&self.id, &result))
+        {
+            or_log(claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+            return Err(e);
+        }
+        self.state = State::Replied(Box::new(Replied { claim, receipt: Receipt::begin(wanted) }));
+        Ok(calls)
+    }
+
+    /// The request that gives the turn the person's words beside a refusal.
+    fn tell(&self, words: &str) -> Call {
+        let input = json!([{ "type": "text", "text": words, "text_elements": [] }]);
+        ("turn/steer", json!({ "threadId": self.request.thread, "expectedTurnId": self.request.turn, "input": input }))
+    }
+
+    fn interrupt(&self) -> Call {
+        ("turn/interrupt", json!({ "threadId": self.request.thread, "turnId": self.request.turn }))
+    }
+
+    /// Takes a sign of the session. A question that still waits then is withdrawn.
+    pub(super) fn take(&mut self, office: Office<'_>, sign: Sign) {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Replied(mut replied) => match replied.receipt.take(sign) {
+                Some(end) => close(office, *replied, end),
+                None => self.state = State::Replied(replied),
+            },
+            State::Asked(waiting) => waiting.withdraw(office, ANSWERED),
+            State::Grace | State::Over => {}
+        }
+    }
+
+    /// Ends the dialog in this way: nobody can give its answer to the session any more.
+    pub(super) fn end(&mut self, office: Office<'_>, how: &str) {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Replied(replied) => close(office, *replied, End::NoReceipt),
+            State::Asked(waiting) => waiting.withdraw(office, how),
+            State::Grace | State::Over => {}
+        }
+    }
+}
+
+impl Waiting {
+    fn take(&self, office: Office<'_>) -> Result<Waited> {
+        self.waiter.wait(office.mailbox, &office.config.answers.policy(), &self.asked, Duration::ZERO)
+    }
+
+    /// Withdraws the question. If it was answered just now, the answer came too late.
+    fn withdraw(&self, office: Office<'_>, how: &str) {
+        let ended = match withdraw::withdraw_round(office.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
+            Ok(_) => Ok(()),
+            Err(e) => match self.take(office) {
+                Ok(Waited::Answered(claim)) => claim.superseded(office.mailbox, BY, &settle::too_late_because(how)),
+                Ok(Waited::Changed) => Ok(()),
+                Ok(Waited::Nothing) if disk::exists(office.mailbox.round(Folder::Closed, &self.asked.round)) => Ok(()),
+                Ok(Waited::Nothing) => Err(e),
+                Err(e) => Err(e),
+            },
+        };
+        // If it stays, the waiter's lock is free, and a watcher withdraws it.
+        or_log(ended);
+    }
+}
+
+fn close(office: Office<'_>, replied: Replied, end: End) {
+    or_log(match end {
+        End::Delivered => replied.claim.delivered(office.mailbox, BY),
+        End::TooLate => replied.claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)),
+        End::NoReceipt => replied.claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED),
+    });
+}
+
+fn in_words(error: &Error) -> String {
+    error.to_string()
+}
+
+fn or_log(result: Result<()>) {
+    if let Err(e) = result {
+        log::error(&e);
+    }
+}

@@ -1,0 +1,35 @@
+//! The dialogs of Codex's sessions as questions of the mailbox.
+//!
+//! Each terminal with `codex` is a client of one daemon, and so is this bridge. The daemon sends each request for an approval or an answer
+//! to every client of the session, and the first reply counts. A client that connects later gets the requests that still wait. So one
+//! thread of the watcher serves all sessions, without a hook and without a process for each dialog. A closed terminal changes nothing.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `wire` | the messages of the daemon that matter here, and those that it is sent |
+//! | `client` | one connection: WebSocket over the daemon's Unix socket |
+//! | `request` | a request of the daemon, as the call that a person is shown |
+//! | `threads` | what is known of the daemon's sessions |
+//! | `question` | the question that a request becomes |
+//! | `reply` | a person's answer as the reply to the daemon |
+//! | `dialog` | one request, from the grace time to the receipt |
+//! | `bridge` | all requests of one connection |
+//! | `service` | the thread of the watcher: connects, and connects again |
+//!
+//! A reply that the daemon does not understand *denies* the call and takes the dialog away (measured with Codex 0.169). So a request that
+//! is not known is never replied to, not even with an error, and only the decisions `accept`, `decline` and `cancel` are sent.
+
+mod bridge;
+mod client;
+mod dialog;
+mod question;
+mod reply;
+mod request;
+pub(crate) mod service;
+mod threads;
+mod wire;
+
+/// The name of the bridge in the questions that it ends.
+const BY: &str = "relaunch watch";
+/// The name of the program in the questions of its sessions.
+const PROGRAM: &str = "codex";

@@ -1,0 +1,195 @@
+//! The question that a request of the daemon becomes: a command, a change of files, or questions of the agent.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::codex::PROGRAM;
+use crate::codex::request::{Asked, Asks, Request, patch};
+use crate::codex::threads::Known;
+use askbox_cli::ask_user_question_call;
+use askbox_mailbox::QuestionDocument;
+use askbox_mailbox::document::Document;
+use askbox_mailbox::documents::checks::check_draft;
+use askbox_mailbox::documents::fields::live::Live;
+use askbox_mailbox::documents::fields::tool_call::{REQUEST_USER_INPUT, ToolCall};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::time::Time;
+use askbox_run::approval::ask;
+use askbox_run::approval::call::Call;
+use askbox_run::dialog::place;
+
+/// The names of Codex's own tools.
+const EXEC_COMMAND: &str = "exec_command";
+const APPLY_PATCH: &str = "apply_patch";
+
+/// A request as a call of a tool, whole.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// The tool's name.
+    tool: &'static str,
+    /// The call's input. For questions of the agent, it has the form of AskUserQuestion.
+    pub(super) input: Map<String, Value>,
+    cwd: PathBuf,
+}
+
+impl Shown {
+    /// The call of a request.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] if the daemon has not said what the call does.
+    pub(super) fn of(request: &Request, thread: &Known) -> Result<Self> {
+        let (tool, input, cwd) = match &request.asks {
+            Asks::Command { cwd, input } => (EXEC_COMMAND, input.clone(), cwd.as_deref()),
+            Asks::Patch { input } => {
+                let not_told = || Error::failed("codex has not told which files a call changes", "answer it at its terminal");
+                let mut input = input.clone();
+                input.insert("patch".into(), patch(thread.changes(&request.item).ok_or_else(not_told)?).into());
+                (APPLY_PATCH, input, None)
+            }
+            Asks::Input(asked) => (REQUEST_USER_INPUT, as_ask_user_question(asked), None),
+        };
+        Ok(Self { tool, input, cwd: cwd.unwrap_or(thread.cwd()).to_path_buf() })
+    }
+
+    /// The call.
+    pub(super) fn call(&self) -> Call<'_> {
+        Call { tool: self.tool, input: &self.input, cwd: &self.cwd }
+    }
+}
+
+/// The questions in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
+fn as_ask_user_question(asked: &[Asked]) -> Map<String, Value> {
+    let question = |asked: &Asked| {
+        let mut question = json!({ "question": asked.question, "header": asked.header, "multiSelect": false });
+        let options = asked.options.iter().flatten().map(|choice| json!({ "label": choice.label, "description": choice.description }));
+        let options: Vec<Value> = options.collect();
+        if !options.is_empty() {
+            question["options"] = options.into();
+        }
+        question
+    };
+    Map::from_iter([("questions".to_owned(), asked.iter().map(question).collect())])
+}
+
+/// The workflow of a request. It is the same after each new connection.
+///
+/// # Errors
+/// [`Error::Failed`] if the session's id is not one that a question can name.
+pub(super) fn workflow(request: &Request, thread: &Known) -> Result<WorkflowId> {
+    let session = request.thread.parse().map_err(|_| no_session())?;
+    place::workflow(thread.cwd(), &session, &request.call_id())
+}
+
+fn no_session() -> Error {
+    Error::failed("codex's session has an id that is not a UUID", "answer it at its terminal")
+}
+
+/// The question about a request that came at this time.
+///
+/// # Errors
+/// [`Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
+pub(super) fn document(shown: &Shown, request: &Request, thread: &Known, workflow: &WorkflowId, since: Time) -> Result<QuestionDocument> {
+    let subagent = thread.subagent(&request.thread);
+    let (project, branch) = place::project(thread.cwd());
+    let live = Live {
+        session: thread.session(&request.thread).parse().map_err(|_| no_session())?,
+        program: PROGRAM.into(),
+        project,
+        branch,
+        agent: subagent.as_ref().map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
+        since,
+        in_background: false,
+        unattended: false,
+        until: None,
+        offers: Vec::new(),
+    };
+    let call_id = request.call_id();
+    let mut document = if let Asks::Input(_) = request.asks {
+        let mut document = ask_user_question_call::question(workflow, &shown.input)?;
+        // The agent wrote the questions, which may have any field.
+        check_draft::of_client(&document.typed)?;
+        document.typed.asked.tool_call = Some(ToolCall { name: REQUEST_USER_INPUT.into(), id: call_id, subagent });
+        document.typed.asked.live = Some(Box::new(live));
+        document
+    } else {
+        Document::draft(ask::question_of_dialog(workflow, &shown.call(), &call_id, subagent, live)?)
+    };
+    let question = &mut document.typed;
+    question.cwd = Some(shown.cwd.clone()).filter(|cwd| Path::is_absolute(cwd));
+    // Nobody but the session speaks here.
+    question.asked.asked_by = None;
+    Ok(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codex::threads::Threads;
+    use crate::codex::wire::{ChangeKind, FileChange, Item, Status, Thread};
+    use askbox_mailbox::documents::checks::check_question::check;
+
+    const ID: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
+    const PARENT: &str = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
+
+    fn threads(parent: Option<&str>) -> Threads {
+        let mut threads = Threads::default();
+        let thread = Thread {
+            id: ID.into(),
+            cwd: "/work/My Shop".into(),
+            status: Status::Resting,
+            parent_thread_id: parent.map(str::to_owned),
+            agent_nickname: Some("Ada".into()),
+            agent_role: None,
+            turns: Vec::new(),
+        };
+        let change = FileChange { path: "/opt/x".into(), kind: ChangeKind::Add, diff: "one\n".into() };
+        threads.add(thread, vec![Item { id: "call_1".into(), status: None, changes: Some(vec![change]) }]);
+        threads
+    }
+
+    fn asked(method: &str, more: Value, parent: Option<&str>) -> Result<QuestionDocument> {
+        let mut params = json!({"threadId": ID, "turnId": "u", "itemId": "call_1", "startedAtMs": 1}).as_object().unwrap().clone();
+        params.extend(more.as_object().unwrap().clone());
+        let (request, threads) = (Request::read(method, &params).unwrap(), threads(parent));
+        let known = threads.get(&request.thread).unwrap();
+        let shown = Shown::of(&request, known)?;
+        let workflow = workflow(&request, known).unwrap();
+        let document = document(&shown, &request, known, &workflow, askbox_mailbox::time::now())?;
+        check(&document.typed).map(|()| document)
+    }
+
+    #[test]
+    fn a_command_of_codex_is_asked_about_with_once_alone() {
+        let more = json!({"command": "/bin/bash -lc 'touch qa'", "reason": "needs it", "cwd": "/elsewhere"});
+        let question = asked("item/commandExecution/requestApproval", more, None).unwrap().typed;
+        let expected =
+            "May the agent call exec_command?\n    command: /bin/bash -lc 'touch qa'\n    reason: needs it\nIn the folder /elsewhere";
+        assert_eq!(question.question, expected);
+        assert_eq!(question.asked.options.keys(), "once");
+        assert!(question.asked.approval.as_ref().unwrap().editable.is_none());
+        assert_eq!(question.asked.live.unwrap().words(), "codex session in \"My Shop\"");
+        assert!(question.workflow_id.as_str().starts_with("live-my-shop-"));
+    }
+
+    #[test]
+    fn a_patch_of_codex_is_asked_about_with_its_changes() {
+        let question = asked("item/fileChange/requestApproval", json!({}), Some(PARENT)).unwrap().typed;
+        assert!(question.question.contains("    patch:\n        add \"/opt/x\"\n          +one\n"), "{}", question.question);
+        let live = question.asked.live.unwrap();
+        assert_eq!((live.session.to_string().as_str(), live.agent.as_deref()), (PARENT, Some("Ada")));
+        let other = json!({"itemId": "call_2"});
+        assert!(asked("item/fileChange/requestApproval", other, None).is_err(), "its changes are not known");
+    }
+
+    #[test]
+    fn questions_of_codex_keep_their_options() {
+        let one = json!({"id": "q1", "header": "How", "question": "Merge?", "options": [{"label": "merge", "description": "m"}]});
+        let two = json!({"id": "q2", "header": "Why", "question": "Why?", "options": null});
+        let question = asked("item/tool/requestUserInput", json!({"questions": [one]}), None).unwrap().typed;
+        assert_eq!((question.question.as_str(), question.asked.options.keys().as_str()), ("Merge?", "merge"));
+        assert_eq!(asked("item/tool/requestUserInput", json!({"questions": [one, two]}), None).unwrap().typed.parts().len(), 2);
+        assert!(asked("item/tool/requestUserInput", json!({"questions": [one, one]}), None).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! The thread of the watcher that connects to Codex's daemon, and connects again when the daemon comes back.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::codex::bridge::Bridge;
+use crate::codex::client::{self, Client};
+use crate::codex::dialog::Office;
+use askbox_cli::program;
+use askbox_config::Config;
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::{Mailbox, thread};
+use askbox_run::log;
+
+/// How often to look whether a daemon listens.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_secs(10);
+/// The name of the lock of the only process that serves a mailbox in this way.
+const LOCK: &str = "codex";
+
+/// Serves the sessions of Codex's daemon until this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct CodexService(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl CodexService {
+    /// Starts the thread, if the operator wants it.
+    pub(crate) fn begin(mailbox: &Mailbox, config: &Config) -> Self {
+        let Some(home) = codex_home().filter(|_| config.live.codex) else { return Self::default() };
+        let (stop, stopped) = mpsc::channel();
+        let (mailbox, config) = (mailbox.clone(), config.clone());
+        match thread::start(move || run(Office { mailbox: &mailbox, config: &config }, &client::socket_in(&home), &stopped)) {
+            Ok(thread) => Self(Some((stop, thread))),
+            Err(e) => {
+                log::error(&e);
+                Self::default()
+            }
+        }
+    }
+}
+
+impl Drop for CodexService {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            // It withdraws its questions, which is a matter of milliseconds.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Codex's own folder.
+fn codex_home() -> Option<PathBuf> {
+    program::env("CODEX_HOME").map(PathBuf::from).or_else(|| program::env("HOME").map(|home| Path::new(&home).join(".codex")))
+}
+
+fn run(office: Office<'_>, socket: &Path, stop: &Receiver<()>) {
+    let Some(_only) = only(office.mailbox, stop) else { return };
+    let mut last_error = String::new();
+    loop {
+        let pause = match serve(office, socket, stop) {
+            Ok(()) => LOOK_EVERY,
+            Err(e) => {
+                let said = e.to_string();
+                if said != last_error {
+                    log::error(&e);
+                }
+                last_error = said;
+                PAUSE
+            }
+        };
+        if is_over(stop, pause) {
+            return;
+        }
+    }
+}
+
+/// Waits until no other watcher of this mailbox does the same. `None` if this one is to end.
+fn only(mailbox: &Mailbox, stop: &Receiver<()>) -> Option<Lock> {
+    loop {
+        match Lock::try_acquire(&mailbox.lock_file(LOCK)) {
+            Ok(Some(lock)) => return Some(lock),
+            Ok(None) => {}
+            Err(e) => log::error(&e),
+        }
+        if is_over(stop, LOOK_EVERY) {
+            return None;
+        }
+    }
+}
+
+fn is_over(stop: &Receiver<()>, wait: Duration) -> bool {
+    stop.recv_timeout(wait) != Err(RecvTimeoutError::Timeout)
+}
+
+/// Serves one connection. Returns at once if no daemon listens.
+fn serve(office: Office<'_>, socket: &Path, stop: &Receiver<()>) -> Result<()> {
+    let Some(client) = Client::connect(socket)? else { return Ok(()) };
+    let bridge = Bridge::begin(office, client)?;
+    tracing::info!(event = "codex", "serves the sessions of codex's daemon");
+    match bridge.serve(stop) {
+        Ok(()) => Ok(()),
+        Err(e) => {
+            tracing::info!(event = "codex", "{e}");
+            Ok(())
+        }
+    }
+}
