@@ -1,11 +1,11 @@
 //! A world with a real agent, and the story that each of them is tested with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::openai::OpenAi;
-use crate::support::{World, kill, until};
+use crate::support::{World, files, kill, until};
 
 /// A world whose workflows are run by a real agent.
 pub(crate) struct Scene {
@@ -95,6 +95,8 @@ impl Scene {
         let told = api.told().pop().unwrap().join("\n");
         assert!(told.contains("merge") && world.status("live")["result"] == "Thank you.", "{told}");
         asks("later", "ask and wait");
+        // An agent that is killed before it has written its session has nothing to continue.
+        until("its session is written", || self.has_written("ask and wait"));
         world.processes("relaunch supervise").into_iter().for_each(kill);
         until("the agent is gone", || world.state("later") == "pending");
         world.ok("ask-answer", &["later", "merge"]);
@@ -102,6 +104,12 @@ impl Scene {
         assert_eq!(world.status("later")["result"], "It is merged.");
         let told = api.told().pop().unwrap().join("\n");
         assert!(told.contains("ask and wait") && told.contains("your user did not do that"), "the session goes on: {told}");
+    }
+
+    /// True if a transcript below the home has these words. Both agents write JSON lines; kimi writes the session's title long before.
+    fn has_written(&self, words: &str) -> bool {
+        let is_transcript = |path: &Path| path.extension().is_some_and(|end| end == "jsonl") && !path.starts_with(self.world.mailbox());
+        files(self.world.home()).iter().any(|(path, bytes)| is_transcript(path) && String::from_utf8_lossy(bytes).contains(words))
     }
 
     fn effects(&self) -> Vec<String> {

@@ -140,10 +140,11 @@ impl<'a> Bridge<'a> {
 
     fn handle(&mut self, message: Incoming) -> Result<()> {
         match message {
-            Incoming::Response { id, result } => match self.sent.remove(&id) {
-                Some(about) => self.answered(about, result)?,
-                None => {}
-            },
+            Incoming::Response { id, result } => {
+                if let Some(about) = self.sent.remove(&id) {
+                    self.answered(about, result)?;
+                }
+            }
             Incoming::Request { id, method, params } => match Request::read(&method, &params) {
                 Some(request) => {
                     let key = (request.thread.clone(), id.clone());
