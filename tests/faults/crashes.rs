@@ -2,6 +2,7 @@
 //! of a run. The table in `crashes.md` beside this file holds what is seen. `ASKBOX_WRITE_DOCS=1` writes it anew.
 
 use std::path::Path;
+use std::process::Child;
 use std::sync::Mutex;
 
 use crate::support::{World, files, in_parallel, kill, needs, output, strace, until};
@@ -288,14 +289,20 @@ fn a_claimed_copy_that_a_power_cut_brings_back_is_not_run_again() {
     assert!(back("closed").exists());
 }
 
+/// A process that claims and runs the round, and has not written the claim's record yet. Writing it takes four seconds.
+fn slow_claim(world: &World) -> Child {
+    let slow = strace(&["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=4000000:when=1", "-o", "/dev/null"]);
+    let claiming = world.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
+    until("it is claimed", || world.only("running", "docs.").is_some());
+    claiming
+}
+
 /// The agent is launched before the round's own lock is there.
 #[test]
 fn a_round_being_claimed_is_not_one_whose_claimer_died() {
     needs!("strace");
     let world = answered();
-    let slow = strace(&["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=4000000:when=1", "-o", "/dev/null"]);
-    let mut claiming = world.wrapped(&slow, "relaunch").arg("docs").stdout(std::process::Stdio::null()).spawn().expect("strace");
-    until("it is claimed", || world.only("running", "docs.").is_some());
+    let mut claiming = slow_claim(&world);
     let watcher = world.start_watcher();
     let state = world.state("docs");
     // Unless this machine is even slower.
@@ -303,6 +310,19 @@ fn a_round_being_claimed_is_not_one_whose_claimer_died() {
     assert!(claiming.wait().expect("wait").success());
     watcher.kill();
     assert_eq!((world.state("docs").as_str(), world.logged("start ")), ("delivered", 1), "{:#?}", world.log());
+}
+
+#[test]
+fn a_run_that_is_just_being_claimed_can_be_stopped() {
+    needs!("strace");
+    let world = answered();
+    world.hold("spawned");
+    let mut claiming = slow_claim(&world);
+    let stopped = world.run("relaunch", &["stop", "docs", "--now"]);
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.words());
+    assert_eq!(claiming.wait().expect("wait").code(), Some(1));
+    assert_eq!(world.state("docs"), "interrupted");
+    until("nothing of the run lives", || world.of_runs().is_empty());
 }
 
 /// An answer waits for its own name alone.

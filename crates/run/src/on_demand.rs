@@ -98,7 +98,12 @@ pub fn stop(
             Err(not_live @ Error::NotFound { .. }) => {
                 let config = config()?;
                 let why = request.request(config.limits.grace.0).why;
-                return recovery::stop_waiting(mailbox, &config, workflow, &why)?.ok_or(not_live);
+                match recovery::stop_waiting(mailbox, &config, workflow, &why)? {
+                    Some(run) => return Ok(run),
+                    // It was being claimed.
+                    None if stop::live_run(mailbox, workflow).is_ok() => continue,
+                    None => return Err(not_live),
+                }
             }
             Err(e) => return Err(e),
         };

@@ -52,7 +52,7 @@ fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
         .unwrap();
     answered(&world, "busy");
     let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
-    until("it runs", || world.shell("relaunch status busy").stdout.contains("running"));
+    until("it runs", || world.state("busy") == "running");
     assert_eq!(findings(&world), [] as [Value; 0]);
     run.kill();
     world.sh(&format!("kill -CONT {}", watcher.process.pid()));

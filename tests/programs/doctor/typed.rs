@@ -108,8 +108,8 @@ fn retry_all_leaves_out_runs_that_a_person_stopped() {
         .unwrap();
     answered(&world, "meant");
     let mut run = Running::start(&mut world.shell_command("exec relaunch meant >/dev/null 2>&1"));
-    until("it runs", || world.shell("relaunch status meant").stdout.contains("running"));
-    world.shell("relaunch stop meant --now");
+    until("it runs", || world.state("meant") == "running");
+    world.sh("relaunch stop meant --now");
     run.wait();
     std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
     answered(&world, "failed");

@@ -92,7 +92,10 @@ pub fn take_from_quarantine(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<
 /// Stops a claimed round that is not live: it is in its back-off, or abandoned. `None` if there is none, or if it has just become live.
 pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, why: &str) -> Result<Option<Run>> {
     let Some(round) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) else { return Ok(None) };
+    // A claimant holds the workflow's lock until it holds the round's. Then its run is live, and can be asked to stop.
+    let claiming = mailbox.lock(workflow)?;
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
+    drop(claiming);
     match record::latest(mailbox, &round)? {
         Some(run) if matches!(run.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) && run.is_launch() => {
             end_processes(mailbox, &run)?;
