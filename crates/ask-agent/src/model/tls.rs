@@ -8,7 +8,7 @@ pub(super) fn config() -> Result<TlsConfig> {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         use ureq::tls::{Certificate, RootCerts, TlsProvider};
-        // A certificate that cannot be read is left out. Without any, the connection fails and says so.
+        // A certificate that cannot be read is left out. If no certificate is left, the connection fails.
         let found = rustls_native_certs::load_native_certs().certs;
         let certificates: Vec<_> = found.iter().map(|der| Certificate::from_der(der.as_ref()).to_owned()).collect();
         Ok(TlsConfig::builder()

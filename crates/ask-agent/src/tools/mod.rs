@@ -1,4 +1,4 @@
-//! The tools that need nothing but the machine. Their inputs are those of Claude Code. `Task` lies in `task`, and `AskUserQuestion` in
+//! The tools that need nothing but the machine. Claude Code's tools have the same inputs. `Task` lies in `task`, and `AskUserQuestion` in
 //! `person`.
 //!
 //! - `definitions`: what the model is told about the tools
@@ -20,7 +20,7 @@ use askbox_mailbox::error::Result;
 
 pub(crate) use definitions::definitions;
 
-/// How long a command may take, in milliseconds, if neither the call nor `$BASH_DEFAULT_TIMEOUT_MS` says.
+/// How long a command may take, in milliseconds. The call or `$BASH_DEFAULT_TIMEOUT_MS` may say another time.
 const USUAL: u64 = 120_000;
 const LONGEST: u64 = 600_000;
 /// The most bytes of a command's output that the model reads.
