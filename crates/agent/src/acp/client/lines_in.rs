@@ -110,12 +110,13 @@ impl Client {
             return items;
         }
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
-        let (tool_name, input) = call.map(|call| call.words()).unwrap_or_default();
+        let (tool_name, input) = call.map(|call| turn.calls.words(call)).unwrap_or_default();
         let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
         let has_input = call.is_some_and(|call| turn.calls.is_whole(call));
         items.push(StreamItem::Permission(PermissionRequest {
             request_id: id.as_str().into(),
             complete: is_whole && has_input && input.to_string().len() <= LARGEST_INPUT,
+            is_own_tool: is_whole && self.place.server.is_some() && call.is_some_and(|call| turn.calls.is_own_tool(call)),
             is_plain: tool::is_plain(tool_name.raw(), &input, &self.place.cwd),
             tool_name,
             input,

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::acp::envelope;
+use crate::acp::own_server::OwnServer;
 use crate::acp::permission::Choice;
 use crate::acp::presets::{PLAIN, Preset};
 use crate::acp::replay::Replay;
@@ -34,6 +35,8 @@ pub struct SessionPlace {
     pub folders: Vec<PathBuf>,
     /// The mode that it is put into once it is open; empty for the agent's own.
     pub mode: String,
+    /// The server with askbox's tools, if it is offered.
+    pub server: Option<OwnServer>,
 }
 
 /// The conversation with one agent process.
@@ -149,7 +152,10 @@ impl Client {
     }
 
     fn place_params(&self) -> Value {
-        let mut params = json!({ "cwd": self.place.cwd.display().to_string(), "mcpServers": [] });
+        let mut params = json!({
+            "cwd": self.place.cwd.display().to_string(),
+            "mcpServers": self.place.server.iter().map(OwnServer::offer).collect::<Vec<_>>(),
+        });
         if self.info.takes_folders && !self.place.folders.is_empty() {
             params["additionalDirectories"] = self.place.folders.iter().map(|folder| folder.display().to_string()).collect();
         }
@@ -164,7 +170,7 @@ impl Client {
 
     /// Begins a turn. From now on, updates belong to it.
     pub fn prompt(&mut self, text: &str) -> String {
-        self.turn = Some(Turn::begin(self.agent.tells_input_as_text));
+        self.turn = Some(Turn::begin(self.agent));
         self.ledger.new_turn();
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         self.request(Asked::Prompt, params)
