@@ -91,7 +91,7 @@ impl Call {
         self.raw_input = input.filter(|input| input.is_object() && tool::is_told(Some(input)));
     }
 
-    /// The name of an MCP tool, if the agent tells it where neither the model nor a file writes.
+    /// The name of an MCP tool, if the agent program itself tells it at this place.
     fn mcp_name(&self, place: McpNames) -> Option<String> {
         let name = match place {
             McpNames::NotKnown => None,

@@ -52,8 +52,8 @@ section! {
         /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the preset's
         /// mode, or else the agent's default. Use a mode that makes the agent ask for permissions. Example: `"read-only"`.
         mode: String = String::new(),
-        /// Whether a runner of the kind `"acp"` offers its agent the tools of `askbox mcp`, as an MCP server that the agent starts. The agents of
-        /// the presets `"copilot"` and `"pi"` start none. The page about agents has the details.
+        /// Whether a runner of the kind `"acp"` offers its agent the tools of `askbox mcp`, as an MCP server that the agent starts. The
+        /// agents of the presets `"copilot"` and `"pi"` start none. The page about agents has the details.
         mcp: bool = true,
         /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
         /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent

@@ -9,7 +9,7 @@ use crate::attempt::record::Run;
 use crate::process::launch::{self, Handed};
 use crate::process::programs;
 
-/// The variables that the server reads besides those of the run: the user's folders, and the operator's configuration.
+/// The further variables that the server reads: the user's folders, and the operator's configuration.
 const FURTHER: [&str; 7] = ["HOME", "PATH", "USER", "LOGNAME", "ASKBOX_CONFIG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
 /// The server for the agent of this `call`, or the reason why there is none. `None` if the runner offers none. The server gets the
