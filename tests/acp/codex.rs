@@ -8,11 +8,11 @@ use crate::support::{needs, programs};
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
 /// askbox's programs, as the profile of a person does who has installed them in their home.
 fn scene() -> Scene {
-    scene_with("")
+    scene_with("", "agent-full-access")
 }
 
 /// `features` are codex's own.
-fn scene_with(features: &str) -> Scene {
+fn scene_with(features: &str, mode: &str) -> Scene {
     Scene::new("codex", |world, api| {
         let settings = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n[model_providers.scripted]\nname = \"scripted\"\n\
@@ -24,7 +24,7 @@ fn scene_with(features: &str) -> Scene {
         std::fs::write(world.home().join(".codex/config.toml"), settings).expect("its settings");
         let profile = format!("PATH=\"$PATH:{}\"\n", programs().display());
         std::fs::write(world.home().join(".profile"), profile).expect("a profile");
-        "mode = \"agent-full-access\"\nenv = { SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }".into()
+        format!("mode = \"{mode}\"\nenv = {{ SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }}")
     })
 }
 
@@ -50,6 +50,15 @@ fn a_question_of_codex_is_answered_live_and_later() {
     let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));
     let question = json!({"id": "q1", "header": "Branch", "question": "Merge or keep?", "options": options});
     // Outside of its plan mode, codex asks only with a feature that is under development.
-    let scene = scene_with("[features]\ndefault_mode_request_user_input = true\n");
+    let scene = scene_with("[features]\ndefault_mode_request_user_input = true\n", "agent-full-access");
     scene.asks_with_its_own_tool(&json!({"tool": "request_user_input", "input": {"questions": [question]}}));
+}
+
+#[test]
+fn codex_asks_with_a_tool_of_askbox() {
+    needs!("acp-agents");
+    let input = json!({"question": "Merge or keep?", "options": [{"label": "merge"}, {"label": "keep"}]});
+    let ask = json!({"tool": "ask_user", "namespace": "mcp__askbox", "input": input});
+    // In this mode, codex asks before each call of an MCP tool.
+    scene_with("", "workspace-write").asks_with_a_tool_of_askbox(&ask);
 }

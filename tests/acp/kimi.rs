@@ -7,9 +7,14 @@ use crate::support::needs;
 
 /// kimi asks before it runs a command. The operator lets it run any.
 fn scene() -> Scene {
+    scene_with("allowed_tools = [\"Bash\"]")
+}
+
+/// `more` are further keys of the runner.
+fn scene_with(more: &str) -> Scene {
     Scene::new("kimi", |_, api| {
         format!(
-            "allowed_tools = [\"Bash\"]\nenv = {{ KIMI_MODEL_NAME = \"scripted\", KIMI_MODEL_API_KEY = \"dummy\", KIMI_MODEL_PROVIDER_TYPE = \"openai\", \
+            "{more}\nenv = {{ KIMI_MODEL_NAME = \"scripted\", KIMI_MODEL_API_KEY = \"dummy\", KIMI_MODEL_PROVIDER_TYPE = \"openai\", \
              KIMI_MODEL_BASE_URL = \"{}\" }}",
             api.url()
         )
@@ -38,4 +43,11 @@ fn a_question_of_kimi_is_answered_live_and_later() {
     let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));
     let question = json!({"question": "Merge or keep?", "header": "Branch", "multi_select": false, "options": options});
     scene().asks_with_its_own_tool(&json!({"tool": "AskUserQuestion", "input": {"questions": [question]}}));
+}
+
+#[test]
+fn kimi_asks_with_a_tool_of_askbox() {
+    needs!("acp-agents");
+    let input = json!({"question": "Merge or keep?", "options": [{"label": "merge"}, {"label": "keep"}]});
+    scene_with("allowed_tools = []").asks_with_a_tool_of_askbox(&json!({"tool": "mcp__askbox__ask_user", "input": input}));
 }

@@ -106,6 +106,27 @@ impl Scene {
         assert!(told.contains("ask and wait") && told.contains("your user did not do that"), "the session goes on: {told}");
     }
 
+    /// The agent asks with `ask_user` of `askbox mcp`, and a person answers while it waits.
+    pub(crate) fn asks_with_a_tool_of_askbox(&self, ask: &Value) {
+        let Self { world, api } = self;
+        api.on("ask with the tool", json!([ask, {"text": "Thank you."}]));
+        let _watcher = world.watch();
+        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "ask with the tool"]);
+        until("it has asked", || world.in_mailbox("pending/job.json").exists());
+        let question = world.document("pending/job.json");
+        assert_eq!((&question["question"], &question["approval"]), (&"Merge or keep?".into(), &Value::Null), "no person permits the call");
+        assert_eq!(question["cwd"], world.work().display().to_string(), "{question}");
+        assert_eq!(question["session_id"], world.status("job")["session_id"], "{question}");
+        world.ok("ask-answer", &["job", "merge"]);
+        until("the run is over", || world.status("job")["result"] == "Thank you.");
+        let told = api.told().pop().unwrap().join("\n");
+        assert!(told.contains("merge") && !told.contains("QUESTION_POSTED"), "{told}");
+        let is_events = |path: &Path| path.file_name().is_some_and(|name| name == "events.jsonl");
+        let events = files(world.mailbox()).into_iter().filter(|(path, _)| is_events(path)).map(|(_, bytes)| bytes).collect::<Vec<_>>();
+        let events = String::from_utf8_lossy(&events.concat()).into_owned();
+        assert!(events.contains("it is a tool of askbox that asks"), "the agent asked for a permission: {events}");
+    }
+
     /// True if a transcript below the home has these words. Both agents write JSON lines; kimi writes the session's title long before.
     fn has_written(&self, words: &str) -> bool {
         let is_transcript = |path: &Path| path.extension().is_some_and(|end| end == "jsonl") && !path.starts_with(self.world.mailbox());

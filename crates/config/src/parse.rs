@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::sections::runners;
+use crate::sections::runner_keys;
 use crate::settings;
 use crate::settings::{Config, keys};
 use askbox_mailbox::error::{Error, Result};
@@ -84,9 +84,9 @@ impl Reader<'_> {
         {
             if let Some(("runner", name)) = at.split_once('.')
                 && inner.get("kind").is_some_and(|kind| matches!(kind.get_ref(), DeValue::String(kind) if kind == "program"))
-                && let Some(key) = runners::MEANT_FOR_AN_AGENT.into_iter().find(|key| inner.get(*key).is_some())
+                && let Some(key) = runner_keys::MEANT_FOR_AN_AGENT.into_iter().find(|key| inner.get(*key).is_some())
             {
-                return Err(runners::not_enforced(name, key));
+                return Err(runner_keys::not_enforced(name, key));
             }
             let fields = inner.iter().map(|(k, v)| Ok((k.get_ref().to_string(), self.read(&format!("{at}.{}", k.get_ref()), v)?)));
             return fields.collect::<Result<_>>().map(Value::Object);

@@ -11,6 +11,9 @@ abilities: resume, load, close, folders, modes.
     {"quiet_call": C}                   the same without a `tool_call` in front of its end
     {"send": OBJECT}  {"write": TEXT}   a line as it is
     {"form": M, "schema": S}            a question to the user; `times`: several at once; `params`: further parameters
+    {"mcp": TOOL, "input": I}           a call of a tool of the session's first MCP server, which gets no environment but the one that is
+                                        named; `ask`: with a request for permission first, as `codex` or as `qwen` asks. `$AGENT_DIR/mcp`
+                                        gets the tools and the text of the result
     {"questions": [Q]}                  a question to the user as qwen asks it
     {"pause": NAME}                     waits until the file `go.NAME` is there
     {"die": true}                       the process kills itself
@@ -28,7 +31,7 @@ OPTIONS = json.loads(os.environ.get("ACP_OPTIONS", "null")) or [
     {"optionId": "o2", "name": "No", "kind": "reject_once"},
 ]
 lock = threading.Lock()
-replies, cancelled, processes = {}, threading.Event(), []
+replies, cancelled, processes, servers = {}, threading.Event(), [], []
 last_id = -1  # the first request has the id 0
 
 
@@ -97,6 +100,40 @@ def run(session, step, command):
     return False
 
 
+def call_tool(session, step):
+    tool, arguments, server = step["mcp"], step.get("input", {}), servers[0]
+    call = f"call-{uuid.uuid4().hex[:8]}"
+    fields = {"toolCallId": call, "title": f"mcp__{server['name']}__{tool}", "kind": "other", "rawInput": arguments}
+    if step.get("ask") == "codex":
+        fields = {"toolCallId": call, "title": f"mcp.{server['name']}.{tool}", "kind": "execute",
+                  "rawInput": {"server": server["name"], "tool": tool, "arguments": arguments}}
+        update(session, "tool_call", **fields, status="in_progress", _meta={"is_mcp_tool_call": True})
+        fields = {"toolCallId": call, "kind": "execute", "status": "pending"}
+    if "ask" in step:
+        reply = ask("session/request_permission", {"sessionId": session, "toolCall": fields, "options": OPTIONS})
+        append("permissions", json.dumps(reply.get("result")))
+        if reply.get("result", {}).get("outcome", {}).get("optionId") != "o1":
+            return
+    process = subprocess.Popen([server["command"], *server["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env={each["name"]: each["value"] for each in server["env"]}, start_new_session=True)
+    processes.append(process)
+
+    def request(id, method, params):
+        process.stdin.write((json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n").encode())
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())["result"]
+
+    request(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fake", "version": "1.0"}})
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    tools = [each["name"] for each in request(2, "tools/list", {})["tools"]]
+    result = request(3, "tools/call", {"name": tool, "arguments": arguments})
+    append("mcp", json.dumps({"tools": tools, "text": result["content"][0]["text"]}))
+    process.stdin.close()
+    process.wait()
+    processes.remove(process)
+    update(session, "tool_call_update", toolCallId=call, status="completed", content=[])
+
+
 def turn(session, id, steps):
     result, error, twice, late = {"stopReason": "end_turn"}, None, False, []
     for step in steps:
@@ -109,6 +146,8 @@ def turn(session, id, steps):
         elif "run" in step or "quiet_call" in step:
             if run(session, step, step.get("run") or step["quiet_call"]):
                 break
+        elif "mcp" in step:
+            call_tool(session, step)
         elif "send" in step:
             send(json.loads(json.dumps(step["send"]).replace("SESSION", session)))
         elif "write" in step:
@@ -155,6 +194,8 @@ def modes():
 
 def handle(method, params, id):
     session = params.get("sessionId")
+    if "mcpServers" in params:
+        servers[:] = params["mcpServers"]
     if method == "initialize":
         capabilities = {"loadSession": "load" in CAN, "sessionCapabilities": {
             name: {} for name, can in [("resume", "resume"), ("close", "close"), ("additionalDirectories", "folders")] if can in CAN}}

@@ -1,7 +1,8 @@
 //! A model API of OpenAI's two forms on loopback, which plays scripts: `/v1/responses` (codex) and `/v1/chat/completions` (kimi).
 //!
 //! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
-//! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`. A request without a script gets the text `ok`, as do
+//! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with
+//! `"namespace"` for an MCP tool in codex. A request without a script gets the text `ok`, as do
 //! an agent's own requests for titles.
 
 use std::io;
@@ -176,8 +177,14 @@ fn of_chat(body: &Value) -> Vec<(Who, String)> {
 /// The events of a streamed response, as the API numbers and nests them.
 fn response_events(step: &Value, call: &str) -> Vec<Value> {
     let item = match step["tool"].as_str() {
-        Some(tool) => json!({"type": "function_call", "id": format!("fc_{call}"), "call_id": call, "name": tool,
-            "arguments": step["input"].to_string(), "status": "completed"}),
+        Some(tool) => {
+            let mut item = json!({"type": "function_call", "id": format!("fc_{call}"), "call_id": call, "name": tool,
+                "arguments": step["input"].to_string(), "status": "completed"});
+            if let Some(namespace) = step.get("namespace") {
+                item["namespace"] = namespace.clone();
+            }
+            item
+        }
         None => json!({"type": "message", "id": format!("msg_{call}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": step["text"], "annotations": []}]}),
     };

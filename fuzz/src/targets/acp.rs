@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use askbox::agent::acp::{Asked, Choice, Client, Preset, Reply, SessionPlace, presets};
+use askbox::agent::acp::{Asked, Choice, Client, OwnServer, Preset, Reply, SessionPlace, presets};
 use askbox::agent::events::EventKind;
 use askbox::agent::stream::lines::{BoundedLines, Line};
 use askbox::agent::stream::{Elicitation, FormReply, PermissionRequest, StreamItem, TurnOutcome, Verdict};
@@ -29,7 +29,7 @@ pub fn acp(bytes: &[u8]) {
     recorded(&whole);
     let tight = Talk::of(BoundedLines::with_limits(bytes, TIGHT), None);
     assert_eq!(tight, Talk::of(BoundedLines::with_limits(Pieces(bytes, bytes.len()), TIGHT), None), "in other pieces");
-    for preset in ["kimi", "copilot"] {
+    for preset in ["kimi", "copilot", "codex"] {
         Talk::of(BoundedLines::new(bytes), presets::find(preset));
     }
 }
@@ -75,7 +75,8 @@ struct Talk {
 
 impl Talk {
     fn of<R: Read>(mut lines: BoundedLines<R>, preset: Option<&'static Preset>) -> Vec<StreamItem> {
-        let place = SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new() };
+        let server = Some(OwnServer { program: "/askbox".into(), env: Vec::new() });
+        let place = SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new(), server };
         let client = Client::new("00000000-0000-4000-8000-000000000000", place, preset);
         let mut talk = Self { client, waiting: Vec::new(), cut: HashSet::new(), session: None, asked: 0, was_refused: false };
         is_ours(&talk.client.initialize());
@@ -198,7 +199,10 @@ impl Talk {
         let params = fields.as_ref().map(Fields::params).unwrap_or_default();
         shows_all(request);
         let dropped = fields.and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
-        assert!(!request.complete || dropped == 0 && !self.cut.contains(request.tool_use_id.raw()), "a part is missing: {request:?}");
+        let is_whole = dropped == 0 && !self.cut.contains(request.tool_use_id.raw());
+        assert!(!request.complete || is_whole, "a part is missing: {request:?}");
+        let is_named = request.tool_name.raw().starts_with("mcp__askbox__") && request.tool_name != "mcp__askbox__stop_run";
+        assert!(!request.is_own_tool || is_whole && is_named, "allowed without a person: {request:?}");
         self.asked += 1;
         let choice = match self.asked % 4 {
             1 => Choice::Allow,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::commands::hook::event::{Decision, PreToolUse};
 use askbox_cli::ask_user_call;
 use askbox_mailbox::address::Address;
+use askbox_mailbox::documents::fields::tool_call::NEED_NO_APPROVAL;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
@@ -20,14 +21,10 @@ const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];
 /// The prefix that Claude Code gives to the tools of the plugin's MCP server.
 const PLUGIN_TOOLS: &str = "mcp__plugin_askbox_askbox__";
 
-/// The tools of the plugin that the session and its subagents may call. They ask, save a state and look. The tools that end a run or answer
-/// a question are not among them.
-const ALLOWED_TOOLS: [&str; 6] = ["ask_user", "check_answer", "save_checkpoint", "load_checkpoint", "list_questions", "run_status"];
-
 /// Decides about a call outside of every run. If `None`, Claude Code's own rules decide.
 pub(super) fn decide(event: &PreToolUse) -> Option<Decision> {
     match event.tool_name.strip_prefix(PLUGIN_TOOLS) {
-        Some(tool) => ALLOWED_TOOLS.contains(&tool).then(|| Decision::Allow(with_asker(event, tool))),
+        Some(tool) => NEED_NO_APPROVAL.contains(&tool).then(|| Decision::Allow(with_asker(event, tool))),
         None if event.tool_name == "Bash" => of_bash(event),
         None => None,
     }

@@ -9,6 +9,7 @@ use crate::support::{World, root, until};
 mod delivery;
 mod forms;
 mod killed;
+mod own_tools;
 mod permissions;
 mod stops;
 

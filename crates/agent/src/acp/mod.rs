@@ -14,6 +14,7 @@
 //! | `unread` | messages that were not read, and the calls that they may be about |
 //! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
 //! | `forms` | a question of the agent to its user, as a form, and its reply |
+//! | `own_server` | askbox's tools, as an MCP server that the agent starts |
 //! | `own_words` | codex's choices that take other words too |
 //! | `requests` | the requests that wait for a person |
 //! | `permission` | a request for a permission, and the option that answers it |
@@ -26,6 +27,7 @@ mod client;
 mod envelope;
 mod forms;
 mod open_calls;
+mod own_server;
 mod own_words;
 mod permission;
 pub mod presets;
@@ -39,6 +41,7 @@ mod unread;
 mod verdict;
 
 pub use client::{Client, SessionPlace};
+pub use own_server::OwnServer;
 pub use permission::Choice;
 pub use presets::Preset;
 pub use replies::{AgentInfo, Asked, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};

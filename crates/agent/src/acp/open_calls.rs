@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use agent_client_protocol_schema::v1::{ContentBlock, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
 
+use crate::acp::own_server;
+use crate::acp::presets::{McpNames, Preset};
 use crate::acp::tool;
 use crate::acp::unread::Subject;
 use crate::events::EventKind;
@@ -26,6 +28,10 @@ const LARGEST_INPUT: usize = 64 << 10;
 pub(super) struct Call {
     id: String,
     own_name: Option<String>,
+    /// The title in the request for a permission.
+    asked_title: Option<String>,
+    /// True if the agent program marks the call as one of an MCP tool.
+    is_marked_as_mcp: bool,
     title: String,
     kind: ToolKind,
     raw_input: Option<Value>,
@@ -52,7 +58,9 @@ impl Call {
         }
         if let Some(title) = &fields.title {
             self.title = head(title, 4096).to_owned();
+            self.asked_title = is_asked.then(|| self.title.clone()).or(self.asked_title.take());
         }
+        self.is_marked_as_mcp |= update.meta.as_ref().is_some_and(|meta| meta.get("is_mcp_tool_call") == Some(&Value::Bool(true)));
         if let Some(name) = fields.name.as_deref().or_else(|| name_in(update.meta.as_ref())) {
             self.own_name = Some(head(name, NAME).to_owned());
         }
@@ -83,10 +91,24 @@ impl Call {
         self.raw_input = input.filter(|input| input.is_object() && tool::is_told(Some(input)));
     }
 
-    /// The name and the input.
-    pub(super) fn words(&self) -> (Untrusted, Value) {
+    /// The name of an MCP tool, if the agent program itself tells it at this place.
+    fn mcp_name(&self, place: McpNames) -> Option<String> {
+        let name = match place {
+            McpNames::NotKnown => None,
+            McpNames::NameOfCall => self.own_name.clone(),
+            McpNames::MarkedInput => {
+                let input = self.raw_input.as_ref().filter(|_| self.is_marked_as_mcp)?;
+                Some(own_server::name_of_tool(input["server"].as_str()?, input["tool"].as_str()?))
+            }
+            McpNames::TitleOfRequest => self.asked_title.clone().filter(|_| self.kind == ToolKind::Other),
+        };
+        name.filter(|name| name.starts_with("mcp__"))
+    }
+
+    fn words(&self, place: McpNames) -> (Untrusted, Value) {
         let input = tool::input(self.raw_input.as_ref(), &self.title, &self.locations, &self.changes);
-        (tool::name(self.kind, self.own_name.as_deref(), &self.title, &input), input)
+        let name = self.mcp_name(place).map(|name| head(&name, NAME).into());
+        (name.unwrap_or_else(|| tool::name(self.kind, self.own_name.as_deref(), &self.title, &input)), input)
     }
 
     pub(super) fn title(&self) -> &str {
@@ -116,27 +138,26 @@ pub(super) struct OpenCalls {
     calls: VecDeque<Call>,
     /// True if a message was not read that may have been about any call.
     all_are_cut: bool,
-    tells_input_as_text: bool,
+    agent: Preset,
 }
 
 impl OpenCalls {
-    /// `tells_input_as_text` is as in [`Preset`](crate::acp::Preset).
-    pub(super) fn new(tells_input_as_text: bool) -> Self {
-        Self { calls: VecDeque::new(), all_are_cut: false, tells_input_as_text }
+    pub(super) fn new(agent: Preset) -> Self {
+        Self { calls: VecDeque::new(), all_are_cut: false, agent }
     }
 
     /// Takes in an update about a call, which may be the first. `is_asked` says that the agent asks for a permission to make it, so that
     /// nothing more will be said about its input.
     pub(super) fn update(&mut self, update: &ToolCallUpdate, is_asked: bool, ledger: &mut Ledger, items: &mut Vec<StreamItem>) -> News {
         let id = head(&update.tool_call_id.0, NAME);
-        let tells_input_as_text = self.tells_input_as_text;
+        let agent = self.agent;
         let call = self.call(id);
         let is_new = !std::mem::replace(&mut call.is_begun, true);
         if call.is_over {
             return News::None;
         }
         call.learn(update, is_asked);
-        if is_asked && tells_input_as_text && call.raw_input.is_none() {
+        if is_asked && agent.tells_input_as_text && call.raw_input.is_none() {
             call.read_input_in_text();
         }
         let ended = match update.fields.status {
@@ -146,7 +167,7 @@ impl OpenCalls {
         };
         if !call.is_told && (call.raw_input.is_some() || is_asked || ended.is_some()) {
             call.is_told = true;
-            items.push(told(call, ledger));
+            items.push(told(call, agent.mcp_names, ledger));
         } else if is_new {
             items.push(StreamItem::Generating(crate::stream::Generating::ToolInput));
         }
@@ -175,6 +196,18 @@ impl OpenCalls {
         self.calls.iter().rev().find(|call| call.id == head(id, NAME))
     }
 
+    /// The name and the input of a call.
+    pub(super) fn words(&self, call: &Call) -> (Untrusted, Value) {
+        call.words(self.agent.mcp_names)
+    }
+
+    /// True if the call surely is one of a tool of askbox that needs no permission. No such call changes a file.
+    pub(super) fn is_own_tool(&self, call: &Call) -> bool {
+        let is_certain = !self.all_are_cut && !call.is_cut && call.changes.is_empty();
+        let name = call.mcp_name(self.agent.mcp_names).filter(|_| is_certain);
+        name.is_some_and(|name| own_server::needs_no_approval(&name))
+    }
+
     /// True if the agent has said what the call is to do, and all of it was read. A title is the agent's own summary, and nobody can decide
     /// about that.
     pub(super) fn is_whole(&self, call: &Call) -> bool {
@@ -196,8 +229,8 @@ impl OpenCalls {
     }
 }
 
-fn told(call: &Call, ledger: &mut Ledger) -> StreamItem {
-    let (name, input) = call.words();
+fn told(call: &Call, mcp_names: McpNames, ledger: &mut Ledger) -> StreamItem {
+    let (name, input) = call.words(mcp_names);
     let json = input.to_string();
     let file = call.locations.first().filter(|_| call.kind == ToolKind::Edit).map(|place| place.path.display().to_string().into());
     ledger.called(&call.id, name.raw(), &json, file);

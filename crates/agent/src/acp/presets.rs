@@ -24,8 +24,25 @@ pub struct Preset {
     pub loads_after_a_minute: bool,
     /// True if the content of a call that has not begun is its input as JSON, and the input itself comes only after the permission.
     pub tells_input_as_text: bool,
+    /// True if it starts MCP servers that are named with a session.
+    pub takes_servers: bool,
+    /// The place where it tells the name of an MCP tool.
+    pub mcp_names: McpNames,
     /// True if its shell is a login shell, so that the system's profile may set another PATH than the run's.
     pub has_login_shell: bool,
+}
+
+/// The place where an agent tells the name of an MCP tool, in a call that it asks about. Titles and inputs may be words of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McpNames {
+    /// It is not known.
+    NotKnown,
+    /// The name of the call, as the agent program gives it.
+    NameOfCall,
+    /// The fields `server` and `tool` of the input of a call that the agent program marks as one of an MCP tool.
+    MarkedInput,
+    /// The title of the request for a permission, if the kind of the call is `other`. This agent program puts nothing else there.
+    TitleOfRequest,
 }
 
 /// An agent about which nothing is known.
@@ -39,17 +56,20 @@ pub(super) const PLAIN: Preset = Preset {
     warnings: &[],
     loads_after_a_minute: false,
     tells_input_as_text: false,
+    takes_servers: true,
+    mcp_names: McpNames::NotKnown,
     has_login_shell: false,
 };
 
 /// All of them, by name.
 pub const PRESETS: [Preset; 8] = [
-    Preset { name: "claude-acp", program: "claude-agent-acp", mode: "default", ..PLAIN },
+    Preset { name: "claude-acp", program: "claude-agent-acp", mode: "default", mcp_names: McpNames::NameOfCall, ..PLAIN },
     Preset {
         name: "codex",
         program: "codex-acp",
         mode: "workspace-write",
         env: &[("INITIAL_AGENT_MODE", "workspace-write"), ("NO_BROWSER", "1")],
+        mcp_names: McpNames::MarkedInput,
         has_login_shell: true,
         ..PLAIN
     },
@@ -59,6 +79,7 @@ pub const PRESETS: [Preset; 8] = [
         args: &["--acp"],
         env: &[("COPILOT_AUTO_UPDATE", "false")],
         error_text: "Error:",
+        takes_servers: false,
         warnings: &["it repeats the arguments of tool calls in another spelling after a resume, so its prompt cache is lost"],
         ..PLAIN
     },
@@ -81,6 +102,7 @@ pub const PRESETS: [Preset; 8] = [
         mode: "default",
         env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
         tells_input_as_text: true,
+        mcp_names: McpNames::TitleOfRequest,
         warnings: &["an error of the API in the middle of a text looks like the end of that text"],
         ..PLAIN
     },
@@ -92,7 +114,13 @@ pub const PRESETS: [Preset; 8] = [
         warnings: &["its subagents cannot ask for a permission: a rule `ask` for their tools makes the turn hang"],
         ..PLAIN
     },
-    Preset { name: "pi", program: "pi-acp", warnings: &["it never asks for a permission: whatever it wants to do, it does"], ..PLAIN },
+    Preset {
+        name: "pi",
+        program: "pi-acp",
+        takes_servers: false,
+        warnings: &["it never asks for a permission: whatever it wants to do, it does"],
+        ..PLAIN
+    },
     Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", ..PLAIN },
 ];
 
@@ -111,6 +139,8 @@ mod tests {
         assert!(PRESETS.is_sorted_by_key(|preset| preset.name));
         assert!(PRESETS.iter().all(|preset| !preset.program.is_empty()));
         assert_eq!(find("codex").map(|preset| preset.mode), Some("workspace-write"));
+        let without_servers = PRESETS.iter().filter(|preset| !preset.takes_servers).map(|preset| preset.name);
+        assert_eq!(without_servers.collect::<Vec<_>>(), ["copilot", "pi"]);
         assert_eq!(find("claude"), None, "that runner speaks stream-json");
     }
 }

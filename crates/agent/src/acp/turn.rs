@@ -7,6 +7,7 @@ use std::time::Instant;
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, ToolCallUpdate};
 
 use crate::acp::open_calls::{News, OpenCalls};
+use crate::acp::presets::Preset;
 use crate::events::EventKind;
 use crate::stream::ledger::Ledger;
 use crate::stream::{Generating, StreamItem};
@@ -43,11 +44,10 @@ struct Saying {
 }
 
 impl Turn {
-    /// `tells_input_as_text` is as in [`Preset`](crate::acp::Preset).
-    pub(super) fn begin(tells_input_as_text: bool) -> Self {
+    pub(super) fn begin(agent: Preset) -> Self {
         Self {
             began: Instant::now(),
-            calls: OpenCalls::new(tells_input_as_text),
+            calls: OpenCalls::new(agent),
             answers: 0,
             sign: None,
             was_refused: false,

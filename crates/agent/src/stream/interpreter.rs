@@ -316,6 +316,7 @@ fn permission(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untruste
     let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
     let input = bounded::exact(whole);
     Ok(vec![StreamItem::Permission(PermissionRequest {
+        is_own_tool: false,
         is_plain: true,
         request_id,
         tool_name: bounded::name(request.tool_name)?,

@@ -117,6 +117,8 @@ pub struct PermissionRequest {
     ///
     /// [`Limits::string`]: crate::stream::lines::Limits::string
     pub complete: bool,
+    /// True if the call surely is one of a tool of askbox itself that needs no permission.
+    pub is_own_tool: bool,
     /// True if the rules of askbox's configuration see all that the call does. If it is false, no rule may allow the call.
     pub is_plain: bool,
     /// The tool call that waits for the decision.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `relaunching` | the launches of agents, how often they are repeated, and the operator's own first message |
 //! | `runners` | the programs that run agents, by name |
+//! | `runner_keys` | the keys of such a program that have an effect |
 //! | `answers` | which answers count |
 //! | `approvals` | which calls of tools become questions |
 //! | `limits` | the money and time for a run, a chain and a day |
@@ -23,6 +24,7 @@ pub(crate) mod notify;
 pub(crate) mod peers;
 pub(crate) mod quiet_hours;
 pub(crate) mod relaunching;
+pub(crate) mod runner_keys;
 pub(crate) mod runners;
 pub(crate) mod traces;
 pub(crate) mod upkeep;

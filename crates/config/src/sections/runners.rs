@@ -8,7 +8,7 @@ use crate::section::section;
 use crate::shell_commands::surely;
 use crate::workflow_pattern::WorkflowPattern;
 use askbox_agent::acp::Preset;
-use askbox_agent::acp::presets::{self, PRESETS};
+use askbox_agent::acp::presets;
 use askbox_agent::claude;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
@@ -52,6 +52,9 @@ section! {
         /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the preset's
         /// mode, or else the agent's default. Use a mode that makes the agent ask for permissions. Example: `"read-only"`.
         mode: String = String::new(),
+        /// Whether a runner of the kind `"acp"` offers its agent the tools of `askbox mcp`, as an MCP server that the agent starts. The
+        /// agents of the presets `"copilot"` and `"pi"` start none. The page about agents has the details.
+        mcp: bool = true,
         /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
         /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent
         /// program's own, which differs between versions. Example: `"acceptEdits"`.
@@ -73,13 +76,6 @@ section! {
 /// The program of a runner that names none.
 const CLAUDE: &str = "claude";
 
-/// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.
-const ONLY_OF_CLAUDE: [&str; 3] = ["permission_mode", "task_tool", "dangerously_skip_permissions"];
-/// The key that a runner of the kind [`RunnerKind::Acp`] obeys as well.
-const OF_AGENTS: &str = "allowed_tools";
-/// The keys that only a runner of the kind [`RunnerKind::Acp`] obeys.
-const ONLY_OF_ACP: [&str; 2] = ["preset", "mode"];
-
 /// How askbox and an agent program talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -95,15 +91,6 @@ pub enum RunnerKind {
 
 /// The name of the only runner in [`Runners::only`].
 pub const EXEC: &str = "relaunch exec";
-
-/// Names that are not keys, but that people may write in the section of a program.
-pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
-
-/// The error about a key that nothing would enforce for a program.
-pub(crate) fn not_enforced(name: &str, key: &str) -> Error {
-    let fix = "take it out, and let the program itself ask before what it does (ask-post, then exit status 6)";
-    Error::invalid(format!("runner.{name}.{key}"), "nothing enforces it for a runner of the kind \"program\"", fix)
-}
 
 impl Runner {
     /// What is known about the agent of a runner of the kind [`RunnerKind::Acp`]. `name` is the runner's.
@@ -122,13 +109,14 @@ impl Runner {
         if self.mode.is_empty() {
             self.mode = preset.mode.into();
         }
+        self.mcp &= preset.takes_servers;
         for (variable, value) in preset.env {
             self.env.entry((*variable).into()).or_insert_with(|| (*value).into());
         }
     }
 
     /// True if the operator names no program. `claude` does not speak ACP, so its name is not one.
-    fn names_no_program(&self) -> bool {
+    pub(super) fn names_no_program(&self) -> bool {
         self.program.is_empty() || self.program == CLAUDE
     }
 
@@ -136,44 +124,6 @@ impl Runner {
     #[must_use]
     pub fn allows(&self, tool: &str, input: &serde_json::Map<String, serde_json::Value>) -> bool {
         self.allowed_tools.iter().any(|rule| surely::allows(rule, tool, input))
-    }
-
-    /// Refuses keys that have no effect for this kind, and a runner without a program. `is_set` says which keys the file has.
-    fn check(&self, name: &str, is_set: impl Fn(&str) -> bool) -> Result<()> {
-        let not_obeyed: Vec<&str> = match self.kind {
-            RunnerKind::Claude => ONLY_OF_ACP.to_vec(),
-            RunnerKind::Acp => ONLY_OF_CLAUDE.to_vec(),
-            RunnerKind::Program => [&ONLY_OF_CLAUDE[..], &[OF_AGENTS], &ONLY_OF_ACP].concat(),
-        };
-        // Without a value, these two say nothing.
-        let says_nothing = |key: &str| (key == "preset" && self.preset.is_empty()) || (key == "mode" && self.mode.is_empty());
-        let wrong = not_obeyed.into_iter().find(|key| is_set(key) && !says_nothing(key));
-        match (self.kind, wrong) {
-            (RunnerKind::Program, _) if !is_set("program") || self.program.is_empty() => {
-                let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
-                Err(Error::invalid(format!("runner.{name}.program"), "is missing: of the kind \"program\" there is no default", fix))
-            }
-            (RunnerKind::Program, Some(key)) => Err(not_enforced(name, key)),
-            (kind, Some(key)) => {
-                let (kind, fix) = match kind {
-                    RunnerKind::Acp => ("acp", "take it out, and set `mode` and `allowed_tools`"),
-                    _ => ("claude", "take it out, or set kind = \"acp\""),
-                };
-                Err(Error::invalid(format!("runner.{name}.{key}"), format!("a runner of the kind \"{kind}\" does not obey it"), fix))
-            }
-            (RunnerKind::Acp, None) => {
-                let known = || PRESETS.map(|preset| preset.name).join(", ");
-                if !self.preset.is_empty() && presets::find(&self.preset).is_none() {
-                    return Err(Error::invalid(format!("runner.{name}.preset"), "is not known", format!("use one of: {}", known())));
-                }
-                if self.names_no_program() && self.agent(name).is_none() {
-                    let fix = format!("name the agent's program, or a preset: {}", known());
-                    return Err(Error::invalid(format!("runner.{name}.program"), "is missing: `claude` itself does not speak ACP", fix));
-                }
-                Ok(())
-            }
-            (_, None) => Ok(()),
-        }
     }
 }
 
@@ -330,6 +280,11 @@ mod tests {
         for (more, problem) in [("", "runner.mine.program: is missing"), ("preset = 'x'", "runner.mine.preset: is not known")] {
             assert!(acp("mine", more).unwrap_err().0.contains(problem), "{more}");
         }
+        let offers_tools = |name: &str, more: &str| acp(name, more).map(|config| config.runner.find(None).unwrap().1.mcp);
+        assert_eq!((offers_tools("codex", ""), offers_tools("codex", "mcp = false")), (Ok(true), Ok(false)));
+        assert_eq!((offers_tools("pi", ""), offers_tools("mine", "program = 'x'")), (Ok(false), Ok(true)));
+        assert!(offers_tools("copilot", "mcp = true").unwrap_err().0.contains("runner.copilot.mcp: the agent of the preset `copilot`"));
+        assert!(read("[runner.b]\nmcp = false\n").unwrap_err().0.contains("runner.b.mcp"));
         assert!(acp("codex", "permission_mode = 'plan'").unwrap_err().0.contains("runner.codex.permission_mode"));
         assert!(read("[runner.b]\nmode = 'plan'\n").unwrap_err().0.contains("runner.b.mode"));
         assert!(acp("codex", "allowed_tools = ['Read']").is_ok());

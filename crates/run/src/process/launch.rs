@@ -198,7 +198,7 @@ impl Handed {
 }
 
 /// The environment variables that describe the run to `ask-post` and `relaunch spawn` in the agent's Bash, and its place in a trace.
-fn environment(mailbox: &Mailbox, run: &Run, handed: &Handed) -> Vec<(&'static str, String)> {
+pub(in crate::process) fn environment(mailbox: &Mailbox, run: &Run, handed: &Handed) -> Vec<(&'static str, String)> {
     let id = run.workflow_id.as_str();
     let trace = handed.trace.as_ref();
     let of_trace = [

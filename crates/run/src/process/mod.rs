@@ -5,6 +5,7 @@
 //! | `programs` | where the `relaunch` program and the agent program are |
 //! | `launch` | whether the agent begins, resumes or forks its session, its arguments and environment, and its start |
 //! | `own_programs` | whether the agent's shell finds the programs of askbox |
+//! | `own_server` | `askbox mcp`, as the MCP server that an agent starts |
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
@@ -15,6 +16,7 @@ pub mod agent_exit;
 pub mod agent_lock;
 pub mod launch;
 pub mod own_programs;
+pub mod own_server;
 pub mod pipes;
 pub mod poll_thread;
 pub mod programs;

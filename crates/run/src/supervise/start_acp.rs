@@ -8,6 +8,7 @@ use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::record::{Begin, Record, Run, RunState};
 use crate::claim::permitted::{self, WorkFolder};
 use crate::process::launch::{self, Handed, SessionStart};
+use crate::process::own_server;
 use crate::prompt::{message, to_acp};
 use crate::supervise::attend::acp_state::{AcpTalk, Heard, Messages, Opening};
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
@@ -71,7 +72,10 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let call = launch::acp_call(mailbox, run, runner, &handed);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
     run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
-    let place = SessionPlace { cwd: folder.path().to_path_buf(), folders: vec![mailbox.root().to_path_buf()], mode: runner.mode.clone() };
+    let server = own_server::of_run(mailbox, run, runner, &handed, &call)
+        .and_then(|server| server.map_err(|why| log.note(format!("the tools of `askbox mcp` are not offered to the agent: {why}"))).ok());
+    let (cwd, folders) = (folder.path().to_path_buf(), vec![mailbox.root().to_path_buf()]);
+    let place = SessionPlace { cwd, folders, mode: runner.mode.clone(), server };
     let mut client = Client::new(&run.plan.session_id.to_string(), place, preset);
     let initialize = client.initialize();
     let output = AgentOutput::Acp(Box::new(client));

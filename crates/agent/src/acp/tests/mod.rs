@@ -9,6 +9,7 @@ use crate::stream::lines::{BoundedLines, Line};
 use crate::stream::{StreamItem, TurnOutcome, Verdict};
 
 mod forms;
+mod own_server;
 
 fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
     client.feed(&Line::whole(&message.to_string()))
@@ -20,7 +21,11 @@ fn prompted() -> Client {
 }
 
 fn prompted_by(preset: Option<&'static Preset>) -> Client {
-    let mut client = Client::new("ours", SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new() }, preset);
+    prompted_in(SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], ..SessionPlace::default() }, preset)
+}
+
+fn prompted_in(place: SessionPlace, preset: Option<&'static Preset>) -> Client {
+    let mut client = Client::new("ours", place, preset);
     let reply = |line: String, result: Value| {
         let id = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
         (id, result)

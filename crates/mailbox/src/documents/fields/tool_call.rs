@@ -15,6 +15,13 @@ pub const REQUEST_USER_INPUT: &str = "request_user_input";
 /// plugin's server.
 pub const ASK_USER: [&str; 2] = ["mcp__askbox__ask_user", "mcp__plugin_askbox_askbox__ask_user"];
 
+/// The name of the server of `askbox mcp` where askbox itself names it.
+pub const SERVER: &str = "askbox";
+
+/// The tools of `askbox mcp` that an agent may call without an approval. They ask, save a state and look. The tools that end a run or
+/// answer a question are not among them.
+pub const NEED_NO_APPROVAL: [&str; 6] = ["ask_user", "check_answer", "save_checkpoint", "load_checkpoint", "list_questions", "run_status"];
+
 /// The begin of the id that stands in for one that the session had not told.
 const NOT_TOLD: &str = "not-told-";
 

@@ -69,8 +69,8 @@ impl StoppedCalls {
             }
             return None;
         }
-        if is_allowed_by_rule(live, &asked) {
-            log_decision(live, &asked, "allow", "a rule of allowed_tools names this call", None);
+        if let Some(why) = allowed_by(live, &asked) {
+            log_decision(live, &asked, "allow", why, None);
             live.permit(asked.request_id.raw());
             return None;
         }
@@ -104,17 +104,20 @@ pub(super) enum NextStep {
     Ask(Request, Box<Question>),
 }
 
-/// True if a rule of `allowed_tools` surely names the call of an agent that speaks ACP, and no rule of `[approvals]` does. (`claude` obeys
-/// `allowed_tools` itself.)
-fn is_allowed_by_rule(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> bool {
-    let Some(input) = asked.input.as_object().filter(|_| asked.complete && asked.is_plain && !asked.requires_user_interaction) else {
-        return false;
-    };
+/// The reason to allow the call of an agent that speaks ACP without asking: it surely is one of a tool of askbox itself, or a rule of
+/// `allowed_tools` surely names it. `None` if a rule of `[approvals]` names it. (`claude` obeys `allowed_tools` itself.)
+fn allowed_by(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<&'static str> {
+    let input = asked.input.as_object().filter(|_| live.agent.kind == RunnerKind::Acp && !asked.requires_user_interaction)?;
     let tool = asked.tool_name.raw();
     let approvals = &live.config.approvals;
-    live.agent.kind == RunnerKind::Acp
-        && !approvals.ask.iter().chain(&approvals.refuse).any(|rule| rule.names(tool, input))
-        && live.config.runner_of(&live.run.workflow_id).is_ok_and(|(_, runner)| runner.allows(tool, input))
+    if approvals.ask.iter().chain(&approvals.refuse).any(|rule| rule.names(tool, input)) {
+        return None;
+    }
+    if asked.is_own_tool {
+        return Some("it is a tool of askbox that asks, saves a state or looks");
+    }
+    let is_named = || live.config.runner_of(&live.run.workflow_id).is_ok_and(|(_, runner)| runner.allows(tool, input));
+    (asked.complete && asked.is_plain && is_named()).then_some("a rule of allowed_tools names this call")
 }
 
 /// True if `askbox hook` has let exactly this call through, and a rule of the agent program now asks about it as well. If the operator

@@ -1,0 +1,225 @@
+//! The two sides of the conversation with one agent process: our requests out, the agent's lines in.
+//!
+//! A line is made here, and written by the caller. So a prompt counts as made before the agent can have read it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `mod` | the state of the conversation, and our requests out |
+//! | `lines_in` | the agent's lines in |
+
+mod lines_in;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::acp::envelope;
+use crate::acp::own_server::OwnServer;
+use crate::acp::permission::Choice;
+use crate::acp::presets::{PLAIN, Preset};
+use crate::acp::replay::Replay;
+use crate::acp::replies::{self, AgentInfo, Asked};
+use crate::acp::requests::Requests;
+use crate::acp::turn::Turn;
+use crate::events::EventKind;
+use crate::stream::FormReply;
+use crate::stream::ledger::Ledger;
+use askbox_mailbox::untrusted::Untrusted;
+
+/// Where a session works.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionPlace {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// Further folders that it may work in, if the agent takes them.
+    pub folders: Vec<PathBuf>,
+    /// The mode that it is put into once it is open; empty for the agent's own.
+    pub mode: String,
+    /// The server with askbox's tools, if it is offered.
+    pub server: Option<OwnServer>,
+}
+
+/// The conversation with one agent process.
+#[derive(Debug)]
+pub struct Client {
+    /// The session's name in askbox's records.
+    name: Untrusted,
+    place: SessionPlace,
+    agent: Preset,
+    last_id: u64,
+    /// Our requests without a reply.
+    asked: Vec<(u64, Asked)>,
+    info: AgentInfo,
+    /// The session's id, in the agent's words.
+    session: Option<String>,
+    replay: Replay,
+    turn: Option<Turn>,
+    requests: Requests,
+    ledger: Ledger,
+    /// US dollars of the whole session: before the turn, and now. `None` if unknown.
+    cost: (Option<f64>, Option<f64>),
+}
+
+impl Client {
+    /// For a process that has said nothing yet. `name` is the session's id in askbox's records, `preset` what is known about the agent.
+    #[must_use]
+    pub fn new(name: &str, place: SessionPlace, preset: Option<&'static Preset>) -> Self {
+        Self {
+            name: name.into(),
+            place,
+            agent: *preset.unwrap_or(&PLAIN),
+            last_id: 0,
+            asked: Vec::new(),
+            info: AgentInfo::default(),
+            session: None,
+            replay: Replay::default(),
+            turn: None,
+            requests: Requests::default(),
+            ledger: Ledger::default(),
+            cost: (None, None),
+        }
+    }
+
+    /// The session's working folder.
+    #[must_use]
+    pub fn cwd(&self) -> &std::path::Path {
+        &self.place.cwd
+    }
+
+    /// True if the agent has played back a message with the marker.
+    #[must_use]
+    pub fn has_seen_marker(&self) -> bool {
+        self.replay.has_marker
+    }
+
+    /// True if the agent has played back anything.
+    #[must_use]
+    pub fn has_seen_history(&self) -> bool {
+        self.replay.has_history
+    }
+
+    /// True while a turn goes on.
+    #[must_use]
+    pub fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn request(&mut self, asked: Asked, params: Value) -> String {
+        self.last_id += 1;
+        self.asked.push((self.last_id, asked));
+        envelope::request(self.last_id, asked.method(), params)
+    }
+
+    /// The first request. No files and no terminals are offered. Forms are, because without them some agents ask in a way that looks like
+    /// a permission.
+    pub fn initialize(&mut self) -> String {
+        let params = json!({
+            "protocolVersion": replies::VERSION,
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false },
+                "terminal": false,
+                "elicitation": { "form": {} },
+            },
+            "clientInfo": { "name": "askbox", "version": env!("CARGO_PKG_VERSION") },
+        });
+        self.request(Asked::Initialize, params)
+    }
+
+    /// Begins a session.
+    pub fn new_session(&mut self) -> String {
+        self.session = None;
+        self.cost.0 = Some(0.0);
+        let params = self.place_params();
+        self.request(Asked::New, params)
+    }
+
+    /// Continues a session without its history.
+    pub fn resume(&mut self, session: &str) -> String {
+        self.continue_by(Asked::Resume, session)
+    }
+
+    /// Continues a session, whose history is played back, and looks for a marker in it.
+    pub fn load(&mut self, session: &str, marker: &str) -> String {
+        self.replay = Replay::looking_for(marker);
+        self.continue_by(Asked::Load, session)
+    }
+
+    fn continue_by(&mut self, asked: Asked, session: &str) -> String {
+        self.session = Some(session.to_owned());
+        let mut params = self.place_params();
+        params["sessionId"] = session.into();
+        self.request(asked, params)
+    }
+
+    fn place_params(&self) -> Value {
+        let mut params = json!({
+            "cwd": self.place.cwd.display().to_string(),
+            "mcpServers": self.place.server.iter().map(OwnServer::offer).collect::<Vec<_>>(),
+        });
+        if self.info.takes_folders && !self.place.folders.is_empty() {
+            params["additionalDirectories"] = self.place.folders.iter().map(|folder| folder.display().to_string()).collect();
+        }
+        params
+    }
+
+    /// Sets the session's mode.
+    pub fn set_mode(&mut self, mode: &str) -> String {
+        let params = json!({ "sessionId": self.session, "modeId": mode });
+        self.request(Asked::Mode, params)
+    }
+
+    /// Begins a turn. From now on, updates belong to it.
+    pub fn prompt(&mut self, text: &str) -> String {
+        self.turn = Some(Turn::begin(self.agent));
+        self.ledger.new_turn();
+        let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
+        self.request(Asked::Prompt, params)
+    }
+
+    /// Ends the turn: nobody decides about the requests that wait, and the turn is cancelled. Empty if no turn goes on.
+    pub fn cancel(&mut self) -> String {
+        let mut lines = self.requests.cancel_all();
+        if let (Some(turn), Some(session)) = (&mut self.turn, &self.session) {
+            turn.was_cancelled = true;
+            lines.push_str(&envelope::notification("session/cancel", json!({ "sessionId": session })));
+        }
+        lines
+    }
+
+    /// Closes the session, if the agent can and no turn goes on. Empty otherwise.
+    pub fn close(&mut self) -> String {
+        match self.session.clone() {
+            Some(session) if self.info.can_close && self.turn.is_none() => self.request(Asked::Close, json!({ "sessionId": session })),
+            _ => String::new(),
+        }
+    }
+
+    /// Answers a request for a permission. Returns the line, and the choice that it makes. `None` if the request no longer waits.
+    pub fn decide(&mut self, request_id: &str, choice: Choice) -> Option<(String, Choice)> {
+        let (line, made) = self.requests.decide(request_id, choice)?;
+        if let Some(turn) = self.turn.as_mut().filter(|_| made != Choice::Allow) {
+            turn.was_refused = true;
+        }
+        Some((line, made))
+    }
+
+    /// Answers a form. Returns the line, and whether it says what it was to say. `None` if the form no longer waits.
+    pub fn reply_to_form(&mut self, request_id: &str, reply: &FormReply) -> Option<(String, bool)> {
+        self.requests.reply_to_form(request_id, reply)
+    }
+
+    /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
+    #[must_use]
+    pub fn interrupted(&self, how: &str) -> EventKind {
+        let (tool_calls, tool_calls_omitted) = self.ledger.calls();
+        EventKind::Interrupted {
+            how: how.into(),
+            text: self.ledger.words().as_str().into(),
+            report: None,
+            tool_calls,
+            tool_calls_omitted,
+            files_touched: self.ledger.files().to_vec(),
+            session_id: self.session.as_ref().map(|_| self.name.clone()),
+        }
+    }
+}

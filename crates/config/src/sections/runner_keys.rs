@@ -1,0 +1,72 @@
+//! The keys of `[runner.NAME]` that have an effect for each kind of runner.
+
+use crate::sections::runners::{Runner, RunnerKind};
+use askbox_agent::acp::presets::{self, PRESETS};
+use askbox_mailbox::error::{Error, Result};
+
+/// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.
+const ONLY_OF_CLAUDE: [&str; 3] = ["permission_mode", "task_tool", "dangerously_skip_permissions"];
+/// The key that a runner of the kind [`RunnerKind::Acp`] obeys as well.
+const OF_AGENTS: &str = "allowed_tools";
+/// The keys that only a runner of the kind [`RunnerKind::Acp`] obeys.
+const ONLY_OF_ACP: [&str; 3] = ["preset", "mode", "mcp"];
+
+/// Names that are not keys, but that people may write in the section of a program.
+pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
+
+/// The error about a key that nothing would enforce for a program.
+pub(crate) fn not_enforced(name: &str, key: &str) -> Error {
+    let fix = "take it out, and let the program itself ask before what it does (ask-post, then exit status 6)";
+    Error::invalid(format!("runner.{name}.{key}"), "nothing enforces it for a runner of the kind \"program\"", fix)
+}
+
+impl Runner {
+    /// Refuses keys that have no effect for this kind, and a runner without a program. `is_set` says which keys the file has.
+    pub(super) fn check(&self, name: &str, is_set: impl Fn(&str) -> bool) -> Result<()> {
+        let not_obeyed: Vec<&str> = match self.kind {
+            RunnerKind::Claude => ONLY_OF_ACP.to_vec(),
+            RunnerKind::Acp => ONLY_OF_CLAUDE.to_vec(),
+            RunnerKind::Program => [&ONLY_OF_CLAUDE[..], &[OF_AGENTS], &ONLY_OF_ACP].concat(),
+        };
+        // With their defaults, these say nothing.
+        let says_nothing = |key: &str| match key {
+            "preset" => self.preset.is_empty(),
+            "mode" => self.mode.is_empty(),
+            "mcp" => self.mcp,
+            _ => false,
+        };
+        let wrong = not_obeyed.into_iter().find(|key| is_set(key) && !says_nothing(key));
+        match (self.kind, wrong) {
+            (RunnerKind::Program, _) if !is_set("program") || self.program.is_empty() => {
+                let fix = format!("name it: program = \"/path/to/program\" in [runner.{name}]");
+                Err(Error::invalid(format!("runner.{name}.program"), "is missing: of the kind \"program\" there is no default", fix))
+            }
+            (RunnerKind::Program, Some(key)) => Err(not_enforced(name, key)),
+            (kind, Some(key)) => {
+                let (kind, fix) = match kind {
+                    RunnerKind::Acp => ("acp", "take it out, and set `mode` and `allowed_tools`"),
+                    _ => ("claude", "take it out, or set kind = \"acp\""),
+                };
+                Err(Error::invalid(format!("runner.{name}.{key}"), format!("a runner of the kind \"{kind}\" does not obey it"), fix))
+            }
+            (RunnerKind::Acp, None) => {
+                let known = || PRESETS.map(|preset| preset.name).join(", ");
+                if !self.preset.is_empty() && presets::find(&self.preset).is_none() {
+                    return Err(Error::invalid(format!("runner.{name}.preset"), "is not known", format!("use one of: {}", known())));
+                }
+                if self.names_no_program() && self.agent(name).is_none() {
+                    let fix = format!("name the agent's program, or a preset: {}", known());
+                    return Err(Error::invalid(format!("runner.{name}.program"), "is missing: `claude` itself does not speak ACP", fix));
+                }
+                match self.agent(name).filter(|preset| is_set("mcp") && self.mcp && !preset.takes_servers) {
+                    Some(preset) => {
+                        let problem = format!("the agent of the preset `{}` starts no MCP servers", preset.name);
+                        Err(Error::invalid(format!("runner.{name}.mcp"), problem, "take it out: the agent asks with `ask-post`"))
+                    }
+                    None => Ok(()),
+                }
+            }
+            (_, None) => Ok(()),
+        }
+    }
+}
