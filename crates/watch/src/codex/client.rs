@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tungstenite::protocol::WebSocketConfig;
@@ -20,11 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// An open connection.
 pub(super) struct Client {
     socket: WebSocket<UnixStream>,
-}
-
-/// The socket of the daemon below Codex's own folder.
-pub(super) fn socket_in(codex_home: &Path) -> PathBuf {
-    codex_home.join("app-server-control/app-server-control.sock")
 }
 
 impl Client {
