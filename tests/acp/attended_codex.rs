@@ -88,6 +88,12 @@ fn a_command_of_a_left_codex_session_runs_once() {
     let id = codex.waiting();
     assert!(world.document(&format!("pending/{id}.json"))["question"].as_str().unwrap().contains("echo ran"));
     assert!(codex.effects().is_empty());
+    let session: Value = serde_json::from_str(&world.ok("askbox", &["sessions", "--json"])).unwrap();
+    assert_eq!(
+        (&session["session_id"], &session["status"], &session["questions"]),
+        (&json!(codex.thread), &json!("waiting"), &json!([id]))
+    );
+    assert_eq!((&session["name"], &session["cwd"]), (&json!("do it"), &json!(world.work())));
     codex.allow(&id);
     world.closed(&id, "delivered", 1);
     until("the command has run", || codex.effects() == ["ran"]);

@@ -74,8 +74,7 @@ pub(super) fn keys(args: &Setup) -> Vec<LiveKey> {
     [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex)].into_iter().filter_map(|(is_chosen, key)| is_chosen.then_some(key)).collect()
 }
 
-/// The flags, with the choices of a person at a terminal. A person is only asked about keys that neither the flags nor the configuration
-/// decide.
+/// The flags, with the choices of a person at a terminal. A person is asked about a key if the flags and the configuration leave it open.
 pub(super) fn decided(args: &Setup) -> Result<Setup> {
     let parts = args.parts();
     let mut args = args.clone();
