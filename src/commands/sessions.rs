@@ -1,8 +1,10 @@
-//! `askbox sessions`: the sessions of Claude Code that run on this machine, what each of them does, and the questions of their dialogs.
+//! `askbox sessions`: the sessions of Claude Code and Codex on this machine, what each of them does, and the questions of their dialogs.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use askbox_agent::claude;
 use askbox_agent::sessions::{self, Session};
@@ -12,10 +14,30 @@ use askbox_cli::terminal::{columns, fitted};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
+use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, text, time};
+use askbox_watch::codex;
+use askbox_watch::codex::sessions::{CodexSession, Doing};
+
+/// How long Codex's daemon may take to list its sessions.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The questions of dialogs that wait, by the id of their session.
 type Waiting = HashMap<String, Vec<WorkflowId>>;
+
+/// A session of any program.
+struct Listed {
+    program: &'static str,
+    id: String,
+    cwd: PathBuf,
+    title: Option<String>,
+    since: Option<Time>,
+    is_waiting: bool,
+    /// Its status in words for people.
+    does: String,
+    /// The fields for programs, without those that all sessions have.
+    fields: Value,
+}
 
 /// Prints the sessions. A missing mailbox has no questions.
 pub fn run(args: &Sessions) -> Result<u8> {
@@ -25,18 +47,27 @@ pub fn run(args: &Sessions) -> Result<u8> {
         Some(mailbox) => waiting(&mailbox)?,
         None => Waiting::new(),
     };
-    let mut found = sessions::all(&folder);
+    let mut found: Vec<Listed> = sessions::all(&folder).into_iter().map(Listed::of_claude).collect();
+    let mut programs = "Claude Code or Codex";
+    match codex::home::folder().map_or(Ok(None), |folder| codex::sessions::all(&folder, PATIENCE)) {
+        Ok(sessions) => found.extend(sessions.into_iter().flatten().map(Listed::of_codex)),
+        Err(error) => {
+            program::say(&format!("the sessions of Codex are not listed: {error}\n"));
+            programs = "Claude Code";
+        }
+    }
     // Those that wait for their user come first, the longest wait first.
-    found.sort_by_key(|session| (!session.is_waiting() && !waiting.contains_key(&session.session_id), session.since(), session.pid));
+    found.sort_by_key(|session| (!session.is_waiting && !waiting.contains_key(&session.id), session.since, session.id.clone()));
     if args.common.json {
-        found.iter().try_for_each(|session| program::print_json(&in_json(session, &waiting)))?;
+        found.into_iter().try_for_each(|session| program::print_json(&session.in_json(&waiting)))?;
         return Ok(0);
     }
     if found.is_empty() {
-        program::say("no session of Claude Code runs here\n");
+        program::say(&format!("no session of {programs} runs here\n"));
     }
-    let rows: Vec<_> = found.iter().map(|session| row(session, &waiting)).collect();
-    program::print(&fitted::rows(&columns::table(["SESSION", "PROJECT", "SINCE", "DOES", "ASKS IN THE MAILBOX"], &rows)))?;
+    let rows: Vec<_> = found.iter().map(|session| session.row(&waiting)).collect();
+    let head = ["SESSION", "PROGRAM", "PROJECT", "SINCE", "DOES", "ASKS IN THE MAILBOX", "TITLE"];
+    program::print(&fitted::rows(&columns::table(head, &rows)))?;
     Ok(0)
 }
 
@@ -52,11 +83,7 @@ fn waiting(mailbox: &Mailbox) -> Result<Waiting> {
     Ok(waiting)
 }
 
-fn asked<'a>(session: &Session, waiting: &'a Waiting) -> &'a [WorkflowId] {
-    waiting.get(&session.session_id).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// The status of the session, in words.
+/// The status of a session of Claude Code, in words.
 fn does(session: &Session) -> String {
     let what = text::excerpt(session.waiting_for.as_deref().unwrap_or("an answer"), 40);
     match session.status.as_deref() {
@@ -66,18 +93,64 @@ fn does(session: &Session) -> String {
     }
 }
 
-fn row(session: &Session, waiting: &Waiting) -> [String; 5] {
-    let project = session.cwd.file_name().map_or_else(|| "-".into(), |name| text::excerpt(&name.to_string_lossy(), 40));
-    let since = session.since().map_or_else(|| "-".into(), |at| time::human(time::since(at)));
-    let asked = asked(session, waiting).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let asked = if asked.is_empty() { "-".into() } else { asked };
-    [text::excerpt(&session.session_id, 36), project, since, does(session), asked]
-}
+impl Listed {
+    fn of_claude(session: Session) -> Self {
+        Self {
+            program: "claude",
+            title: session.name.clone(),
+            since: session.since(),
+            is_waiting: session.is_waiting(),
+            does: does(&session),
+            fields: json!({
+                "pid": session.pid, "kind": session.kind, "entrypoint": session.entrypoint, "status": session.status,
+                "waiting_for": session.waiting_for,
+            }),
+            id: session.session_id,
+            cwd: session.cwd,
+        }
+    }
 
-fn in_json(session: &Session, waiting: &Waiting) -> serde_json::Value {
-    json!({
-        "program": "claude", "session_id": session.session_id, "pid": session.pid, "cwd": session.cwd, "kind": session.kind,
-        "entrypoint": session.entrypoint, "name": session.name, "status": session.status, "waiting_for": session.waiting_for,
-        "since": session.since().map(time::rfc3339), "questions": asked(session, waiting),
-    })
+    /// Claude Code's words for a status serve for Codex as well.
+    fn of_codex(session: CodexSession) -> Self {
+        let (status, does) = match session.doing {
+            Doing::Waits => ("waiting", "waits at its terminal"),
+            Doing::Works => ("busy", "busy"),
+            Doing::Rests => ("idle", "idle"),
+        };
+        Self {
+            program: "codex",
+            title: session.title,
+            since: session.since,
+            is_waiting: session.doing == Doing::Waits,
+            does: does.into(),
+            fields: json!({ "status": status }),
+            id: session.id,
+            cwd: session.cwd,
+        }
+    }
+
+    fn asked<'a>(&self, waiting: &'a Waiting) -> &'a [WorkflowId] {
+        waiting.get(&self.id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn row(&self, waiting: &Waiting) -> [String; 7] {
+        let project = self.cwd.file_name().map(|name| text::excerpt(&name.to_string_lossy(), 40));
+        let since = self.since.map(|at| time::human(time::since(at)));
+        let asked = self.asked(waiting).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let title = self.title.as_deref().map(|title| text::excerpt(title, 40));
+        let cell = |words: Option<String>| words.filter(|words| !words.is_empty()).unwrap_or_else(|| "-".into());
+        let id = text::excerpt(&self.id, 36);
+        [id, self.program.into(), cell(project), cell(since), self.does.clone(), cell(Some(asked)), cell(title)]
+    }
+
+    fn in_json(self, waiting: &Waiting) -> Value {
+        let mut all = json!({
+            "program": self.program, "session_id": self.id, "cwd": self.cwd, "name": self.title,
+            "since": self.since.map(time::rfc3339), "questions": self.asked(waiting),
+        });
+        if let (Some(all), Value::Object(fields)) = (all.as_object_mut(), self.fields) {
+            all.extend(fields);
+        }
+        all
+    }
 }

@@ -1,5 +1,7 @@
 //! Sessions of codex that a person attends, with its real daemon. The test's client is the terminal.
 
+mod figures;
+
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
@@ -53,11 +55,17 @@ impl Attended {
         name.trim_end_matches(".json").to_owned()
     }
 
-    fn allow(&self, id: &str) {
+    /// The arguments of `ask-answer` that allow the call.
+    fn to_allow(&self, id: &str) -> Vec<String> {
         let shown = self.world.ok("ask-answer", &["show", id]);
         let begin = format!("ask-answer {id} once --round ");
         let command = shown.lines().map(str::trim).find(|line| line.starts_with(&begin)).expect("the command to copy");
-        self.world.ok("ask-answer", &command.split(' ').skip(1).collect::<Vec<_>>());
+        command.split(' ').skip(1).map(str::to_owned).collect()
+    }
+
+    fn allow(&self, id: &str) {
+        let words = self.to_allow(id);
+        self.world.ok("ask-answer", &words.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     fn effects(&self) -> Vec<String> {
@@ -88,6 +96,12 @@ fn a_command_of_a_left_codex_session_runs_once() {
     let id = codex.waiting();
     assert!(world.document(&format!("pending/{id}.json"))["question"].as_str().unwrap().contains("echo ran"));
     assert!(codex.effects().is_empty());
+    let session: Value = serde_json::from_str(&world.ok("askbox", &["sessions", "--json"])).unwrap();
+    assert_eq!(
+        (&session["session_id"], &session["status"], &session["questions"]),
+        (&json!(codex.thread), &json!("waiting"), &json!([id]))
+    );
+    assert_eq!((&session["name"], &session["cwd"]), (&json!("do it"), &json!(world.work())));
     codex.allow(&id);
     world.closed(&id, "delivered", 1);
     until("the command has run", || codex.effects() == ["ran"]);

@@ -1,9 +1,9 @@
-//! `askbox setup` and the key `live.enabled`.
+//! `askbox setup` and the keys `live.enabled` and `live.codex`.
 
 use std::fs;
 
 use crate::setup::{home, lived_in, tree};
-use crate::support::World;
+use crate::support::{Terminal, World, needs};
 
 #[test]
 fn setup_switches_on_the_dialogs_of_sessions_only_if_asked_to() {
@@ -35,4 +35,81 @@ fn setup_switches_on_the_dialogs_of_sessions_only_if_asked_to() {
         world.ok("askbox", &["setup", "--remove", "--yes"]);
         assert_eq!(tree(&world), before, "{text}");
     }
+}
+
+fn config(world: &World) -> String {
+    fs::read_to_string(world.home().join(".config/askbox/config.toml")).unwrap_or_default()
+}
+
+fn has(world: &World, line: &str) -> bool {
+    config(world).lines().any(|found| found == line)
+}
+
+#[test]
+fn setup_switches_on_the_dialogs_of_codex_only_if_asked_to() {
+    let world = home();
+    let before = tree(&world);
+    world.ok("askbox", &["setup", "--yes", "--live"]);
+    assert!(has(&world, "enabled = true") && !has(&world, "codex = true"), "nobody has agreed");
+    let shown = world.ok("askbox", &["setup", "--dry-run", "--codex", "--only", "live", "--contents"]);
+    assert!(shown.contains("sets live.codex\n      | codex = true\n") && !has(&world, "codex = true"), "{shown}");
+    for _ in 0..2 {
+        world.ok("askbox", &["setup", "--yes", "--codex"]);
+        assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
+    }
+    assert_eq!(world.ok("askbox", &["setup", "--yes", "--codex", "--live"]), "Nothing is to do.\n");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    assert_eq!(tree(&world), before);
+    // The one key without the other, and both in a new file.
+    world.ok("askbox", &["setup", "--yes", "--only", "live", "--codex"]);
+    assert_eq!(config(&world), "[live]\ncodex = true\n");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    world.ok("askbox", &["setup", "--yes", "--live", "--codex"]);
+    assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
+}
+
+#[test]
+fn setup_adds_both_keys_of_live_to_a_file_that_is_there() {
+    for (text, code, lines) in [
+        ("[live] # mine\ngrace = \"1m\"\n[limits]\n", 0, &["enabled = true", "codex = true"][..]),
+        ("[live]\nenabled = true\n", 0, &["codex = true"]),
+        ("[live]\nenabled = false\n", 4, &["codex = true"]),
+        ("[live]\ncodex = false\n", 4, &["enabled = true"]),
+        // No line can be added to a section in this form.
+        ("live.grace = \"1m\"\n", 4, &[]),
+    ] {
+        let world = lived_in();
+        fs::write(world.home().join(".config/askbox/config.toml"), text).expect("a file");
+        let before = tree(&world);
+        let said = world.run("askbox", &["setup", "--yes", "--only", "live", "--live", "--codex"]);
+        assert_eq!(said.code(), code, "{text}: {}", said.words());
+        let added: Vec<_> = config(&world).lines().filter(|line| !text.contains(line)).map(str::to_owned).collect();
+        assert_eq!(added, lines, "{text}");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(tree(&world), before, "{text}");
+    }
+}
+
+#[test]
+fn a_person_is_asked_about_codex_only_where_it_is_used() {
+    needs!("tmux");
+    let world = home();
+    fs::create_dir_all(world.home().join(".codex")).expect("a folder");
+    let terminal = Terminal::new(&world);
+    let asked_after_claude = |sees: &str| {
+        terminal.press(&["clear; askbox setup", "Enter"]);
+        terminal.see("Do you want that?");
+        terminal.press(&["n", "Enter"]);
+        terminal.see(sees);
+    };
+    asked_after_claude("Do this?");
+    terminal.press(&["n", "Enter"]);
+    terminal.see("Nothing was changed");
+    fs::create_dir_all(world.home().join(".codex/app-server-control")).expect("a folder");
+    asked_after_claude("Do you want that for Codex?");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("Do this?");
+    terminal.press(&["y", "Enter"]);
+    terminal.see("Done. To take all of it back");
+    assert!(has(&world, "codex = true") && !has(&world, "enabled = true"), "{}", config(&world));
 }

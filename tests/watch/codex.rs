@@ -1,5 +1,6 @@
 //! The dialogs of Codex's sessions. A scripted daemon asks, and the watcher is its client. `tests/acp` does the same with the real one.
 
+use std::os::unix::net::UnixListener;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use crate::support::{Outcome, Watcher, World, until};
 
 const THREAD: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
 const SUBAGENT: &str = "01a21ac8-b98b-7571-8971-dd381192f9d1";
+const OTHER: &str = "01a21ac9-0c11-7b40-9d0f-2f6a51c0a7be";
 
 fn world() -> World {
     let world = World::with_home_apart();
@@ -259,4 +261,58 @@ fn a_dialog_of_codex_is_left_to_its_terminal_for_the_grace() {
     daemon.asks_to_run(2, THREAD, "pwd");
     watcher.stop();
     assert!(world.names("pending").is_empty() && world.audited().iter().all(|entry| entry["workflow_id"] == "first"));
+}
+
+#[test]
+fn sessions_of_codexs_daemon_are_listed() {
+    let (world, daemon, _watcher) = scene();
+    daemon.has(OTHER, world.work());
+    daemon.rests(OTHER);
+    daemon.asks_to_run(1, THREAD, "ls");
+    let id = waiting(&world);
+    let of = |session: &str| -> Value {
+        let all = world.ok("askbox", &["sessions", "--json"]);
+        let line = all.lines().find(|line| line.contains(session)).expect("its line");
+        serde_json::from_str(line).expect("JSON")
+    };
+    let asks = of(THREAD);
+    assert_eq!((&asks["program"], &asks["status"], &asks["questions"]), (&json!("codex"), &json!("waiting"), &json!([id])));
+    assert_eq!((&asks["cwd"], &asks["name"]), (&json!(world.work()), &json!("x")));
+    assert_eq!((&of(OTHER)["status"], &of(OTHER)["questions"]), (&json!("idle"), &json!([])));
+    let shown = world.ok("askbox", &["sessions"]);
+    let lines: Vec<_> = shown.lines().collect();
+    assert!(
+        lines.len() == 3 && lines[1].contains(THREAD) && lines[1].contains("waits at its terminal") && lines[1].contains(&id),
+        "{shown}"
+    );
+    allow(&world, &id);
+    closed(&world, &id, "delivered");
+    assert_eq!(of(THREAD)["status"], "busy");
+    assert!(daemon.calls("turn/start").is_empty() && daemon.replies().len() == 1);
+}
+
+#[test]
+fn a_daemon_of_codex_that_hangs_holds_no_list_up() {
+    let world = world();
+    let lists = |says: &str| {
+        let then = Instant::now();
+        let outcome = world.run("askbox", &["sessions"]);
+        assert!(outcome.code() == 0 && outcome.stderr.contains(says), "{}", outcome.words());
+        assert!(then.elapsed().as_secs() < 20, "{:?}", then.elapsed());
+    };
+    lists("no session of Claude Code or Codex runs here");
+    assert!(!world.home().join(".codex").exists(), "no daemon was started");
+    let silent = "the sessions of Codex are not listed: codex's daemon has not answered within 1 s";
+    // It answers no request.
+    let daemon = Daemon::start(world.home());
+    daemon.is_mute();
+    lists(silent);
+    drop(daemon);
+    // The system accepts for it, and it reads nothing.
+    std::fs::remove_file(socket(world.home())).unwrap();
+    let listener = UnixListener::bind(socket(world.home())).unwrap();
+    lists(silent);
+    // It accepts, and reads nothing.
+    std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    lists(silent);
 }

@@ -20,7 +20,7 @@
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
-//! | `codex` | the dialogs of Codex's sessions as questions |
+//! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
 //! | [`breaker`] | the times when no run, or only one, may be launched |
@@ -31,7 +31,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod breaker;
-mod codex;
+pub mod codex;
 pub mod connection;
 mod dates;
 mod housekeeping;

@@ -10,11 +10,12 @@ use crate::commands::doctor::checkup::{Checkup, Finding, MOMENT, word};
 use crate::commands::doctor::in_force;
 use crate::commands::doctor::installation::acp_agents::AcpAgent;
 use crate::commands::doctor::installation::agent_version::AgentVersion;
+use crate::commands::doctor::installation::codex::KnownCodex;
 #[cfg(feature = "web")]
 use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
-use crate::commands::doctor::installation::{acp_agents, agent_version, peers, setup, targets, traces};
+use crate::commands::doctor::installation::{acp_agents, agent_version, codex, peers, setup, targets, traces};
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::road::Road;
@@ -57,6 +58,9 @@ struct Report {
     /// The agents that speak ACP. Missing if no runner is of that kind, or if only one workflow was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     acp_agents: Vec<AcpAgent>,
+    /// Codex's daemon. Missing if there is nothing to say about it, or if only one workflow was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    codex: Option<KnownCodex>,
     /// The places where people are notified. Missing if there are none, or if only one workflow was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<targets::KnownTarget>,
@@ -172,6 +176,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     }
     let agent = if args.id.is_none() && loaded.is_ok() { agent_version::agent_version(&checkup.config) } else { None };
     let acp_agents = if args.id.is_none() && loaded.is_ok() && !only_answers { acp_agents::ask(&mut checkup) } else { Vec::new() };
+    let codex = if args.id.is_none() && loaded.is_ok() { codex::look(&mut checkup) } else { None };
     let history = if args.id.is_none() { history::known(&checkup) } else { None };
     let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
     let traces = if args.id.is_none() { traces::known(&checkup) } else { None };
@@ -193,6 +198,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         road,
         agent,
         acp_agents,
+        codex,
         targets,
         traces,
         peers,
@@ -229,6 +235,7 @@ fn words(report: &Report, is_missing: bool) -> String {
     }
     out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
     report.acp_agents.iter().for_each(|agent| out.push_str(&agent.words()));
+    out.push_str(report.codex.as_ref().map(KnownCodex::words).unwrap_or_default());
     report.targets.iter().for_each(|target| out.push_str(&target.words()));
     report.traces.iter().for_each(|traces| out.push_str(&traces.words()));
     report.peers.iter().for_each(|peer| out.push_str(&peer.words()));

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `plan` | the changes that a call would make, and the parts that it leaves alone |
 //! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
+//! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `rules` | adds rules to the text of a settings.json and removes them, without changing the rest |
 //! | `fuzzed` | the same rules for `fuzz/` |
 //! | `change` | a change to one file: creates it, or adds text to it |
@@ -18,6 +19,7 @@ mod change;
 mod credential;
 #[doc(hidden)]
 pub mod fuzzed;
+mod live;
 pub(in crate::commands) mod lost;
 mod plan;
 mod record;
@@ -30,7 +32,7 @@ use inquire::{Confirm, InquireError};
 
 use std::fs::{File, TryLockError};
 
-use askbox_cli::args::askbox_args::{Part, Setup};
+use askbox_cli::args::askbox_args::Setup;
 use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::layout;
@@ -47,7 +49,7 @@ pub fn run(args: &Setup) -> Result<u8> {
     if args.remove {
         return take_back::run(args, &mut record);
     }
-    let args = &Setup { live: args.live || wants_live(args)?, ..args.clone() };
+    let args = &live::decided(args)?;
     let plan = Plan::make(args, &record)?;
     let status = if plan.left.is_empty() { 0 } else { LEFT };
     program::print(&plan.words(args.contents))?;
@@ -61,17 +63,6 @@ pub fn run(args: &Setup) -> Result<u8> {
     plan.carry_out(&mut record)?;
     program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
     Ok(status)
-}
-
-/// Asks a person at a terminal if the dialogs of their sessions are to wait in the mailbox as well, unless they have decided already.
-fn wants_live(args: &Setup) -> Result<bool> {
-    let parts = args.parts();
-    let is_open = parts.contains(&Part::Plugin) && !parts.contains(&Part::Live) && !args.without.contains(&Part::Live);
-    if !is_open || args.yes || args.dry_run || !program::is_interactive() || !wanted::is_live_undecided() {
-        return Ok(false);
-    }
-    program::say("When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n");
-    confirmed("Do you want that?", "add --live, or --without live")
 }
 
 /// Takes the lock that allows only one setup at a time. Two at once would each record the other's files as having been there before. The

@@ -2,6 +2,7 @@
 
 use crate::commands::service;
 use crate::commands::setup::change::Change;
+use crate::commands::setup::live::{self, LiveKey};
 use crate::commands::setup::record::Record;
 use crate::commands::setup::systemd;
 use crate::commands::setup::wanted::{self, Wanted};
@@ -29,7 +30,7 @@ impl Plan {
         for part in args.parts() {
             match part {
                 Part::Config => plan.take(wanted::config()?),
-                Part::Live => plan.live()?,
+                Part::Live => plan.live(&live::keys(args))?,
                 Part::Service => plan.service(record)?,
                 Part::Credentials => {
                     if let Some(name) = &args.credential {
@@ -52,10 +53,10 @@ impl Plan {
     }
 
     /// The configuration file may be new in the same plan.
-    fn live(&mut self) -> Result<()> {
+    fn live(&mut self, keys: &[LiveKey]) -> Result<()> {
         match self.changes.iter_mut().find(|change| change.part == Part::Config) {
-            Some(new) => wanted::switch_on_live(new),
-            None => self.take(wanted::live()?),
+            Some(new) => live::switch_on(new, keys),
+            None => live::wanted(keys)?.into_iter().for_each(|wanted| self.take(wanted)),
         }
         Ok(())
     }

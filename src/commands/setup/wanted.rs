@@ -30,7 +30,7 @@ const RULES: [&str; 9] = [
 /// The change that a part needs, or the reason why its file is left alone.
 pub(super) type Wanted = std::result::Result<Option<Change>, String>;
 
-fn config_file() -> Result<PathBuf> {
+pub(super) fn config_file() -> Result<PathBuf> {
     let path = config::location().ok_or_else(|| Error::usage("the configuration file has no place: $HOME is unset", "set $HOME"))?;
     std::path::absolute(&path).io("find", &path)
 }
@@ -48,53 +48,6 @@ pub(super) fn config() -> Result<Wanted> {
         &config::template(),
         "new: every key explained, and none set (askbox init --print shows it)",
     ))))
-}
-
-/// The key of the configuration that brings the dialogs of sessions into the mailbox.
-const LIVE: &str = "live.enabled";
-
-/// True if the configuration can be read and does not say whether the dialogs of sessions wait in the mailbox.
-pub(super) fn is_live_undecided() -> bool {
-    config::load().is_ok_and(|loaded| !loaded.set.iter().any(|key| key == LIVE))
-}
-
-/// The key `live.enabled` in the configuration file that is there, or in a file of its own.
-pub(super) fn live() -> Result<Wanted> {
-    let path = config_file()?;
-    Ok(text_of(&path).and_then(|(path, before)| {
-        let text = before.clone().unwrap_or_default();
-        let loaded = config::parse(text.as_bytes(), &path).map_err(|e| format!("{} cannot be used: {e}", path.display()))?;
-        match loaded.set.iter().any(|key| key == LIVE) {
-            true if loaded.config.live.enabled => Ok(None),
-            true => Err(format!("{} has {LIVE} = false; write true yourself if you want it", path.display())),
-            false => Ok(Some(addition(Part::Live, path, before, live_added(&text), format!("sets {LIVE}")))),
-        }
-    }))
-}
-
-/// Puts the key into a configuration file that is new in the same plan.
-pub(super) fn switch_on_live(new: &mut Change) {
-    let text = String::from_utf8_lossy(&new.after).into_owned();
-    let Added { at, text: more, .. } = live_added(&text);
-    new.after = format!("{}{more}{}", &text[..at], &text[at..]).into_bytes();
-    new.what = format!("new: every key explained, and {LIVE} set (askbox init --print shows the others)");
-}
-
-/// The lines that set the key, and their place: below the head of the section, or behind everything.
-fn live_added(text: &str) -> Added {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        at += line.len();
-        if line.ends_with('\n') && line.split('#').next().unwrap_or_default().trim() == "[live]" {
-            return Added { at, text: "enabled = true\n".into(), rules: Vec::new() };
-        }
-    }
-    let space = match text {
-        "" => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    };
-    Added { at: text.len(), text: format!("{space}[live]\nenabled = true\n"), rules: Vec::new() }
 }
 
 /// The unit of the service.
@@ -224,14 +177,14 @@ fn shown(rules: &[&str]) -> String {
     format!("adds to permissions.allow:\n{}", rules.iter().map(|rule| format!("      {rule}")).collect::<Vec<_>>().join("\n"))
 }
 
-fn text_of(path: &Path) -> std::result::Result<(PathBuf, Option<String>), String> {
+pub(super) fn text_of(path: &Path) -> std::result::Result<(PathBuf, Option<String>), String> {
     let named = |why: String| format!("{} {why}", path.display());
     let (own, before) = change::current(path).map_err(named)?;
     let text = before.map(String::from_utf8).transpose().map_err(|_| named("is not valid UTF-8".to_owned()))?;
     Ok((own, text))
 }
 
-fn addition(part: Part, path: PathBuf, before: Option<String>, added: Added, what: String) -> Change {
+pub(super) fn addition(part: Part, path: PathBuf, before: Option<String>, added: Added, what: String) -> Change {
     let mut after = before.clone().unwrap_or_default();
     after.insert_str(added.at, &added.text);
     let what = if before.is_none() { format!("new: {what}") } else { what };

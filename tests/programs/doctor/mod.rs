@@ -3,6 +3,7 @@
 mod acp_agents;
 mod agent_version;
 mod cannot_run;
+mod codex;
 mod documents;
 mod history;
 mod installation;

@@ -391,6 +391,9 @@ pub struct Setup {
     /// Let the dialogs of your sessions wait in the mailbox as well: sets live.enabled
     #[arg(long, conflicts_with = "remove")]
     pub live: bool,
+    /// The same for the sessions of Codex: sets live.codex
+    #[arg(long, conflicts_with = "remove")]
+    pub codex: bool,
     /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
     #[arg(long, value_name = "NAME", conflicts_with = "remove")]
     pub credential: Option<String>,
@@ -402,7 +405,7 @@ pub struct Setup {
 pub enum Part {
     /// The configuration file
     Config,
-    /// The key live.enabled in the configuration file; only with --live, or if you agree
+    /// The keys live.enabled and live.codex in the configuration file; only with --live and --codex, or if you agree
     Live,
     /// The watcher as a service of systemd
     Service,
@@ -440,9 +443,10 @@ impl Setup {
     /// The parts that the flags select.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
-        let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (self.live && *part == Part::Live);
+        let is_live = self.live || self.codex;
+        let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (is_live && *part == Part::Live);
         // It shows the dialogs of all sessions, so the person has to agree.
-        let is_agreed = |part: &Part| *part != Part::Live || self.live || self.remove || self.only.contains(part);
+        let is_agreed = |part: &Part| *part != Part::Live || is_live || self.remove || self.only.contains(part);
         let is_chosen = |part: &Part| is_wanted(part) && is_agreed(part) && !self.without.contains(part);
         let mut chosen: Vec<_> = Part::ALL.into_iter().filter(is_chosen).collect();
         // The plugin teaches agents the same as the CLAUDE.md section, and an agent that reads it twice pays for it twice.

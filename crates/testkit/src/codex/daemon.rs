@@ -32,7 +32,10 @@ struct State {
     replies: Vec<Value>,
     calls: Vec<Value>,
     is_deaf: bool,
+    is_mute: bool,
     is_over: bool,
+    /// The sessions that have nothing to do.
+    resting: Vec<String>,
 }
 
 #[derive(Default)]
@@ -122,6 +125,16 @@ impl Daemon {
         lock(&self.state).is_deaf = true;
     }
 
+    /// From now on, the daemon takes messages and says nothing, as one that hangs does.
+    pub fn is_mute(&self) {
+        lock(&self.state).is_mute = true;
+    }
+
+    /// The session has nothing to do.
+    pub fn rests(&self, thread: &str) {
+        lock(&self.state).resting.push(thread.into());
+    }
+
     /// The replies of all clients to requests, as they came.
     pub fn replies(&self) -> Vec<Value> {
         lock(&self.state).replies.clone()
@@ -177,6 +190,9 @@ impl State {
             Some("item/tool/requestUserInput") => "waitingOnUserInput",
             _ => "waitingOnApproval",
         };
+        if self.resting.iter().any(|resting| resting == thread) {
+            return json!({"type": "idle"});
+        }
         let flags: Vec<_> = self.waiting(thread).iter().map(flag).collect();
         json!({"type": "active", "activeFlags": flags})
     }
@@ -218,6 +234,9 @@ impl State {
     }
 
     fn take(&mut self, client: usize, message: &Value) {
+        if self.is_mute {
+            return;
+        }
         let Some(method) = message["method"].as_str() else {
             self.replies.push(message.clone());
             let id = &message["id"];

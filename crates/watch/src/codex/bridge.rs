@@ -11,8 +11,8 @@ use crate::codex::dialog::{ANSWERED, Call, Dialog, Office};
 use crate::codex::reply::Sign;
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
-use crate::codex::wire::{self, Incoming, Item, RequestId, Status, Thread, ThreadId, Turn};
-use askbox_mailbox::error::{Error, Result};
+use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId, Turn};
+use askbox_mailbox::error::Result;
 
 /// How often the mailbox is looked at while a dialog is open.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -58,20 +58,7 @@ impl<'a> Bridge<'a> {
     /// # Errors
     /// If the connection is lost, or the daemon does not answer as expected.
     pub(super) fn begin(office: Office<'a>, mut client: Client) -> Result<Self> {
-        let info = json!({ "name": "askbox", "title": "askbox", "version": env!("CARGO_PKG_VERSION") });
-        let params = json!({ "clientInfo": info, "capabilities": { "experimentalApi": true } });
-        client.send(wire::request(0, "initialize", &params))?;
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            match client.receive(left)? {
-                Some(Incoming::Response { id: 0, result: Ok(_) }) => break,
-                Some(Incoming::Response { id: 0, result: Err(why) }) => return Err(refused(&why)),
-                _ if left.is_zero() => return Err(refused("no answer")),
-                _ => {}
-            }
-        }
-        client.send(wire::notice("initialized"))?;
+        client.introduce(Instant::now() + PATIENCE)?;
         let (sent, waiting, dialogs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut bridge = Self { office, client, next_id: 1, sent, threads: Threads::default(), waiting, dialogs };
         bridge.request("thread/loaded/list", json!({}), Sent::Loaded)?;
@@ -171,15 +158,15 @@ impl<'a> Bridge<'a> {
                     self.request("thread/read", json!({ "threadId": id }), Sent::Read)?;
                 }
             }
-            (Sent::Read, Ok(mut result)) => {
-                if let Some(thread) = thread(&mut result).filter(|thread| thread.status.waits()) {
+            (Sent::Read, Ok(result)) => {
+                if let Some(thread) = wire::thread(result).filter(|thread| thread.status.waits()) {
                     self.resume(thread.id, true)?;
                 }
             }
             (Sent::Resume { thread: id, .. }, Ok(mut result)) => {
                 self.waiting.remove(&id);
-                if let Some(thread) = thread(&mut result) {
-                    let page: Vec<Turn> = serde_json::from_value(result["initialTurnsPage"]["data"].take()).unwrap_or_default();
+                let page: Vec<Turn> = serde_json::from_value(result["initialTurnsPage"]["data"].take()).unwrap_or_default();
+                if let Some(thread) = wire::thread(result) {
                     self.threads.add(thread, page.into_iter().flat_map(|turn| turn.items).collect());
                 }
             }
@@ -243,12 +230,4 @@ impl<'a> Bridge<'a> {
             }
         }
     }
-}
-
-fn thread(result: &mut Value) -> Option<Thread> {
-    serde_json::from_value(result["thread"].take()).ok()
-}
-
-fn refused(why: &str) -> Error {
-    Error::failed(format!("codex's daemon does not take this client: {why}"), "codex app-server daemon version")
 }

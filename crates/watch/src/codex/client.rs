@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
@@ -20,11 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// An open connection.
 pub(super) struct Client {
     socket: WebSocket<UnixStream>,
-}
-
-/// The socket of the daemon below Codex's own folder.
-pub(super) fn socket_in(codex_home: &Path) -> PathBuf {
-    codex_home.join("app-server-control/app-server-control.sock")
 }
 
 impl Client {
@@ -49,6 +45,33 @@ impl Client {
         let (socket, _) = tungstenite::client::client_with_config("ws://localhost/", stream, Some(config))
             .map_err(|e| Error::failed(format!("codex's daemon does not answer as expected: {e}"), "codex app-server daemon restart"))?;
         Ok(Some(Self { socket }))
+    }
+
+    /// Introduces this client to the daemon. To be called once, before everything else.
+    ///
+    /// # Errors
+    /// If the connection is lost, or the daemon does not answer as expected until then.
+    pub(super) fn introduce(&mut self, until: Instant) -> Result<()> {
+        let info = json!({ "name": "askbox", "title": "askbox", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "clientInfo": info, "capabilities": { "experimentalApi": true } });
+        self.call(0, "initialize", &params, until)?.map_err(|why| wire::refused(&why))?;
+        self.send(wire::notice("initialized"))
+    }
+
+    /// Sends a request and waits for its result, or for the reason why it was refused. Other messages are dropped.
+    ///
+    /// # Errors
+    /// If the connection is lost, or no answer comes until then.
+    pub(super) fn call(&mut self, id: u64, method: &str, params: &Value, until: Instant) -> Result<std::result::Result<Value, String>> {
+        self.send(wire::request(id, method, params))?;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.receive(left)? {
+                Some(Incoming::Response { id: of, result }) if of == id => return Ok(result),
+                _ if left.is_zero() => return Err(wire::refused("no answer")),
+                _ => {}
+            }
+        }
     }
 
     /// Sends one message.

@@ -6,6 +6,8 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | [`home`] | Codex's own folder, the socket of its daemon, and whether Codex is used here |
+//! | [`sessions`] | the sessions that the daemon has loaded, for people who look |
 //! | `wire` | the messages of the daemon that matter here, and those that it is sent |
 //! | `client` | one connection: WebSocket over the daemon's Unix socket |
 //! | `request` | a request of the daemon, as the call that a person is shown |
@@ -22,10 +24,12 @@
 mod bridge;
 mod client;
 mod dialog;
+pub mod home;
 mod question;
 mod reply;
 mod request;
 pub(crate) mod service;
+pub mod sessions;
 mod threads;
 mod wire;
 

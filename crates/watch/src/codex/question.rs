@@ -136,6 +136,10 @@ mod tests {
     fn threads(parent: Option<&str>) -> Threads {
         let mut threads = Threads::default();
         let thread = Thread {
+            name: None,
+            preview: None,
+            updated_at: None,
+            ephemeral: false,
             id: ID.into(),
             cwd: "/work/My Shop".into(),
             status: Status::Resting,

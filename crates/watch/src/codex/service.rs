@@ -1,14 +1,14 @@
 //! The thread of the watcher that connects to Codex's daemon, and connects again when the daemon comes back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::codex::bridge::Bridge;
-use crate::codex::client::{self, Client};
+use crate::codex::client::Client;
 use crate::codex::dialog::Office;
-use askbox_cli::program;
+use crate::codex::home;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
@@ -29,10 +29,10 @@ pub(crate) struct CodexService(Option<(Sender<()>, JoinHandle<()>)>);
 impl CodexService {
     /// Starts the thread, if the operator wants it.
     pub(crate) fn begin(mailbox: &Mailbox, config: &Config) -> Self {
-        let Some(home) = codex_home().filter(|_| config.live.codex) else { return Self::default() };
+        let Some(folder) = home::folder().filter(|_| config.live.codex) else { return Self::default() };
         let (stop, stopped) = mpsc::channel();
         let (mailbox, config) = (mailbox.clone(), config.clone());
-        match thread::start(move || run(Office { mailbox: &mailbox, config: &config }, &client::socket_in(&home), &stopped)) {
+        match thread::start(move || run(Office { mailbox: &mailbox, config: &config }, &home::socket_in(&folder), &stopped)) {
             Ok(thread) => Self(Some((stop, thread))),
             Err(e) => {
                 log::error(&e);
@@ -50,11 +50,6 @@ impl Drop for CodexService {
             let _ = thread.join();
         }
     }
-}
-
-/// Codex's own folder.
-fn codex_home() -> Option<PathBuf> {
-    program::env("CODEX_HOME").map(PathBuf::from).or_else(|| program::env("HOME").map(|home| Path::new(&home).join(".codex")))
 }
 
 fn run(office: Office<'_>, socket: &Path, stop: &Receiver<()>) {

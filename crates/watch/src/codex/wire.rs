@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use askbox_mailbox::error::Error;
+
 /// The id of a request of the daemon. It is sent back as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
@@ -70,6 +72,18 @@ pub(super) struct Thread {
     pub(super) agent_nickname: Option<String>,
     #[serde(default)]
     pub(super) agent_role: Option<String>,
+    /// The name that its user gave it.
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// The beginning of its first message.
+    #[serde(default)]
+    pub(super) preview: Option<String>,
+    /// When it last changed, in seconds since 1970.
+    #[serde(default)]
+    pub(super) updated_at: Option<i64>,
+    /// True for a session that Codex does not keep, such as one that makes a title.
+    #[serde(default)]
+    pub(super) ephemeral: bool,
     /// Turns of the session, if the request wanted them.
     #[serde(default)]
     pub(super) turns: Vec<Turn>,
@@ -167,6 +181,16 @@ fn notification(method: &str, params: Value) -> Option<Incoming> {
         "item/completed" => Incoming::ItemCompleted { thread, item: item? },
         _ => Incoming::TurnCompleted { thread, interrupted: turn?.status == "interrupted" },
     })
+}
+
+/// The session in the answer to a request.
+pub(super) fn thread(mut result: Value) -> Option<Thread> {
+    serde_json::from_value(result["thread"].take()).ok()
+}
+
+/// The error for a daemon that refused a request.
+pub(super) fn refused(why: &str) -> Error {
+    Error::failed(format!("codex's daemon does not take this client: {why}"), "codex app-server daemon version")
 }
 
 /// A request of ours.

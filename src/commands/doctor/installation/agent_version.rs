@@ -55,7 +55,7 @@ pub(in crate::commands::doctor) fn of_program(program: &Path) -> Option<Version>
 }
 
 /// The output of `--version`.
-fn said(program: &Path) -> Option<String> {
+pub(in crate::commands::doctor) fn said(program: &Path) -> Option<String> {
     let mut call = Command::new(program);
     let mut child = call.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let output = child.stdout.take()?;

@@ -7,6 +7,7 @@
 //! | `agent_path` | the PATH that settings of `claude` give to an agent |
 //! | `agent_start` | what keeps `claude` from starting |
 //! | `agent_version` | the version of `claude` |
+//! | `codex` | Codex's daemon, and what keeps the dialogs of its sessions out of the mailbox |
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `page` | the devices that may answer on the web page |
 //! | `login_shell` | whether the login shell of an agent finds askbox's programs |
@@ -20,6 +21,7 @@ pub(super) mod acp_agents;
 pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;
+pub(super) mod codex;
 mod dialogs;
 mod login_shell;
 #[cfg(feature = "web")]

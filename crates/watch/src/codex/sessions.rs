@@ -1,0 +1,127 @@
+//! The sessions that the daemon has loaded, for people who look. Looking changes no session and starts no daemon.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::codex::client::Client;
+use crate::codex::home;
+use crate::codex::wire::{self, Status, Thread, ThreadId};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::thread;
+use askbox_mailbox::time::Time;
+
+/// A session of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodexSession {
+    /// Its id. `codex resume` takes it.
+    pub id: String,
+    /// Its name, or else the beginning of its first message.
+    pub title: Option<String>,
+    /// Its working folder.
+    pub cwd: PathBuf,
+    /// Its status.
+    pub doing: Doing,
+    /// When it last changed.
+    pub since: Option<Time>,
+}
+
+/// The status of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// The session, or a subagent of it, waits for its user.
+    Waits,
+    /// The model or a tool is at work.
+    Works,
+    /// The session has nothing to do.
+    Rests,
+}
+
+/// Returns the sessions that the daemon has loaded. `None` if no daemon runs. Subagents count as part of their session.
+///
+/// # Errors
+/// If the daemon does not answer in this time, or not as expected.
+pub fn all(folder: &Path, patience: Duration) -> Result<Option<Vec<CodexSession>>> {
+    let socket = home::socket_in(folder);
+    let until = Instant::now() + patience;
+    let (sender, receiver) = mpsc::channel();
+    // Connecting to a daemon that hangs has no end, so a thread does it. The thread ends with this program.
+    thread::start(move || sender.send(ask(&socket, until)))?;
+    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(silent(patience)))
+}
+
+fn silent(patience: Duration) -> Error {
+    Error::failed(format!("codex's daemon has not answered within {} s", patience.as_secs()), "codex app-server daemon version")
+}
+
+fn ask(socket: &Path, until: Instant) -> Result<Option<Vec<CodexSession>>> {
+    let Some(mut client) = Client::connect(socket)? else { return Ok(None) };
+    client.introduce(until)?;
+    let loaded = client.call(1, "thread/loaded/list", &json!({}), until)?.map_err(|why| wire::refused(&why))?;
+    let ids: Vec<String> = serde_json::from_value(loaded["data"].clone()).unwrap_or_default();
+    let mut threads = Vec::new();
+    for (number, id) in (2..).zip(ids) {
+        // The session may have ended since the list was made.
+        if let Ok(result) = client.call(number, "thread/read", &json!({ "threadId": id }), until)? {
+            threads.extend(wire::thread(result));
+        }
+    }
+    Ok(Some(of_persons(threads)))
+}
+
+/// The sessions of people. Subagents, and sessions that Codex makes for itself, are left out.
+fn of_persons(threads: Vec<Thread>) -> Vec<CodexSession> {
+    let ids: HashSet<ThreadId> = threads.iter().map(|thread| thread.id.clone()).collect();
+    let waiting = threads.iter().filter(|thread| thread.status.waits()).filter_map(|thread| thread.parent_thread_id.clone());
+    let waiting: HashSet<ThreadId> = waiting.collect();
+    let has_parent = |thread: &Thread| thread.parent_thread_id.as_ref().is_some_and(|parent| ids.contains(parent));
+    let own = threads.into_iter().filter(|thread| !thread.ephemeral && !has_parent(thread));
+    own.map(|thread| CodexSession {
+        doing: match &thread.status {
+            status if status.waits() || waiting.contains(&thread.id) => Doing::Waits,
+            Status::Active { .. } => Doing::Works,
+            Status::Resting => Doing::Rests,
+        },
+        title: [thread.name, thread.preview].into_iter().flatten().find(|title| !title.trim().is_empty()),
+        since: thread.updated_at.and_then(|seconds| Time::from_timestamp(seconds, 0)),
+        id: thread.id,
+        cwd: thread.cwd,
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subagent_of_codex_that_waits_is_shown_as_its_session() {
+        let thread = |id: &str, more: serde_json::Value| {
+            let mut thread = json!({"id": id, "cwd": "/w", "status": {"type": "idle"}, "preview": "fix it", "updatedAt": 7});
+            more.as_object().unwrap().iter().for_each(|(name, value)| thread[name] = value.clone());
+            wire::thread(json!({ "thread": thread })).unwrap()
+        };
+        let waits = json!({"type": "active", "activeFlags": ["waitingOnApproval"]});
+        let found = of_persons(vec![
+            thread("a", json!({"status": {"type": "active", "activeFlags": []}})),
+            thread("a1", json!({"parentThreadId": "a", "status": waits})),
+            thread("b", json!({"name": "The bill", "status": {"type": "active"}})),
+            thread("c", json!({"preview": " ", "name": null, "updatedAt": null})),
+            // Its session is not loaded.
+            thread("d1", json!({"parentThreadId": "d", "status": waits})),
+            thread("title", json!({"ephemeral": true})),
+        ]);
+        let seen: Vec<_> = found.iter().map(|one| (one.id.as_str(), one.doing, one.title.as_deref())).collect();
+        let expected = [
+            ("a", Doing::Waits, Some("fix it")),
+            ("b", Doing::Works, Some("The bill")),
+            ("c", Doing::Rests, None),
+            ("d1", Doing::Waits, Some("fix it")),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((found[0].since, found[2].since), (Time::from_timestamp(7, 0), None));
+    }
+}
