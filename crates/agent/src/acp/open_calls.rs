@@ -123,9 +123,10 @@ impl Call {
     }
 }
 
-/// claude's adapter names its tools beside the call.
+/// claude's adapter and qwen name their tools beside the call.
 fn name_in(meta: Option<&serde_json::Map<String, Value>>) -> Option<&str> {
-    meta?.get("claudeCode")?.get("toolName")?.as_str()
+    let meta = meta?;
+    meta.get("claudeCode").unwrap_or(&Value::Null).get("toolName").or_else(|| meta.get("toolName"))?.as_str()
 }
 
 /// The meaning of an update about a call.

@@ -125,7 +125,7 @@ pub const PRESETS: [Preset; 8] = [
         warnings: &["it never asks for a permission: whatever it wants to do, it does"],
         ..PLAIN
     },
-    Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", ..PLAIN },
+    Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", mcp_names: McpNames::NameOfCall, ..PLAIN },
 ];
 
 /// The agent with this name.
