@@ -55,7 +55,8 @@ impl Scene {
         Self { world, api }
     }
 
-    fn spawns(&self, prompt: &str) {
+    /// Starts the workflow `job` in the background.
+    pub(crate) fn spawns(&self, prompt: &str) {
         self.world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", prompt]);
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{OVERNIGHT, ask_user, scene, settings};
+use super::{ANY_COMMAND, OVERNIGHT, ask_user, scene, settings};
 use crate::scene::{Killed, Scene};
+use crate::support::until;
 
 /// `more` are further keys of the runner.
 fn gemini(more: &str) -> Scene {
@@ -28,7 +29,7 @@ fn shell(command: &str) -> Value {
 #[test]
 #[ignore = "tests/run agents runs it"]
 fn gemini_asks_and_comes_back_with_the_answer() {
-    gemini("mode = \"yolo\"").asks_and_comes_back(shell);
+    gemini(ANY_COMMAND).asks_and_comes_back(shell);
 }
 
 #[test]
@@ -40,17 +41,25 @@ fn a_call_of_gemini_waits_overnight_and_runs_once() {
 #[test]
 #[ignore = "tests/run agents runs it"]
 fn gemini_that_was_killed_at_work_goes_on() {
-    gemini("mode = \"yolo\"").is_killed_at_work(shell, Killed::Agent);
+    gemini(ANY_COMMAND).is_killed_at_work(shell, Killed::Agent);
 }
 
 #[test]
 #[ignore = "tests/run agents runs it"]
 fn gemini_whose_supervisor_was_killed_goes_on() {
-    gemini("mode = \"yolo\"").is_killed_at_work(shell, Killed::Supervisor);
+    gemini(ANY_COMMAND).is_killed_at_work(shell, Killed::Supervisor);
 }
 
 #[test]
 #[ignore = "tests/run agents runs it"]
-fn gemini_asks_with_a_tool_of_askbox() {
-    gemini("mode = \"yolo\"").asks_with_a_tool_of_askbox(&ask_user("mcp_askbox_ask_user"), "");
+fn gemini_leaves_out_the_tool_that_asks() {
+    // Over ACP it takes no tool with the name of its own `ask_user`.
+    let scene = gemini("mode = \"yolo\"");
+    let look = json!({"tool": "mcp_askbox_list_questions", "input": {}});
+    scene.api.on("look and ask", json!([look, ask_user("mcp_askbox_ask_user"), {"text": "Thank you."}]));
+    let _watcher = scene.world.watch();
+    scene.spawns("look and ask");
+    until("the run is over", || scene.world.status("job")["result"] == "Thank you.");
+    let told = scene.api.told().pop().unwrap().join("\n");
+    assert!(told.contains("no question waits") && told.contains("\\\"mcp_askbox_ask_user\\\" not found"), "{told}");
 }
