@@ -22,7 +22,7 @@ pub(crate) fn agents() -> PathBuf {
 /// How an agent's model calls its shell.
 pub(crate) type Shell = fn(&str) -> Value;
 
-/// The reason for which askbox permits a call of a tool of its own.
+/// Why askbox permits a call of a tool of its own.
 pub(crate) const OWN_TOOL: &str = "it is a tool of askbox that asks";
 
 /// The process that is killed in the middle of a turn.
@@ -183,8 +183,8 @@ impl Scene {
         assert!(told.contains("ask and wait") && told.contains("your user did not do that"), "the session goes on: {told}");
     }
 
-    /// The agent asks with `ask_user` of `askbox mcp`, and a person answers while it waits. `permitted` is the reason for which askbox
-    /// permits the call, empty if the agent asks for no permission.
+    /// The agent asks with `ask_user` of `askbox mcp`, and a person answers while it waits. `permitted` says why askbox permits
+    /// the call. It is empty if the agent asks for no permission.
     pub(crate) fn asks_with_a_tool_of_askbox(&self, ask: &Value, permitted: &str) {
         let Self { world, api } = self;
         api.on("ask with the tool", json!([ask, {"text": "Thank you."}]));

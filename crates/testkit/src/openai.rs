@@ -1,5 +1,5 @@
 //! A model API on loopback, which plays scripts. It has OpenAI's two forms, `/v1/responses` (codex, copilot) and `/v1/chat/completions`
-//! (kimi, opencode, pi, qwen), the form of Gemini (`openai/gemini.rs`) and the one of Anthropic (`openai/messages.rs`).
+//! (kimi, opencode, pi, qwen), and the forms of Gemini (`openai/gemini.rs`) and Anthropic (`openai/messages.rs`).
 //!
 //! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
 //! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with

@@ -95,7 +95,7 @@ pub const PRESETS: [Preset; 8] = [
         tells_command_as_title: true,
         warnings: &[
             "set general.sessionRetention.enabled to false in ~/.gemini/settings.json: otherwise it deletes a session that was loaded",
-            "it tells the command of a shell call, and of its other calls only changes of files: askbox refuses all others that it asks about",
+            "it asks about some calls without telling their input, and askbox refuses these: allow them in its own settings",
         ],
         ..PLAIN
     },

@@ -3,7 +3,7 @@
 use super::*;
 use crate::stream::PermissionRequest;
 
-/// What the agent with this preset asks about a shell call. `before` are its updates about the call.
+/// The request of the agent with this preset for a permission for a shell call. `before` are its updates about the call.
 fn asked(preset: &str, before: &[Value], call: Value) -> PermissionRequest {
     let mut client = prompted_by(presets::find(preset));
     for fields in before {
