@@ -9,7 +9,8 @@ use crate::scene::{Killed, OWN_TOOL, Scene};
 fn claude_acp(more: &str) -> Scene {
     scene("claude-acp", |_, api| {
         format!(
-            "env = {{ ANTHROPIC_BASE_URL = \"{}\", ANTHROPIC_API_KEY = \"dummy\", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\" }}\n{more}",
+            "env = {{ ANTHROPIC_BASE_URL = \"{}\", ANTHROPIC_API_KEY = \"dummy\", \
+             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\" }}\n{more}",
             api.root_url()
         )
     })
