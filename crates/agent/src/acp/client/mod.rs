@@ -170,7 +170,7 @@ impl Client {
 
     /// Begins a turn. From now on, updates belong to it.
     pub fn prompt(&mut self, text: &str) -> String {
-        self.turn = Some(Turn::begin(self.agent));
+        self.turn = Some(Turn::begin(self.agent, &self.place.cwd));
         self.ledger.new_turn();
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         self.request(Asked::Prompt, params)

@@ -10,6 +10,7 @@ use crate::stream::{StreamItem, TurnOutcome, Verdict};
 
 mod forms;
 mod own_server;
+mod shell_calls;
 
 fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
     client.feed(&Line::whole(&message.to_string()))

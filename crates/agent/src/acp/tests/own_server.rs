@@ -94,3 +94,15 @@ fn claudes_adapter_names_the_tool_beside_the_call() {
     assert!(!asked(call(json!({"_meta": {"claudeCode": {"toolName": "mcp__other__ask_user"}}}))).0);
     assert!(!asked(call(json!({}))).0, "a title alone is not enough");
 }
+
+#[test]
+fn qwen_names_the_tool_beside_the_call() {
+    // The title of such a call is its input.
+    let asked = |meta: Value| {
+        let call = json!({"toolCallId": "t", "title": "{\"question\":\"Merge?\"}", "kind": "other", "rawInput": {"question": "Merge?"}, "_meta": meta});
+        asked_by("qwen", place(), &[], &call)
+    };
+    assert_eq!(asked(json!({"toolName": "mcp__askbox__ask_user"})), (true, "mcp__askbox__ask_user".into()));
+    assert_eq!(asked(json!({"toolName": "mcp__other__ask_user"})), (false, "mcp__other__ask_user".into()));
+    assert!(!asked(Value::Null).0);
+}
