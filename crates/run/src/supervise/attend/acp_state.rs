@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::attempt::acp_session::AcpSession;
-use askbox_agent::acp::{AgentInfo, Opened};
+use crate::attempt::acp_session::{AcpSession, Unsure};
+use crate::prompt::to_acp;
+use askbox_agent::acp::{AgentInfo, Asked, Client, Opened};
 use askbox_mailbox::disk::Lock;
+use askbox_mailbox::id::RoundId;
 
 /// How long nothing may come before the history of a session counts as played back.
 pub(super) const QUIET: Duration = Duration::from_millis(500);
@@ -27,6 +29,28 @@ pub(crate) struct Opening {
     pub(crate) session: Option<AcpSession>,
     /// Whether it has the round's message.
     pub(crate) heard: Heard,
+    /// The attempts whose work it may lack, the newest first.
+    pub(crate) unsure: Vec<Unsure>,
+}
+
+impl Opening {
+    /// The markers to look for in the session's history.
+    pub(super) fn markers(&self, round: &RoundId) -> Vec<String> {
+        let of_unsure = self.unsure.iter().map(|unsure| to_acp::marker(&unsure.id, unsure.message));
+        of_unsure.chain([to_acp::marker_of_round(round)]).collect()
+    }
+
+    /// The attempts whose work the session lacks, the newest first. The history ends with the work of the last one that is in it.
+    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> &[Unsure] {
+        let is_lost = |unsure: &Unsure| !client.has_seen(&to_acp::marker(&unsure.id, unsure.message));
+        let count = match opened.how {
+            Asked::New => self.unsure.len(),
+            Asked::Load => self.unsure.iter().take_while(|unsure| is_lost(unsure)).count(),
+            // Nothing was played back, so nothing is known to be missing.
+            _ => 0,
+        };
+        &self.unsure[..count]
+    }
 }
 
 /// The round's message in its forms.
@@ -63,6 +87,8 @@ pub(crate) struct AcpTalk {
     pub(super) due: Option<Due>,
     pub(super) was_continued: bool,
     pub(super) further_messages: u32,
+    /// How many messages the agent got in this attempt.
+    pub(super) messages_sent: u32,
     /// Held as long as this process works on the session.
     _lock: Lock,
 }
@@ -79,6 +105,7 @@ impl AcpTalk {
             due: None,
             was_continued: false,
             further_messages: 0,
+            messages_sent: 0,
             _lock: lock,
         }
     }
@@ -97,8 +124,8 @@ impl AcpTalk {
         }
     }
 
-    /// True if the session's history is to be searched for the message.
-    pub(super) fn looks_for_marker(&self) -> bool {
-        self.opening.heard == Heard::Unknown && self.info.can_load
+    /// True if the session's history is to be searched for messages.
+    pub(super) fn looks_for_messages(&self) -> bool {
+        (self.opening.heard == Heard::Unknown || !self.opening.unsure.is_empty()) && self.info.can_load
     }
 }
