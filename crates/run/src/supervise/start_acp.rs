@@ -82,7 +82,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
     agent.say(&initialize);
     let waits_a_minute = preset.is_some_and(|preset| preset.loads_after_a_minute);
-    let talk = AcpTalk::new(opening, messages, runner.mode.clone(), waits_a_minute, lock);
+    let talk = AcpTalk::new(opening, messages, runner.mode.clone(), waits_a_minute, handed.nonce, lock);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0);
     Ok(Started { agent, held_message: None, max_turns, acp: Some(talk) })
 }

@@ -6,6 +6,7 @@ use crate::attempt::acp_session::{AcpSession, Unsure};
 use crate::prompt::to_acp;
 use askbox_agent::acp::{AgentInfo, Asked, Client, Opened};
 use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::id::RoundId;
 
 /// How long nothing may come before the history of a session counts as played back.
@@ -82,6 +83,8 @@ pub(crate) struct AcpTalk {
     pub(super) mode: String,
     /// True if a session that is loaded in the clock minute of its creation is lost.
     pub(super) loads_after_a_minute: bool,
+    /// The secret of the attempt.
+    pub(super) nonce: Nonce,
     pub(super) info: AgentInfo,
     pub(super) opened: Option<Opened>,
     pub(super) due: Option<Due>,
@@ -94,12 +97,13 @@ pub(crate) struct AcpTalk {
 }
 
 impl AcpTalk {
-    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, lock: Lock) -> Self {
+    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, nonce: Nonce, lock: Lock) -> Self {
         Self {
             opening,
             messages,
             mode,
             loads_after_a_minute,
+            nonce,
             info: AgentInfo::default(),
             opened: None,
             due: None,

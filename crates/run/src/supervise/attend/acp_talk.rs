@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
+use crate::attempt::fetched;
 use crate::prompt::{lost_work, to_acp};
 use crate::supervise::attend::acp_state::{AcpTalk, Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
@@ -238,12 +239,13 @@ impl Attendance<'_, '_> {
     /// Sends another message after a turn, if there is something to tell, or if the turn ended without a result for the first time.
     /// Returns true if it did.
     pub(super) fn acp_goes_on(&mut self, turn: &TurnOutcome) -> bool {
+        let is_fetched = self.fetched_before_silence(turn);
         let Some(talk) = &mut self.acp else { return false };
         if !self.stopping.is_working() || self.requests.ends_for().is_some() {
             return false;
         }
-        let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. });
-        if !is_unclear && !matches!(turn.verdict, Verdict::Completed { .. }) {
+        let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. }) && !is_fetched;
+        if !is_unclear && !is_fetched && !matches!(turn.verdict, Verdict::Completed { .. }) {
             return false;
         }
         let untold = self.live.take_untold();
@@ -261,10 +263,21 @@ impl Attendance<'_, '_> {
         false
     }
 
-    /// The ending of a turn without a result, if the agent has posted a question in this run: the question is what it had to say.
-    pub(super) fn asked_before_unclear_end(&self, turn: &TurnOutcome) -> Option<Ending> {
+    /// The ending of a turn without a result that counts as delivered all the same: the agent has posted a question in this run, which is
+    /// what it had to say, or it has fetched the answer.
+    pub(super) fn delivered_without_words(&mut self, turn: &TurnOutcome) -> Option<Ending> {
+        let is_fetched = self.fetched_before_silence(turn);
+        if is_fetched {
+            self.live.log.note("the turn ended without words; it counts, because the agent has fetched the answer");
+        }
         let has_asked = matches!(turn.verdict, Verdict::Unclear { .. }) && self.live.has_asked();
-        has_asked.then(|| Ending::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd })
+        (is_fetched || has_asked).then(|| Ending::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd })
+    }
+
+    /// True if nothing but words is missing at the end of the turn, and the agent has fetched the answer in this attempt.
+    fn fetched_before_silence(&self, turn: &TurnOutcome) -> bool {
+        let is_only_silent = matches!(turn.verdict, Verdict::Unclear { is_only_silent: true, .. });
+        is_only_silent && self.acp.as_ref().is_some_and(|talk| fetched::is_noted(self.live.mailbox, &self.live.run.id(), &talk.nonce))
     }
 }
 
