@@ -112,7 +112,11 @@ pub fn run(args: Checkpoint) -> Result<u8> {
         Command::Get { id, field } => {
             let (mailbox, document) = load(&id)?;
             let value = dotted_path::get(&document, &id, &field)?;
-            if common.json { program::print_json(&value)? } else { program::print_value(&shell_export::bare(&value))? }
+            if common.json {
+                program::print_json(&value)?
+            } else {
+                program::print_value(&shell_export::bare(&value))?
+            }
             if field.split('.').next() == Some("user_answer") {
                 note_answer_fetched(&mailbox, &id, &document);
             }

@@ -5,12 +5,6 @@ use crate::support::{Watcher, kill};
 
 const WORK: &str = "echo ran >> $AGENT_DIR/effects";
 
-/// The pid of the agent at `pause`.
-fn at(world: &World, step: &str) -> i32 {
-    let path = world.agent(&format!("at.{step}"));
-    until("the agent comes to its step", || fs::read_to_string(&path).ok()?.trim().parse().ok())
-}
-
 /// Kills the agent at a step, in its first attempt. Returns the texts of all prompts once the round is delivered.
 fn told_after_kill(runner: &str, first: Value, who: &str) -> (World, Vec<String>) {
     let world = world(runner, "");

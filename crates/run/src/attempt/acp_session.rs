@@ -49,13 +49,13 @@ pub struct AcpSession {
     pub is_written: bool,
 }
 
-/// An attempt whose agent worked, and did not end by itself. The session may lack its words.
+/// An attempt whose agent did not end by itself. The session may lack its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsure {
     /// The attempt.
     pub id: AttemptId,
-    /// The number of the last message that the agent worked on, from 1.
-    pub message: u32,
+    /// The number of the last message that the agent worked on, from 1. `None` if the events show no work.
+    pub heard: Option<u32>,
 }
 
 /// Puts the session of an attempt on record, durably.
@@ -80,7 +80,8 @@ pub fn of_attempt(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<Ac
 /// The session that the workflow's runs know by this id of ours.
 #[must_use]
 pub fn find(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Option<AcpSession> {
-    let is_it = |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.plan.session_id == session);
+    let is_it =
+        |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.plan.session_id == session);
     attempts(mailbox, workflow).filter(is_it).find_map(|attempt| of_attempt(mailbox, &attempt.round, attempt.attempt))
 }
 
@@ -101,9 +102,10 @@ pub fn unsure(mailbox: &Mailbox, run: &Run, session: &str) -> Vec<Unsure> {
     let own = run.round();
     let earlier = (1..run.attempt).rev().map(|attempt| AttemptId { round: own.clone(), attempt });
     let in_other_rounds = attempts(mailbox, &run.workflow_id).filter(|attempt| attempt.round != own);
-    let in_session = |id: AttemptId| of_attempt(mailbox, &id.round, id.attempt).filter(|known| known.session == session).map(|known| (id, known));
+    let in_session =
+        |id: AttemptId| of_attempt(mailbox, &id.round, id.attempt).filter(|known| known.session == session).map(|known| (id, known));
     let cut = earlier.chain(in_other_rounds).filter_map(in_session).take_while(|(_, known)| !known.is_written).take(MOST_UNSURE);
-    cut.filter_map(|(id, _)| last_heard(mailbox, &id.round, id.attempt).map(|message| Unsure { id, message })).collect()
+    cut.map(|(id, _)| Unsure { heard: last_heard(mailbox, &id.round, id.attempt), id }).collect()
 }
 
 /// The number of the last message that the agent of an attempt has worked on, as the events show it. `None` if they show no work.

@@ -75,7 +75,8 @@ pub fn supervise(
     attempt = attempt.put_on_record(mailbox)?;
     let is_nothing_left = end_what_is_left(&attempt.run, &mut log);
     if is_session_written && is_nothing_left {
-        acp_session::note_end(mailbox, &attempt.run).unwrap_or_else(|e| log.note(format!("the session's record could not be written: {e}")));
+        acp_session::note_end(mailbox, &attempt.run)
+            .unwrap_or_else(|e| log.note(format!("the session's record could not be written: {e}")));
     }
     last_event.into_iter().for_each(|event| log.event(event));
     attempt.run.progress.cost_usd = log.costs();

@@ -37,21 +37,25 @@ pub(crate) struct Opening {
 impl Opening {
     /// The markers to look for in the session's history.
     pub(super) fn markers(&self, round: &RoundId) -> Vec<String> {
-        let of_unsure = self.unsure.iter().map(|unsure| to_acp::marker(&unsure.id, unsure.message));
-        of_unsure.chain([to_acp::marker_of_round(round)]).collect()
+        self.unsure.iter().map(marker).chain([to_acp::marker_of_round(round)]).collect()
     }
 
-    /// The attempts whose work the session lacks, the newest first. The history ends with the work of the last one that is in it.
-    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> &[Unsure] {
-        let is_lost = |unsure: &Unsure| !client.has_seen(&to_acp::marker(&unsure.id, unsure.message));
+    /// The attempts whose work the session lacks, the newest first. The history ends with the last one that is in it.
+    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> Vec<Unsure> {
+        let is_lost = |unsure: &Unsure| !client.has_seen(&marker(unsure));
         let count = match opened.how {
             Asked::New => self.unsure.len(),
             Asked::Load => self.unsure.iter().take_while(|unsure| is_lost(unsure)).count(),
             // Nothing was played back, so nothing is known to be missing.
             _ => 0,
         };
-        &self.unsure[..count]
+        self.unsure[..count].iter().filter(|lost| lost.heard.is_some()).cloned().collect()
     }
+}
+
+/// The marker of the last message that shows that the session has the attempt.
+fn marker(unsure: &Unsure) -> String {
+    to_acp::marker(&unsure.id, unsure.heard.unwrap_or(1))
 }
 
 /// The round's message in its forms.
@@ -130,6 +134,7 @@ impl AcpTalk {
 
     /// True if the session's history is to be searched for messages.
     pub(super) fn looks_for_messages(&self) -> bool {
-        (self.opening.heard == Heard::Unknown || !self.opening.unsure.is_empty()) && self.info.can_load
+        let may_lack_work = self.opening.unsure.iter().any(|unsure| unsure.heard.is_some());
+        (self.opening.heard == Heard::Unknown || may_lack_work) && self.info.can_load
     }
 }

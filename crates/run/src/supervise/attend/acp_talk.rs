@@ -178,7 +178,7 @@ impl Attendance<'_, '_> {
         let Messages { in_new_session, continued, may_be_done } = &talk.messages;
         let (mailbox, run) = (self.live.mailbox, self.live.run);
         let lost = self.live.agent.of_acp(|client| talk.opening.lost(opened, client)).unwrap_or_default();
-        let of_this_round = || lost_work::of_this_round(mailbox, run, lost);
+        let of_this_round = || lost_work::of_this_round(mailbox, run, &lost);
         let again = || to_acp::perhaps_again(&to_acp::behind(continued, of_this_round().as_deref()));
         let marker = to_acp::marker_of_round(&run.round());
         let has_message = self.live.agent.of_acp(|client| client.has_seen(&marker)) == Some(true);
@@ -204,8 +204,10 @@ impl Attendance<'_, '_> {
             }
             (Some(_), Heard::Unknown) => (again(), Some("nothing shows that the session got its message: it is sent again")),
         };
-        match lost_work::of_earlier_rounds(mailbox, self.live.config, run, lost) {
-            Some(earlier) => (format!("{earlier}\n\n{text}"), note.or(Some("the session's history lacks an earlier round: the agent is told it"))),
+        match lost_work::of_earlier_rounds(mailbox, self.live.config, run, &lost) {
+            Some(earlier) => {
+                (format!("{earlier}\n\n{text}"), note.or(Some("the session's history lacks an earlier round: the agent is told it")))
+            }
             None => (text, note),
         }
     }
