@@ -75,8 +75,8 @@ impl Scene {
         until("nobody is left", || world.processes("sleep 600").is_empty());
     }
 
-    /// The agent is killed while its tool runs, and `store`, the folder below the home with its sessions, is put back to the state before its
-    /// turn: so it lies there if the agent is killed before it has written its transcript. It reads its message and its call again.
+    /// The agent is killed while its tool runs. Then `store`, the folder below the home with its sessions, is put back to the state before the
+    /// turn, as if the agent had not written its transcript yet. The agent reads its message and its call again.
     pub(crate) fn loses_its_last_words(&self, shell: Shell, store: &str) {
         let Self { world, api } = self;
         api.on("do the first part", json!([shell("ask-post -w job 'Merge or keep?' -o merge=m -o keep=k"), {"text": "I have asked."}]));

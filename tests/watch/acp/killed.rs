@@ -122,7 +122,7 @@ fn a_session_without_any_history_is_begun_anew() {
 
 #[test]
 fn the_next_round_tells_what_the_round_before_has_lost() {
-    // The supervisor dies while the agent waits for a permission. So the next message is that of the next round.
+    // The supervisor dies while the agent waits for a permission. So the next round sends the next message.
     for has_history in [true, false] {
         let world = world("", "");
         let ask = json!([{"run": "ask-post -w acp-1 'Next?' -o a=A"}, {"say": "asked"}]);

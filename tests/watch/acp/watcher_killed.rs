@@ -6,7 +6,7 @@ use crate::support::kill;
 
 /// The work of a turn. It has one effect.
 const WORK: &str = "echo ran >> $AGENT_DIR/effects";
-/// The steps at which the agent stands: before it has its message, while its message waits to be read, and in its turn.
+/// The steps of the agent: before it has its message, while its message waits to be read, and in its turn.
 const BEFORE: [&str; 3] = ["initialize", "session/new", "session/set_mode"];
 const UNREAD: &str = "after session/set_mode";
 const IN_TURN: [&str; 2] = ["writing", "tool"];

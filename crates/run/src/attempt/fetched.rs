@@ -19,7 +19,7 @@ pub const FILE: &str = "fetched";
 /// The largest receipt, in bytes.
 const LARGEST: u64 = 64;
 
-/// Leaves the receipt, durably, if this checkpoint holds the answer of the round that the run works on. `run` and `nonce` are those of the
+/// Leaves the receipt, durably, if this checkpoint holds the answer of the run's round. `run` and `nonce` come from the environment of the
 /// calling process.
 pub fn note(mailbox: &Mailbox, run: &AttemptId, nonce: &Nonce, workflow: &WorkflowId, read: &Checkpoint) -> Result<()> {
     let is_its_answer = *workflow == run.round.workflow && read.user_answer.is_some() && read.user_answer_to == Some(run.round.question);

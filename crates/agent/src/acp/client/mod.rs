@@ -86,7 +86,7 @@ impl Client {
         &self.place.cwd
     }
 
-    /// True if the agent has played back a message with this marker, which [`load`](Self::load) was to look for.
+    /// True if the agent has played back a message with this marker. [`load`](Self::load) names the markers.
     #[must_use]
     pub fn has_seen(&self, marker: &str) -> bool {
         self.replay.has_seen(marker)

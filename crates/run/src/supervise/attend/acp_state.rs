@@ -46,7 +46,7 @@ impl Opening {
         let count = match opened.how {
             Asked::New => self.unsure.len(),
             Asked::Load => self.unsure.iter().take_while(|unsure| is_lost(unsure)).count(),
-            // Nothing was played back, so nothing is known to be missing.
+            // Without a history, askbox does not know what is missing.
             _ => 0,
         };
         self.unsure[..count].iter().filter(|lost| lost.heard.is_some()).cloned().collect()

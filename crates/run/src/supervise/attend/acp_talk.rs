@@ -265,8 +265,8 @@ impl Attendance<'_, '_> {
         false
     }
 
-    /// The ending of a turn without a result that counts as delivered all the same: the agent has posted a question in this run, which is
-    /// what it had to say, or it has fetched the answer.
+    /// The ending of a turn without a result that counts as delivered all the same. Either the agent has posted a question in this run: the
+    /// question is what it had to say. Or it has fetched the answer.
     pub(super) fn delivered_without_words(&mut self, turn: &TurnOutcome) -> Option<Ending> {
         let is_fetched = self.fetched_before_silence(turn);
         if is_fetched {
