@@ -38,6 +38,12 @@ fn kimi_that_was_killed_at_work_goes_on() {
 }
 
 #[test]
+fn kimi_that_has_lost_its_last_words_is_told_them() {
+    needs!("acp-agents");
+    scene().loses_its_last_words(shell, ".kimi-code");
+}
+
+#[test]
 fn a_question_of_kimi_is_answered_live_and_later() {
     needs!("acp-agents");
     let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));

@@ -152,6 +152,37 @@ impl Scene {
         assert!(closed.len() == rounds && closed.iter().all(|round| round["closed"]["state"] == "delivered"), "{closed:?}");
     }
 
+    /// The agent is killed while its tool runs. Then `store`, the folder below the home with its sessions, is put back to the state before the
+    /// turn, as if the agent had not written its transcript yet. The agent reads its message and its call again.
+    pub(crate) fn loses_its_last_words(&self, shell: Shell, store: &str) {
+        let Self { world, api } = self;
+        api.on("do the first part", json!([shell("ask-post -w job 'Merge or keep?' -o merge=m -o keep=k"), {"text": "I have asked."}]));
+        api.on("User chose: merge", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
+        api.on("An earlier attempt at this began", json!([{"text": "It had run."}]));
+        let watcher = world.watch();
+        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        until("it has asked", || world.in_mailbox("pending/job.json").exists());
+        until("the agent is gone", || world.state("job") == "pending");
+        let copy = |from: &Path, to: &Path| world.shell(&format!("rm -rf '{1}' && cp -a '{0}' '{1}'", from.display(), to.display())).ok();
+        let (store, kept) = (world.home().join(store), world.path("kept"));
+        copy(&store, &kept);
+        world.ok("ask-answer", &["job", "merge"]);
+        until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
+        watcher.kill();
+        world.processes("relaunch supervise").into_iter().for_each(kill);
+        world.processes("sleep 600").into_iter().for_each(kill);
+        until("the agent is gone", || world.of_runs().is_empty());
+        copy(&kept, &store);
+        let _watcher = world.watch();
+        world.closed("job", "delivered", 2);
+        assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It had run.")));
+        let told = api.told().pop().unwrap();
+        let last = told.last().unwrap();
+        assert!(told.join("\n").contains("do the first part"), "the session goes on: {told:?}");
+        assert!(last.contains("User chose: merge") && last.contains("You may have had this message before"), "{last}");
+        assert!(last.contains("echo ran"), "it reads its call: {last}");
+    }
+
     /// The agent asks with its own tool. A person answers while it waits, and then, in a second workflow, after its process has ended.
     pub(crate) fn asks_with_its_own_tool(&self, ask: &Value) {
         let Self { world, api } = self;

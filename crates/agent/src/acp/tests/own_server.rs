@@ -14,7 +14,10 @@ fn a_session_names_the_server_with_askboxs_tools() {
     let env = json!([{"name": "ASKBOX_RUN", "value": "w/q/1"}, {"name": "ASKBOX_NONCE", "value": "secret"}]);
     let offer = json!([{"name": "askbox", "command": "/opt/askbox", "args": ["mcp"], "env": env}]);
     let mut client = Client::new("ours", place(), None);
-    assert_eq!([client.new_session(), client.resume("s"), client.load("s", "m")].map(servers), [offer.clone(), offer.clone(), offer]);
+    assert_eq!(
+        [client.new_session(), client.resume("s"), client.load("s", Vec::new())].map(servers),
+        [offer.clone(), offer.clone(), offer]
+    );
     assert_eq!(servers(Client::new("ours", SessionPlace::default(), None).new_session()), json!([]));
     assert!(!format!("{client:?}").contains("secret"));
 }
