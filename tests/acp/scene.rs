@@ -25,6 +25,9 @@ pub(crate) type Shell = fn(&str) -> Value;
 /// Why askbox permits a call of a tool of its own.
 pub(crate) const OWN_TOOL: &str = "it is a tool of askbox that asks";
 
+/// The keys that let a person decide about each call, and end the agent's process after a second.
+pub(crate) const OVERNIGHT: &str = "[limits]\nhold = \"1s\"";
+
 /// The process that is killed in the middle of a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Killed {
