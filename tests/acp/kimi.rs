@@ -15,7 +15,7 @@ fn scene_with(more: &str) -> Scene {
     scene_with_keys(more, "")
 }
 
-/// `others` are keys of the configuration behind those of the runner.
+/// `others` are keys of other sections. They stand behind the section of the runner.
 fn scene_with_keys(more: &str, others: &str) -> Scene {
     Scene::new("kimi", |_, api| {
         format!(

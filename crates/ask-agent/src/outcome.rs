@@ -1,4 +1,4 @@
-//! The result of a call, and the answer that it is made of.
+//! The result of a call. It may hold an answer that was taken from the mailbox.
 
 use serde_json::{Map, Value, json};
 

@@ -14,7 +14,8 @@ pub struct Clock {
 }
 
 impl World {
-    /// Gives a clock of its own to each program that this world starts from here on. Call it only if the test [needs](crate::needs) `cc`.
+    /// Gives the world a clock of its own. The programs that it starts later see this clock.
+    /// Call it only if the test [needs](crate::needs) `cc`.
     #[track_caller]
     pub fn own_clock(&mut self) -> Clock {
         let (library, file) = (self.path("clock.so"), self.path("clock"));

@@ -14,7 +14,7 @@ pub(super) fn thinks(dice: &mut Dice, most: usize) -> Duration {
     Duration::from_millis(u64::try_from(100 + dice.roll(most)).expect("small"))
 }
 
-/// What the person does about a question.
+/// A person's way to treat a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Choice {
     Allows,
@@ -135,7 +135,8 @@ impl<'a> Elsewhere<'a> {
         self.kills.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Checks that the page told the truth: a round has its answer exactly if the page said so. Returns a sentence with the numbers.
+    /// Checks that the page told the truth: a round has the page's answer exactly if the page said that it was accepted.
+    /// Returns a sentence with the numbers.
     pub(super) fn check(&self, rounds: &[Value]) -> String {
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, (choice, is_taken)) in told.iter() {
