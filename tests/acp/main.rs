@@ -7,4 +7,5 @@ mod attended_codex;
 mod attended_opencode;
 mod codex;
 mod kimi;
+mod more;
 mod scene;
