@@ -221,6 +221,9 @@ pub enum Command {
     ///
     /// The plugin, which `askbox setup --opencode` writes, starts this command when a dialog opens. It tells what opencode asks as JSON lines
     /// on standard input, and reads the replies. Without `[live] opencode = true`, and in a run of askbox, the command ends at once.
+    #[command(after_help = "Examples:
+  $ askbox setup --only live --opencode   # writes the key, and the plugin that starts this command
+  $ askbox live opencode < /dev/null && echo the mailbox opens")]
     Live(Live),
     /// Serve the mailbox to agents as tools, by the Model Context Protocol on standard input and output
     ///

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::openai::OpenAi;
-use crate::support::{Terminal, World, kill, until};
+use crate::support::{Terminal, World, kill, program, until};
 
 /// The words of opencode's dialog.
 const DIALOG: &str = "Permission required";
@@ -39,7 +39,7 @@ impl Attended {
         let settings = json!({"autoupdate": false, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
             "permission": {"bash": "ask", "edit": "ask"}, "provider": {"scripted": provider}});
         write("opencode.json", &settings);
-        // opencode loads this package for plugins from npm. Where there is no network, each start would try that for two minutes.
+        // opencode loads this package for plugins from npm. Without a network, each start would try that for two minutes.
         let package = json!({"name": "@opencode-ai/plugin", "version": "1.18.33"});
         let needs = json!({"dependencies": {"@opencode-ai/plugin": "1.18.33"}});
         write("package.json", &needs);
@@ -51,7 +51,13 @@ impl Attended {
 
     /// A terminal with a session.
     fn terminal(&self) -> Terminal<'_> {
+        self.terminal_with(&[])
+    }
+
+    /// The same with more variables.
+    fn terminal_with(&self, more: &[&str]) -> Terminal<'_> {
         let variables = ["OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"];
+        let variables = [&variables, more].concat();
         let terminal = Terminal::running(&self.world, (140, 45), &variables, &[opencode().to_str().unwrap()]);
         terminal.see("Ask anything");
         // The screen is there before the program reads keys.
@@ -185,4 +191,51 @@ fn a_subagent_of_opencode_asks_in_the_mailbox_too() {
     opencode.world.closed(&id, "delivered", 1);
     terminal.see("Everything is done.");
     assert_eq!(opencode.effects(), ["small"]);
+}
+
+#[test]
+#[ignore = "tests/run agents runs it"]
+fn a_tool_that_outlives_opencode_keeps_no_question() {
+    let opencode = Attended::begin();
+    let terminal = opencode.terminal();
+    let both = json!({"tools": [shell("echo asked >> $HOME/effects"), shell("echo begun >> $HOME/effects; exec sleep 1000")]});
+    opencode.says(&terminal, "do both parts", json!([both]));
+    let names = until("both calls wait", || Some(opencode.world.names("pending")).filter(|names| names.len() == 2));
+    let is_long = |name: &&String| opencode.world.document(&format!("pending/{name}"))["question"].as_str().unwrap().contains("sleep");
+    let (long, other): (Vec<_>, Vec<_>) = names.iter().partition(is_long);
+    let id = |names: Vec<&String>| names[0].trim_end_matches(".json").to_owned();
+    let (long, other) = (id(long), id(other));
+    // The tool starts while a process waits beside the other dialog.
+    opencode.allow(&long);
+    until("the tool runs", || opencode.effects() == ["begun"]);
+    opencode.world.processes("bin/opencode").into_iter().for_each(kill);
+    let end = opencode.world.closed(&other, "withdrawn", 1).remove(0);
+    assert!(end["closed"]["why"].as_str().unwrap().contains("session has ended"), "{end}");
+    assert!(!opencode.world.processes("sleep 1000").is_empty(), "the tool has outlived it");
+    assert_eq!(opencode.effects(), ["begun"]);
+}
+
+#[test]
+#[ignore = "tests/run agents runs it"]
+fn opencode_does_its_work_while_askbox_is_missing() {
+    let opencode = Attended::begin();
+    let bin = opencode.world.path("later");
+    std::fs::create_dir_all(&bin).unwrap();
+    let terminal = opencode.terminal_with(&[&format!("PATH={}:/usr/bin:/bin", bin.display())]);
+    let steps = |n: u32| json!([shell(&format!("echo {n} >> $HOME/effects")), {"text": format!("Part {n} is done.")}]);
+    for n in [1, 2] {
+        opencode.says(&terminal, &format!("do part {n}."), steps(n));
+        terminal.see(DIALOG);
+        terminal.burst(&["Enter"]);
+        terminal.see(&format!("Part {n} is done."));
+    }
+    assert!(opencode.world.names("pending").is_empty());
+    // The next dialog lies in the mailbox, without a restart.
+    std::os::unix::fs::symlink(program("askbox"), bin.join("askbox")).unwrap();
+    opencode.says(&terminal, "do part 3.", steps(3));
+    let id = opencode.waiting();
+    opencode.allow(&id);
+    opencode.world.closed(&id, "delivered", 1);
+    terminal.see("Part 3 is done.");
+    assert_eq!(opencode.effects(), ["1", "2", "3"]);
 }

@@ -14,7 +14,7 @@ export const Askbox = async ({ client }) => {
   if (process.env.ASKBOX_RUN) return {}
   // The requests whose dialogs are open. The value is the command that was told of it.
   const open = new Map()
-  // The requests that a person's answer is given to.
+  // The requests that get a person's answer now.
   const replying = new Set()
   let command
 
@@ -50,7 +50,7 @@ export const Askbox = async ({ client }) => {
   // Gives a person's answer to opencode, once. Its public client has no call for that (1.18.33).
   const reply = async (own, line) => {
     const { id, path, body } = JSON.parse(line)
-    // It has ended already, and the command is told so.
+    // The dialog has ended already, and the command was told of its end.
     if (!open.has(id)) return
     replying.add(id)
     let told

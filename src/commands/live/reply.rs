@@ -47,7 +47,8 @@ pub(super) fn of(mailbox: &Mailbox, config: &Config, round: &RoundId, question: 
 fn answers(question: &Question, answer: &Answer, input: &Map<String, Value>) -> Result<Vec<Vec<String>>> {
     let parts = question.parts();
     let filled = match ask_user_question_call::result(input, question, answer) {
-        Ok(filled) => filled,
+        // A missing field of a value is null. A map would panic.
+        Ok(filled) => Value::Object(filled),
         Err(words) => return Ok(vec![vec![words]; parts.len()]),
     };
     let given = |n: usize| match answer.value.as_ref()? {
@@ -59,7 +60,7 @@ fn answers(question: &Question, answer: &Answer, input: &Map<String, Value>) -> 
             AnswerValue::List(labels) => labels,
             other => vec![other.to_text()],
         };
-        let text = input["questions"][n]["question"].as_str().unwrap_or_default();
+        let text = filled["questions"][n]["question"].as_str().unwrap_or_default();
         said.extend(filled["annotations"][text]["notes"].as_str().map(|note| format!("user_note: {note}")));
         Some(said).filter(|said| said.iter().any(|words| !words.trim().is_empty()))
     };

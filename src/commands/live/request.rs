@@ -86,7 +86,7 @@ impl Request {
             }
             "question.asked" => {
                 let Questions { id, questions } = serde_json::from_value(properties).map_err(|e| not_known(&e.to_string()))?;
-                let questions: Vec<Value> = questions.into_iter().map(OneQuestion::as_ask_user_question).collect();
+                let questions: Vec<Value> = questions.into_iter().map(OneQuestion::into_ask_user_question).collect();
                 let input = Map::from_iter([("questions".to_owned(), questions.into())]);
                 (id, Subject::Questions, QUESTION.to_owned(), input)
             }
@@ -143,7 +143,7 @@ impl Permission {
 
 impl OneQuestion {
     /// The question in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
-    fn as_ask_user_question(self) -> Value {
+    fn into_ask_user_question(self) -> Value {
         let mut question = json!({ "question": self.question, "header": self.header, "multiSelect": self.multiple });
         if !self.options.is_empty() {
             let options = self.options.iter().map(|choice| json!({ "label": choice.label, "description": choice.description }));

@@ -177,7 +177,7 @@ fn questions_of_opencode_are_answered_in_their_order() {
     let ask = |id: &str, questions: Value| json!({"event": "question.asked", "request": {"id": id, "sessionID": "ses_1", "questions": questions}});
     live.tell(&asked(&world, ask("que_1", json!([which, why]))));
     let id = waiting(&world);
-    let result = json!({"answers": {"Which?": "merge, now, keep", "Why?": "it is time"}}).to_string();
+    let result = json!({"answers": {"Which?": ["merge, now", "keep"], "Why?": "it is time"}}).to_string();
     let said = world.run_with("ask-answer", &[&id, "--file", "-"], result.as_bytes());
     assert_eq!(said.code(), 0, "{}", said.words());
     let reply = live.hear().unwrap();

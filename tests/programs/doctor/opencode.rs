@@ -6,7 +6,7 @@ use super::{configure, findings, finds, well};
 use crate::support::files;
 
 #[test]
-fn doctor_reports_an_opencode_or_a_plugin_that_is_missing_or_old() {
+fn doctor_finds_an_opencode_or_a_plugin_missing_or_old() {
     let mut world = well();
     world.set_path(format!("{}:/usr/bin:/bin", world.path("bin").display()));
     world.sh("mkdir -p bin");

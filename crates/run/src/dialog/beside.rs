@@ -1,4 +1,4 @@
-//! A question in the mailbox beside a dialog that is open somewhere else. Whoever holds it is the only one who takes its answer.
+//! A question in the mailbox beside a dialog that is open somewhere else. Only the process that holds it takes its answer.
 
 use std::time::Duration;
 

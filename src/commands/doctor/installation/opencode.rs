@@ -16,7 +16,7 @@ const KEY: &str = "live.opencode";
 /// The command that writes the plugin.
 const WRITE: &str = "askbox setup --only live --opencode";
 
-/// Reports a missing `opencode`, one whose dialogs nobody has tried, and a plugin that is missing or not of this version.
+/// Reports an `opencode` that is missing or too old, and a plugin that is missing or belongs to another version.
 pub(super) fn look(checkup: &mut Checkup) {
     program(checkup);
     let Some(path) = opencode::path() else { return };
