@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Killed, OWN_TOOL, Scene};
+use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 use crate::support::{needs, programs};
 
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
@@ -13,6 +13,11 @@ fn scene() -> Scene {
 
 /// `features` are codex's own.
 fn scene_with(features: &str, mode: &str) -> Scene {
+    scene_with_keys(features, mode, "")
+}
+
+/// `more` are further keys of the configuration.
+fn scene_with_keys(features: &str, mode: &str, more: &str) -> Scene {
     Scene::new("codex", |world, api| {
         let settings = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n[model_providers.scripted]\nname = \"scripted\"\n\
@@ -24,7 +29,7 @@ fn scene_with(features: &str, mode: &str) -> Scene {
         std::fs::write(world.home().join(".codex/config.toml"), settings).expect("its settings");
         let profile = format!("PATH=\"$PATH:{}\"\n", programs().display());
         std::fs::write(world.home().join(".profile"), profile).expect("a profile");
-        format!("mode = \"{mode}\"\nenv = {{ SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }}")
+        format!("mode = \"{mode}\"\nenv = {{ SCRIPTED_KEY = \"dummy\", CODEX_API_KEY = \"dummy\" }}\n{more}")
     })
 }
 
@@ -38,8 +43,25 @@ fn codex_asks_and_comes_back_with_the_answer() {
     scene().asks_and_comes_back(shell);
 }
 
+/// A call that codex asks about, because it is to run outside of its sandbox.
+fn outside_the_sandbox(command: &str) -> Value {
+    json!({"tool": "exec_command", "input": {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "needs it"}})
+}
+
+#[test]
+fn a_call_of_codex_waits_overnight_and_runs_once() {
+    needs!("acp-agents");
+    scene_with_keys("", "workspace-write", OVERNIGHT).waits_overnight_for_a_permission(outside_the_sandbox);
+}
+
 #[test]
 fn codex_that_was_killed_at_work_goes_on() {
+    needs!("acp-agents");
+    scene().is_killed_at_work(shell, Killed::Agent);
+}
+
+#[test]
+fn codex_whose_supervisor_was_killed_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell, Killed::Supervisor);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Killed, OWN_TOOL, Scene};
+use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 use crate::support::needs;
 
 /// kimi asks before it runs a command. The operator lets it run any.
@@ -12,10 +12,15 @@ fn scene() -> Scene {
 
 /// `more` are further keys of the runner.
 fn scene_with(more: &str) -> Scene {
+    scene_with_keys(more, "")
+}
+
+/// `others` are keys of the configuration behind those of the runner.
+fn scene_with_keys(more: &str, others: &str) -> Scene {
     Scene::new("kimi", |_, api| {
         format!(
             "{more}\nenv = {{ KIMI_MODEL_NAME = \"scripted\", KIMI_MODEL_API_KEY = \"dummy\", KIMI_MODEL_PROVIDER_TYPE = \"openai\", \
-             KIMI_MODEL_BASE_URL = \"{}\" }}",
+             KIMI_MODEL_BASE_URL = \"{}\" }}\n{others}",
             api.url()
         )
     })
@@ -32,7 +37,19 @@ fn kimi_asks_and_comes_back_with_the_answer() {
 }
 
 #[test]
+fn a_call_of_kimi_waits_overnight_and_runs_once() {
+    needs!("acp-agents");
+    scene_with_keys("", OVERNIGHT).waits_overnight_for_a_permission(shell);
+}
+
+#[test]
 fn kimi_that_was_killed_at_work_goes_on() {
+    needs!("acp-agents");
+    scene().is_killed_at_work(shell, Killed::Agent);
+}
+
+#[test]
+fn kimi_whose_supervisor_was_killed_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell, Killed::Supervisor);
 }

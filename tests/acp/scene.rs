@@ -25,6 +25,9 @@ pub(crate) type Shell = fn(&str) -> Value;
 /// Why askbox permits a call of a tool of its own.
 pub(crate) const OWN_TOOL: &str = "it is a tool of askbox that asks";
 
+/// The keys that let a person decide about each call, and end the agent's process after a second.
+pub(crate) const OVERNIGHT: &str = "[limits]\nhold = \"1s\"";
+
 /// The process that is killed in the middle of a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Killed {
@@ -112,11 +115,13 @@ impl Scene {
         self.is_over(2);
     }
 
-    /// One of its processes is killed while its tool runs. The next attempt continues the session, and the tool does not run twice.
+    /// One of its processes is killed while its tool runs. The next attempt knows that the tool has run: from the session, or from askbox.
     pub(crate) fn is_killed_at_work(&self, shell: Shell, killed: Killed) {
         let Self { world, api } = self;
         api.on("do the first part", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
         api.on("Continue where you left off", json!([{"text": "It had run."}]));
+        // kimi may not have written its message down before it was killed. It is told its call then.
+        api.on("An earlier attempt at this began", json!([{"text": "It had run."}]));
         let _watcher = world.watch();
         self.spawns("do the first part");
         until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());

@@ -19,9 +19,6 @@ mod qwen;
 /// The key that lets the agent run any command.
 const ANY_COMMAND: &str = "allowed_tools = [\"Bash\"]";
 
-/// The keys that let a person decide about each call, and end the agent's process after a second.
-const OVERNIGHT: &str = "[limits]\nhold = \"1s\"";
-
 /// The folder of their packages.
 fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("ASKBOX_TEST_MORE_AGENTS").expect("tests/run agents installs the agents and names their folder"))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ANY_COMMAND, OVERNIGHT, ask_user, scene, settings};
-use crate::scene::{Killed, Scene};
+use super::{ANY_COMMAND, ask_user, scene, settings};
+use crate::scene::{Killed, OVERNIGHT, Scene};
 
 /// `more` are further keys of the runner.
 fn opencode(more: &str) -> Scene {

@@ -1,6 +1,8 @@
 //! How fast a question is withdrawn whose dialog has ended at its terminal: each way of ending, 20 times. `tests/run live` prints one
 //! row of a table for each way. The usual suite has one of each in `ended` and `killed`.
 //!
+//! The ways to end a plan's dialog are missing: that dialog does not show the words by which the others are recognised.
+//!
 //! The time is from the last key, or from the signal, to the time in the closed round.
 
 use std::time::{Duration, SystemTime};
@@ -20,8 +22,7 @@ type Ends = fn(&Attended<'_>) -> SystemTime;
 /// One row of the table.
 struct Way {
     name: &'static str,
-    /// The permission mode and more arguments of the session.
-    mode: &'static str,
+    /// More arguments of the session.
     args: &'static [&'static str],
     opens: Opens,
     ends: Ends,
@@ -30,7 +31,7 @@ struct Way {
 }
 
 fn way(name: &'static str, opens: Opens, ends: Ends) -> Way {
-    Way { name, mode: "default", args: &[], opens, ends, is_last: false }
+    Way { name, args: &[], opens, ends, is_last: false }
 }
 
 fn last_way(name: &'static str, opens: Opens, ends: Ends) -> Way {
@@ -52,7 +53,7 @@ fn print_rows_of(world: &ClaudeWorld, ways: &[Way], times: usize) {
             } else if session.is_some() {
                 until("the session is idle", || is_idle(world));
             }
-            let session = session.get_or_insert_with(|| Attended::begin_with(world, way.mode, way.args));
+            let session = session.get_or_insert_with(|| Attended::begin_with(world, "default", way.args));
             (way.opens)(session, n);
             let id = only_question(world);
             let ended = (way.ends)(session);
@@ -116,14 +117,6 @@ fn sub_touches(session: &Attended<'_>, n: usize) {
     session.goes(&[json!({"tool": "Agent", "input": input})]);
 }
 
-/// Shows a plan. The session is in the mode `plan`.
-fn plans(session: &Attended<'_>, _: usize) {
-    session.world.api.on("Say hello.", json!([{"text": "hello there"}]));
-    session.terminal.press(&["Say hello.", "Enter"]);
-    session.terminal.see("hello there");
-    session.goes(&session.plan_steps("# Plan\n\nBuild it.\n", &[]));
-}
-
 /// Does something to processes at an open dialog.
 fn at_dialog(session: &Attended<'_>, act: impl FnOnce()) -> SystemTime {
     session.terminal.see(super::DIALOG);
@@ -165,22 +158,6 @@ fn twenty_questions_that_are_answered_at_the_terminal() {
             way("AskUserQuestion: own words", asks, |s| presses(s, &["Down", "Down", "DuckDB", "Enter"])),
             way("AskUserQuestion: chat about this", asks, |s| presses(s, &["4"])),
             way("AskUserQuestion: Esc", asks, |s| presses(s, &["Escape"])),
-        ],
-    );
-}
-
-#[test]
-#[ignore = "prints figures, and takes minutes"]
-fn twenty_plans_that_are_decided_at_the_terminal() {
-    let world = world();
-    let in_plan_mode = |name, ends: Ends| Way { mode: "plan", ..last_way(name, plans, ends) };
-    print_rows(
-        &world,
-        &[
-            in_plan_mode("a plan: yes, in auto mode", |s| presses(s, &["1"])),
-            in_plan_mode("a plan: yes, each edit is asked", |s| presses(s, &["2"])),
-            in_plan_mode("a plan: words for the agent", |s| presses(s, &["3", "test it", "Enter"])),
-            in_plan_mode("a plan: Esc", |s| presses(s, &["Escape"])),
         ],
     );
 }
