@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::{
-    agents, complete, conformance, count, demo, doctor, gc, history, hook, init, keygen, notify, once, schema, sessions, setup, tree,
+    agents, complete, conformance, count, demo, doctor, gc, history, hook, init, keygen, live, notify, once, schema, sessions, setup, tree,
 };
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
@@ -45,6 +45,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },
         Command::Hook(args) => hook::run(&args, context),
+        Command::Live(args) => live::run(&args, context),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => askbox_mcp::run(args, context),
         #[cfg(feature = "sync")]

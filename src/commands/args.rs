@@ -16,7 +16,7 @@ use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
 use askbox_cli::args::askbox_args::{
-    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Notify, Once, Sessions, Tree,
+    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Notify, Once, Sessions, Tree,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
@@ -217,6 +217,14 @@ pub enum Command {
     /// names waits in the same way, and is made once a person has allowed it. A session of a user is told what waits
     /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
     Hook(Hook),
+    /// Hold the dialogs of one process of opencode in the mailbox: the plugin for opencode starts this
+    ///
+    /// The plugin, which `askbox setup --opencode` writes, starts this command when a dialog opens. It tells what opencode asks as JSON lines
+    /// on standard input, and reads the replies. Without `[live] opencode = true`, and in a run of askbox, the command ends at once.
+    #[command(after_help = "Examples:
+  $ askbox setup --only live --opencode   # writes the key, and the plugin that starts this command
+  $ askbox live opencode < /dev/null && echo the mailbox opens")]
+    Live(Live),
     /// Serve the mailbox to agents as tools, by the Model Context Protocol on standard input and output
     ///
     /// An agent's program starts this command and calls its tools: ask_user, check_answer, save_checkpoint, load_checkpoint, list_questions,

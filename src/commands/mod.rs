@@ -13,6 +13,7 @@ pub mod history;
 pub mod hook;
 pub mod init;
 pub mod keygen;
+pub mod live;
 pub mod notify;
 pub mod once;
 pub mod schema;

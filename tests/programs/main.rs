@@ -10,6 +10,7 @@ mod at_a_terminal;
 mod bad_input;
 mod beside;
 mod beside_dialogs;
+mod beside_opencode;
 mod damaged;
 mod demo;
 mod dependencies;

@@ -1,4 +1,4 @@
-//! `askbox setup` and the keys `live.enabled` and `live.codex`.
+//! `askbox setup`, the keys of `[live]`, and the plugin for opencode.
 
 use std::fs;
 
@@ -112,4 +112,29 @@ fn a_person_is_asked_about_codex_only_where_it_is_used() {
     terminal.press(&["y", "Enter"]);
     terminal.see("Done. To take all of it back");
     assert!(has(&world, "codex = true") && !has(&world, "enabled = true"), "{}", config(&world));
+}
+
+#[test]
+fn setup_writes_the_plugin_of_opencode_and_takes_it_back() {
+    let world = home();
+    let before = tree(&world);
+    let plugin = world.home().join(".config/opencode/plugin/askbox.js");
+    world.ok("askbox", &["setup", "--yes", "--live"]);
+    assert!(!plugin.exists() && !has(&world, "opencode = true"), "nobody has agreed");
+    let shown = world.ok("askbox", &["setup", "--dry-run", "--only", "live", "--opencode", "--contents"]);
+    assert!(shown.contains("sets live.opencode") && shown.contains("| export const Askbox"), "{shown}");
+    assert!(shown.contains("Without a network") && !plugin.exists(), "{shown}");
+    for _ in 0..2 {
+        world.ok("askbox", &["setup", "--yes", "--only", "live", "--opencode"]);
+        assert!(has(&world, "opencode = true") && fs::read_to_string(&plugin).unwrap().contains("permission.asked"));
+    }
+    assert_eq!(world.ok("askbox", &["setup", "--yes", "--only", "live", "--opencode"]), "Nothing is to do.\n");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    assert_eq!(tree(&world), before);
+    // A file of the person stays.
+    fs::create_dir_all(plugin.parent().unwrap()).expect("a folder");
+    fs::write(&plugin, "// mine\n").expect("a file");
+    let said = world.run("askbox", &["setup", "--yes", "--only", "live", "--opencode"]);
+    assert!(said.code() == 4 && said.stdout.contains("exists with another content"), "{}", said.words());
+    assert_eq!(fs::read_to_string(&plugin).unwrap(), "// mine\n");
 }

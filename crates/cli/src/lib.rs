@@ -6,6 +6,7 @@
 //! - `person`: what the inbox of a terminal and the page have in common
 //! - `ask_post`, `ask_answer`, `checkpoint`: the three programs
 //! - `ask_user_call`, `ask_user_question_call`: questions that an agent asks by a call of a tool, `ask_user` of `askbox mcp` or Claude Code's
+//! - `dialog_question`: the question that a dialog of an attended session becomes
 //! - `hangup`: a command ends when its terminal does
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -16,6 +17,7 @@ pub mod ask_post;
 pub mod ask_user_call;
 pub mod ask_user_question_call;
 pub mod checkpoint;
+pub mod dialog_question;
 pub mod hangup;
 pub mod person;
 pub mod program;

@@ -3,7 +3,7 @@
 //!
 //! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
 //! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with
-//! `"namespace"` for an MCP tool in codex. A request without a script gets the text `ok`, as do
+//! `"namespace"` for an MCP tool in codex, or `{"tools": [{"tool": …}, …]}` for several calls at once (`/v1/chat/completions` only). A request without a script gets the text `ok`, as do
 //! an agent's own requests for titles.
 
 mod gemini;
@@ -245,16 +245,20 @@ fn chat_events(step: &Value, call: &str) -> Vec<Value> {
             "choices": [{"index": 0, "delta": delta, "finish_reason": why}]})
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
-    let why = match step["tool"].as_str() {
-        Some(tool) => {
-            let function = json!({"name": tool, "arguments": step["input"].to_string()});
-            events.push(chunk(json!({"tool_calls": [{"index": 0, "id": call, "type": "function", "function": function}]}), Value::Null));
-            "tool_calls"
-        }
-        None => {
-            events.push(chunk(json!({"content": step["text"]}), Value::Null));
-            "stop"
-        }
+    let together = step["tools"].as_array().map_or(std::slice::from_ref(step), Vec::as_slice);
+    let calls = together.iter().filter_map(|step| Some((step["tool"].as_str()?, &step["input"]))).enumerate();
+    let calls: Vec<_> = calls
+        .map(|(n, (tool, input))| {
+            let function = json!({"name": tool, "arguments": input.to_string()});
+            json!({"index": n, "id": format!("{call}_{n}"), "type": "function", "function": function})
+        })
+        .collect();
+    let why = if calls.is_empty() {
+        events.push(chunk(json!({"content": step["text"]}), Value::Null));
+        "stop"
+    } else {
+        events.push(chunk(json!({ "tool_calls": calls }), Value::Null));
+        "tool_calls"
     };
     events.push(chunk(json!({}), why.into()));
     let mut last = chunk(json!({}), Value::Null);

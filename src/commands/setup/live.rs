@@ -1,9 +1,9 @@
 //! The keys of `[live]` in the configuration file. They bring the dialogs of sessions into the mailbox, so a person has to agree.
 
 use crate::commands::setup::change::Change;
-use crate::commands::setup::confirmed;
 use crate::commands::setup::record::Added;
 use crate::commands::setup::wanted::{self, Wanted};
+use crate::commands::setup::{confirmed, opencode};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_config::{self as config, Config};
@@ -17,6 +17,8 @@ pub(super) enum LiveKey {
     Claude,
     /// `live.codex`: Codex.
     Codex,
+    /// `live.opencode`: opencode.
+    Opencode,
 }
 
 impl LiveKey {
@@ -25,6 +27,7 @@ impl LiveKey {
         match self {
             Self::Claude => "live.enabled",
             Self::Codex => "live.codex",
+            Self::Opencode => "live.opencode",
         }
     }
 
@@ -33,6 +36,7 @@ impl LiveKey {
         match self {
             Self::Claude => "enabled = true\n",
             Self::Codex => "codex = true\n",
+            Self::Opencode => "opencode = true\n",
         }
     }
 
@@ -40,6 +44,7 @@ impl LiveKey {
         match self {
             Self::Claude => config.live.enabled,
             Self::Codex => config.live.codex,
+            Self::Opencode => config.live.opencode,
         }
     }
 
@@ -50,6 +55,9 @@ impl LiveKey {
                 "When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n"
             }
             Self::Codex => "Codex is used here as well. The dialogs of its sessions can wait in the mailbox in the same way.\n",
+            Self::Opencode => {
+                "opencode is used here as well. The dialogs of its sessions can wait in the mailbox in the same way, by a plugin for opencode.\n"
+            }
         }
     }
 
@@ -57,6 +65,7 @@ impl LiveKey {
         match self {
             Self::Claude => "Do you want that?",
             Self::Codex => "Do you want that for Codex?",
+            Self::Opencode => "Do you want that for opencode?",
         }
     }
 
@@ -64,14 +73,16 @@ impl LiveKey {
         match self {
             Self::Claude => "add --live, or --without live",
             Self::Codex => "add --codex, or --without live",
+            Self::Opencode => "add --opencode, or --without live",
         }
     }
 }
 
 /// The keys that the flags select.
 pub(super) fn keys(args: &Setup) -> Vec<LiveKey> {
-    let claude = args.live || !args.codex;
-    [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex)].into_iter().filter_map(|(is_chosen, key)| is_chosen.then_some(key)).collect()
+    let claude = args.live || !(args.codex || args.opencode);
+    let all = [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex), (args.opencode, LiveKey::Opencode)];
+    all.into_iter().filter_map(|(is_chosen, key)| is_chosen.then_some(key)).collect()
 }
 
 /// The flags, with the choices of a person at a terminal. A person is asked about a key if the flags and the configuration leave it open.
@@ -93,6 +104,10 @@ pub(super) fn decided(args: &Setup) -> Result<Setup> {
     }
     if !args.codex && parts.contains(&Part::Service) && is_open(LiveKey::Codex) && codex::home::is_used() {
         args.codex = asked(LiveKey::Codex)?;
+    }
+    // The plugin for opencode is a part of its own, and needs no service.
+    if !args.opencode && args.only.is_empty() && is_open(LiveKey::Opencode) && opencode::is_used() {
+        args.opencode = asked(LiveKey::Opencode)?;
     }
     Ok(args)
 }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::commands::setup::change::LONGEST;
 use crate::commands::setup::record::{Record, Written};
-use crate::commands::setup::{rules, systemd};
+use crate::commands::setup::{opencode, rules, systemd};
 
 /// Something that a setup made and that is not there any more.
 #[derive(Debug)]
@@ -49,8 +49,13 @@ fn of_file(written: &Written) -> Option<Lost> {
     Some(Lost {
         subject: written.path.display().to_string(),
         said: format!("{said}{}", or_take_back(written.part)),
-        mend: format!("askbox setup --only {}", name(written.part)),
+        mend: format!("askbox setup --only {}{}", name(written.part), flag_of(written)),
     })
+}
+
+/// The flag that a part needs for this file.
+fn flag_of(written: &Written) -> &'static str {
+    if opencode::path().is_some_and(|path| path == written.path) { " --opencode" } else { "" }
 }
 
 /// Says what the file lacks of what was added to it.

@@ -58,7 +58,7 @@ pub(super) fn unit(record: &Record) -> Result<Wanted> {
 }
 
 /// A file of our own. It is created if it is missing, and replaced if it is unchanged since we wrote it.
-fn own_file(part: Part, path: PathBuf, text: &str, what: String, record: &Record) -> Wanted {
+pub(super) fn own_file(part: Part, path: PathBuf, text: &str, what: String, record: &Record) -> Wanted {
     let (path, before) = change::current(&path).map_err(|why| format!("{} {why}", path.display()))?;
     match before {
         None => Ok(Some(Change::whole(part, path, None, text, what))),

@@ -9,6 +9,7 @@ mod history;
 mod installation;
 mod lost_setup;
 mod mailbox_files;
+mod opencode;
 mod road;
 mod runs;
 mod settings;

@@ -92,6 +92,21 @@ impl Hook {
 
 #[allow(missing_docs)]
 #[derive(Debug, Args)]
+pub struct Live {
+    /// The program of the sessions
+    #[arg(value_enum)]
+    pub program: LiveProgram,
+}
+
+/// A program whose plugin starts `askbox live`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LiveProgram {
+    /// opencode, by the plugin that `askbox setup --opencode` writes
+    Opencode,
+}
+
+#[allow(missing_docs)]
+#[derive(Debug, Args)]
 pub struct Agents {
     #[allow(missing_docs)]
     #[command(subcommand)]
@@ -394,6 +409,9 @@ pub struct Setup {
     /// The same for the sessions of Codex: sets live.codex
     #[arg(long, conflicts_with = "remove")]
     pub codex: bool,
+    /// The same for the sessions of opencode: sets live.opencode, and writes the plugin for opencode
+    #[arg(long, conflicts_with = "remove")]
+    pub opencode: bool,
     /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
     #[arg(long, value_name = "NAME", conflicts_with = "remove")]
     pub credential: Option<String>,
@@ -405,7 +423,7 @@ pub struct Setup {
 pub enum Part {
     /// The configuration file
     Config,
-    /// The keys live.enabled and live.codex in the configuration file; only with --live and --codex, or if you agree
+    /// The keys of [live] in the configuration file, and the plugin of opencode; only with --live, --codex or --opencode, or if you agree
     Live,
     /// The watcher as a service of systemd
     Service,
@@ -443,7 +461,7 @@ impl Setup {
     /// The parts that the flags select.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
-        let is_live = self.live || self.codex;
+        let is_live = self.live || self.codex || self.opencode;
         let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (is_live && *part == Part::Live);
         // It shows the dialogs of all sessions, so the person has to agree.
         let is_agreed = |part: &Part| *part != Part::Live || is_live || self.remove || self.only.contains(part);
@@ -454,5 +472,17 @@ impl Setup {
             chosen.retain(|part| *part != Part::ClaudeMd);
         }
         chosen
+    }
+
+    /// True if the flags ask for the plugin of opencode.
+    #[must_use]
+    pub fn writes_opencode_plugin(&self) -> bool {
+        self.opencode && !self.without.contains(&Part::Live)
+    }
+
+    /// True if the files that an earlier setup wrote for live sessions are brought up to date.
+    #[must_use]
+    pub fn updates_live(&self) -> bool {
+        !self.without.contains(&Part::Live) && (self.only.is_empty() || self.only.contains(&Part::Live))
     }
 }

@@ -29,6 +29,9 @@ section! {
         /// connects to the daemon that `codex` starts, in `$CODEX_HOME` or `~/.codex`. The plugin, its hook and
         /// `enabled` are not needed for this.
         codex: bool = false,
+        /// Whether the permissions and questions of opencode's sessions are questions of the mailbox as well. `askbox setup --opencode`
+        /// writes the plugin for opencode that this needs. The other plugin, its hook and `enabled` are not needed.
+        opencode: bool = false,
     }
 }
 

@@ -14,6 +14,8 @@ use askbox_mailbox::{Mailbox, Question, read_question};
 pub const BY: &str = "askbox hook";
 /// The program whose sessions have a hook.
 pub(super) const CLAUDE: &str = "claude";
+/// The program whose sessions have a plugin.
+pub const OPENCODE: &str = "opencode";
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often to look whether it has ended.
@@ -21,6 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reason why a question is withdrawn whose hook is gone.
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
+/// The same for a session of opencode, whose plugin keeps a process beside its dialogs.
+const PLUGIN_IS_GONE: &str = "the plugin beside its dialog is gone: the session has ended, or still shows its dialog";
 /// The same for a session of Codex, beside whose dialogs a watcher waits.
 const WATCHER_IS_GONE: &str = "the watcher that waited beside its dialog is gone: the session has ended, or still shows its dialog";
 
@@ -95,6 +99,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
 /// Says who does not wait beside the dialog any more.
 fn who_is_gone(question: &Question) -> &'static str {
     match &question.asked.live {
+        Some(live) if live.program == OPENCODE => PLUGIN_IS_GONE,
         Some(live) if live.program != CLAUDE => WATCHER_IS_GONE,
         _ => HOOK_IS_GONE,
     }

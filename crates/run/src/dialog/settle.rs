@@ -31,6 +31,12 @@ pub const TOO_LATE: &str = "it came too late: the dialog was answered at its ter
 pub fn too_late_because(how: &str) -> String {
     format!("it came too late: {how}")
 }
+/// The reason why an answer that was claimed was not given to its session.
+#[must_use]
+pub fn not_given_because(why: &str) -> String {
+    format!("it could not be given to the session, whose dialog stays open: {why}")
+}
+
 /// The reason if the session has left no sign of the answer.
 const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
 

@@ -18,15 +18,13 @@ use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::wire::{self, RequestId};
 use askbox_config::Config;
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::transitions::post::{self, IfPending};
-use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::{Folder, Mailbox, disk};
-use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
-use askbox_run::dialog::{orphans, settle};
+use askbox_run::dialog::beside::{Beside, Look};
+use askbox_run::dialog::settle;
 use askbox_run::log;
 
 /// How long the daemon may take to describe the session of a request.
@@ -59,8 +57,7 @@ enum State {
 
 /// A question in the mailbox.
 struct Waiting {
-    waiter: Waiter,
-    asked: Asked,
+    beside: Beside,
     shown: Shown,
 }
 
@@ -131,32 +128,16 @@ impl Dialog {
         let shown = Shown::of(&self.request, thread)?;
         let workflow = question::workflow(&self.request, thread)?;
         let document = question::document(&shown, &self.request, thread, &workflow, self.since)?;
-        // A watcher that was killed may have left the same question, or an answer to it.
-        orphans::end_waiting(office.mailbox, &workflow)?;
-        orphans::end_answered(office.mailbox, &workflow)?;
-        let waiter = match inline::begin(office.mailbox, &workflow) {
-            Err(Error::Conflict { .. }) => return Ok(None),
-            other => other?,
-        };
-        let receipt = post::post_document(office.mailbox, document, IfPending::Conflict)?;
-        Ok(Some(Waiting { waiter, asked: Asked::of_receipt(&receipt)?, shown }))
+        Ok(Beside::ask(office.mailbox, document, BY)?.map(|beside| Waiting { beside, shown }))
     }
 
     /// Looks for an answer, and sends it.
     fn look(&mut self, office: Office<'_>, waiting: Waiting, client: &mut Client) -> Result<Vec<Call>> {
-        let round = waiting.asked.round.clone();
-        let is_there = |folder| disk::exists(office.mailbox.document(folder, &round.workflow));
-        if !is_there(Folder::Answered) && is_there(Folder::Pending) {
-            self.state = State::Asked(Box::new(waiting));
-            return Ok(Vec::new());
-        }
-        match waiting.take(office) {
-            Ok(Waited::Answered(claim)) => return self.give(office, waiting, *claim, client),
-            Ok(Waited::Changed) => self.not_asked(office, &Error::failed("a dialog's question was changed", "answer it at its terminal")),
-            // A person has withdrawn it, and the dialog stays.
-            Ok(Waited::Nothing) if disk::exists(office.mailbox.round(Folder::Closed, &round)) => {}
-            // It is on its way.
-            Ok(Waited::Nothing) => self.state = State::Asked(Box::new(waiting)),
+        match waiting.beside.look(office.mailbox, &office.config.answers.policy()) {
+            Ok(Look::Waits) => self.state = State::Asked(Box::new(waiting)),
+            Ok(Look::Answered(claim)) => return self.give(office, waiting, *claim, client),
+            Ok(Look::Changed) => self.not_asked(office, &Error::failed("a dialog's question was changed", "answer it at its terminal")),
+            Ok(Look::Withdrawn) => {}
             Err(e) => {
                 log::error(&e);
                 self.state = State::Asked(Box::new(waiting));
@@ -168,15 +149,14 @@ impl Dialog {
     /// Sends the claimed answer to the daemon.
     fn give(&mut self, office: Office<'_>, waiting: Waiting, claim: Claim<OnRecord>, client: &mut Client) -> Result<Vec<Call>> {
         let question = &claim.document.typed;
-        let reply = Reply::of(office.mailbox, office.config, &waiting.asked.round, question, &self.request, &waiting.shown);
+        let reply = Reply::of(office.mailbox, office.config, waiting.beside.round(), question, &self.request, &waiting.shown);
         let (reply, wanted, calls) = match reply {
             Ok(Reply::Result { result, words, wanted }) => {
                 (Some(result), wanted, words.map(|words| self.tell(&words)).into_iter().collect())
             }
             Ok(Reply::Interrupt) => (None, Wanted::Stopped, vec![self.interrupt()]),
             Err(e) => {
-                let why = format!("it could not be given to the session, whose dialog stays open: {}", in_words(&e));
-                or_log(claim.superseded(office.mailbox, BY, &why));
+                or_log(claim.superseded(office.mailbox, BY, &settle::not_given_because(&in_words(&e))));
                 return Ok(Vec::new());
             }
         };
@@ -223,24 +203,8 @@ impl Dialog {
 }
 
 impl Waiting {
-    fn take(&self, office: Office<'_>) -> Result<Waited> {
-        self.waiter.wait(office.mailbox, &office.config.answers.policy(), &self.asked, Duration::ZERO)
-    }
-
-    /// Withdraws the question. If it was answered just now, the answer came too late.
     fn withdraw(&self, office: Office<'_>, how: &str) {
-        let ended = match withdraw::withdraw_round(office.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
-            Ok(_) => Ok(()),
-            Err(e) => match self.take(office) {
-                Ok(Waited::Answered(claim)) => claim.superseded(office.mailbox, BY, &settle::too_late_because(how)),
-                Ok(Waited::Changed) => Ok(()),
-                Ok(Waited::Nothing) if disk::exists(office.mailbox.round(Folder::Closed, &self.asked.round)) => Ok(()),
-                Ok(Waited::Nothing) => Err(e),
-                Err(e) => Err(e),
-            },
-        };
-        // If it stays, the waiter's lock is free, and a watcher withdraws it.
-        or_log(ended);
+        or_log(self.beside.withdraw(office.mailbox, &office.config.answers.policy(), how));
     }
 }
 

@@ -1,22 +1,19 @@
 //! The question that a request of the daemon becomes: a command, a change of files, or questions of the agent.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
 use crate::codex::PROGRAM;
 use crate::codex::request::{Asked, Asks, Request, patch};
 use crate::codex::threads::Known;
-use askbox_cli::ask_user_question_call;
+use askbox_cli::dialog_question::{self, Subject};
 use askbox_mailbox::QuestionDocument;
-use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::Live;
-use askbox_mailbox::documents::fields::tool_call::{REQUEST_USER_INPUT, ToolCall};
+use askbox_mailbox::documents::fields::tool_call::REQUEST_USER_INPUT;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::Time;
-use askbox_run::approval::ask;
 use askbox_run::approval::call::Call;
 use askbox_run::dialog::place;
 
@@ -105,22 +102,8 @@ pub(super) fn document(shown: &Shown, request: &Request, thread: &Known, workflo
         until: None,
         offers: Vec::new(),
     };
-    let call_id = request.call_id();
-    let mut document = if let Asks::Input(_) = request.asks {
-        let mut document = ask_user_question_call::question(workflow, &shown.input)?;
-        // The agent wrote the questions, which may have any field.
-        check_draft::of_client(&document.typed)?;
-        document.typed.asked.tool_call = Some(ToolCall { name: REQUEST_USER_INPUT.into(), id: call_id, subagent });
-        document.typed.asked.live = Some(Box::new(live));
-        document
-    } else {
-        Document::draft(ask::question_of_dialog(workflow, &shown.call(), &call_id, subagent, live)?)
-    };
-    let question = &mut document.typed;
-    question.cwd = Some(shown.cwd.clone()).filter(|cwd| Path::is_absolute(cwd));
-    // Nobody but the session speaks here.
-    question.asked.asked_by = None;
-    Ok(document)
+    let subject = if matches!(request.asks, Asks::Input(_)) { Subject::Questions } else { Subject::Permission };
+    dialog_question::document(subject, workflow, &shown.call(), &request.call_id(), subagent, live)
 }
 
 #[cfg(test)]

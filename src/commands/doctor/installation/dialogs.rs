@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
-use crate::commands::doctor::installation::agent_version;
+use crate::commands::doctor::installation::{agent_version, opencode};
+use crate::commands::live;
 use askbox_agent::claude::{self, Version};
 use askbox_mailbox::text::without_bom;
 use askbox_mailbox::{audit, disk, text, time};
@@ -27,7 +28,11 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if checkup.config.live.enabled {
         of_claude(checkup);
     }
-    if checkup.config.live.enabled || checkup.config.live.codex {
+    if checkup.config.live.opencode {
+        opencode::look(checkup);
+    }
+    let live = &checkup.config.live;
+    if live.enabled || live.codex || live.opencode {
         not_asked(checkup);
     }
 }
@@ -49,8 +54,12 @@ fn not_asked(checkup: &mut Checkup) {
     let failed = checkup.mailbox.as_ref().and_then(|mailbox| audit::last(mailbox, "dialog_not_asked"));
     if let Some(entry) = failed.filter(|entry| time::is_near(entry.at, LATELY)) {
         let said = format!("a dialog was left to its terminal {} ago: {}", time::human(time::since(entry.at)), entry.why);
-        // The hook beside a dialog of Claude Code is `askbox hook`.
-        let program = if entry.by == BY { "claude" } else { "codex" };
+        let program = match entry.by.as_str() {
+            // The hook beside a dialog of Claude Code.
+            BY => "claude",
+            live::BY => "opencode",
+            _ => "codex",
+        };
         checkup.report("dialog", "audit.jsonl", said, format!("{program} --version"));
     }
 }

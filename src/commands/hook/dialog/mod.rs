@@ -34,13 +34,13 @@ use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, time};
+use askbox_mailbox::{Folder, Mailbox, Question, time};
 use askbox_run::approval::call::Call;
 use askbox_run::approval::permit::{self, Permit};
-use askbox_run::claim::inline::{self, Asked, Waited, Waiter};
+use askbox_run::claim::inline::{self, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::dialog::beside::{Beside, Look};
 use askbox_run::dialog::orphans::{self, BY};
 use askbox_run::dialog::{place, settle};
 use guard::Guard;
@@ -120,10 +120,10 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     if let Some(keys) = &mut keys {
         keys.look(mailbox, &event.session_id);
     }
-    let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
+    let beside = Beside::post(mailbox, waiter, document, BY)?;
     let until = (in_background || event.agent_id.is_some()).then(|| begun + config.live.hold.0);
-    let round = receipt.round.clone();
-    let dialog = Dialog { mailbox, config, event, waiter, asked: Asked::of_receipt(&receipt)?, signs, keys, in_background };
+    let round = beside.round().clone();
+    let dialog = Dialog { mailbox, config, event, beside, signs, keys, in_background };
     dialog.wait(until).inspect_err(|e| {
         // Nobody waits for the answer any more. If this fails too, a watcher withdraws the question.
         let _ = withdraw::withdraw_round(mailbox, &round, BY, Some(format!("the hook beside its dialog has failed: {e}")));
@@ -153,8 +153,7 @@ struct Dialog<'a> {
     mailbox: &'a Mailbox,
     config: &'a Config,
     event: &'a PermissionRequest,
-    waiter: Waiter,
-    asked: Asked,
+    beside: Beside,
     signs: Signs,
     keys: Option<Keys>,
     in_background: bool,
@@ -162,7 +161,6 @@ struct Dialog<'a> {
 
 impl Dialog<'_> {
     fn wait(mut self, until: Option<Instant>) -> Result<()> {
-        let round = self.asked.round.clone();
         let mut watch = FolderWatch::new(&self.mailbox.folder(Folder::Answered)).ok();
         for folder in self.signs.folders(self.event) {
             let _ = watch.as_mut().map(|watch| watch.add(&folder));
@@ -178,16 +176,11 @@ impl Dialog<'_> {
             if until.is_some_and(|until| Instant::now() >= until) && (self.in_background || !self.signs.has_open_dialog()) {
                 return self.withdraw(if is_attended() { NOT_IN_TIME } else { NOT_IN_TIME_UNATTENDED });
             }
-            let is_there = |folder| disk::exists(self.mailbox.document(folder, &round.workflow));
-            if is_there(Folder::Answered) || !is_there(Folder::Pending) {
-                match self.take()? {
-                    Waited::Answered(claim) => return self.give(*claim),
-                    Waited::Changed => return Err(Error::failed("a dialog's question was changed", "answer it at its terminal")),
-                    // A person has withdrawn it, and the dialog stays.
-                    Waited::Nothing if disk::exists(self.mailbox.round(Folder::Closed, &round)) => return Ok(()),
-                    // It is on its way.
-                    Waited::Nothing => {}
-                }
+            match self.beside.look(self.mailbox, &self.config.answers.policy())? {
+                Look::Waits => {}
+                Look::Answered(claim) => return self.give(*claim),
+                Look::Withdrawn => return Ok(()),
+                Look::Changed => return Err(Error::failed("a dialog's question was changed", "answer it at its terminal")),
             }
             match &watch {
                 Some(watch) => watch.wait(LOOK_EVERY),
@@ -196,21 +189,8 @@ impl Dialog<'_> {
         }
     }
 
-    fn take(&self) -> Result<Waited> {
-        self.waiter.wait(self.mailbox, &self.config.answers.policy(), &self.asked, Duration::ZERO)
-    }
-
-    /// Withdraws the question. If it was answered just now, the answer came too late.
     fn withdraw(&self, how: &str) -> Result<()> {
-        match withdraw::withdraw_round(self.mailbox, &self.asked.round, BY, Some(how.to_owned())) {
-            Ok(_) => Ok(()),
-            Err(e) => match self.take()? {
-                Waited::Answered(claim) => claim.superseded(self.mailbox, BY, &settle::too_late_because(how)),
-                Waited::Changed => Ok(()),
-                Waited::Nothing if disk::exists(self.mailbox.round(Folder::Closed, &self.asked.round)) => Ok(()),
-                Waited::Nothing => Err(e),
-            },
-        }
+        self.beside.withdraw(self.mailbox, &self.config.answers.policy(), how)
     }
 
     /// Gives the claimed answer to the session.
@@ -239,7 +219,7 @@ impl Dialog<'_> {
     }
 
     fn not_given(&self, claim: Claim<OnRecord>, why: &str) -> Result<()> {
-        claim.superseded(self.mailbox, BY, &format!("it could not be given to the session, whose dialog stays open: {why}"))
+        claim.superseded(self.mailbox, BY, &settle::not_given_because(why))
     }
 
     /// The decision that follows from the answer.
@@ -257,7 +237,7 @@ impl Dialog<'_> {
         let (policy, refuse) = (self.config.answers.policy(), &self.config.approvals.refuse);
         let key = answer.value.as_ref().map(askbox_mailbox::AnswerValue::to_text).unwrap_or_default();
         let offered = question.asked.live.as_ref().and_then(|live| live.offer(&key));
-        match permit::permit(self.mailbox, &policy, refuse, &self.asked.round, question, &call)? {
+        match permit::permit(self.mailbox, &policy, refuse, self.beside.round(), question, &call)? {
             Permit::Allowed => Ok(Reply::allow(self.event.tool_input.clone(), offered)),
             Permit::AllowedEdited(input) => Ok(Reply::allow(input, None)),
             Permit::Refused(message) => Ok(Reply::Deny { message, interrupt: answer.stops }),

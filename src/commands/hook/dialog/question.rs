@@ -8,9 +8,7 @@ use uuid::Uuid;
 use crate::commands::hook::dialog::{is_attended, signs};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::subagents;
-use askbox_cli::ask_user_question_call;
-use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::checks::check_draft;
+use askbox_cli::dialog_question::{self, Subject};
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live, Mode, Offered, Rule};
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
@@ -18,7 +16,6 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{QuestionDocument, text};
-use askbox_run::approval::ask;
 use askbox_run::approval::call::Call;
 use askbox_run::dialog::place;
 
@@ -44,23 +41,12 @@ pub(super) fn document(
 ) -> Result<QuestionDocument> {
     let subagent = event.agent_id.as_ref().map(|id| subagent(event, id));
     let live = live(event, subagent.as_ref(), since, until);
-    let mut document = if event.tool_name == ASK_USER_QUESTION {
-        let mut document = ask_user_question_call::question(workflow, &event.tool_input)?;
-        // The agent wrote the input, which may have any field.
-        check_draft::of_client(&document.typed)?;
-        document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: call_id.to_owned(), subagent });
-        document.typed.asked.live = Some(Box::new(live));
-        document
-    } else {
-        let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
-        Document::draft(ask::question_of_dialog(workflow, &call, call_id, subagent, live)?)
-    };
+    let subject = if event.tool_name == ASK_USER_QUESTION { Subject::Questions } else { Subject::Permission };
+    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
+    let mut document = dialog_question::document(subject, workflow, &call, call_id, subagent, live)?;
     let question = &mut document.typed;
-    question.cwd = Some(event.cwd.clone()).filter(|cwd| cwd.is_absolute());
     question.config_dir = signs::config_dir(&event.transcript_path).map(Path::to_path_buf);
     question.trace = Trace::of_environment().ok().flatten();
-    // Nobody but the session speaks here.
-    question.asked.asked_by = None;
     Ok(document)
 }
 

@@ -3,7 +3,7 @@
 use crate::documents::asked::{Asked, Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
-use crate::documents::fields::tool_call::{ASK_USER_QUESTION, REQUEST_USER_INPUT, ToolCall};
+use crate::documents::fields::tool_call::{ASK_USER_QUESTION, QUESTION, REQUEST_USER_INPUT, ToolCall};
 use crate::documents::fields::{approval, approval_text, attachment};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
@@ -179,7 +179,7 @@ fn check_live(asked: &Asked) -> Result<()> {
     let Some(call) = &asked.tool_call else { return wrong("live", "stands in a question without a tool call") };
     let is_its_call = match &asked.approval {
         Some(approval) => approval.tool == call.name,
-        None => [ASK_USER_QUESTION, REQUEST_USER_INPUT].contains(&call.name.as_str()),
+        None => [ASK_USER_QUESTION, REQUEST_USER_INPUT, QUESTION].contains(&call.name.as_str()),
     };
     if !is_its_call {
         return wrong("live", "stands in a question that is not about its tool call");

@@ -11,6 +11,9 @@ pub const ASK_USER_QUESTION: &str = "AskUserQuestion";
 /// The name of Codex's tool that asks the user.
 pub const REQUEST_USER_INPUT: &str = "request_user_input";
 
+/// The name of opencode's tool that asks the user.
+pub const QUESTION: &str = "question";
+
 /// The names of the tool `ask_user` of `askbox mcp`, as Claude Code forms them: one for a server called `askbox`, one for the
 /// plugin's server.
 pub const ASK_USER: [&str; 2] = ["mcp__askbox__ask_user", "mcp__plugin_askbox_askbox__ask_user"];

@@ -1,0 +1,110 @@
+//! A question in the mailbox beside a dialog that is open somewhere else. Only the process that holds it takes its answer.
+
+use std::time::Duration;
+
+use crate::claim::inline::{self, Asked, Waited, Waiter};
+use crate::claim::{Claim, OnRecord};
+use crate::dialog::{orphans, settle};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk};
+
+/// A question beside a dialog, with the lock of its waiter.
+#[derive(Debug)]
+pub struct Beside {
+    waiter: Waiter,
+    asked: Asked,
+    /// The name of this process in the rounds that it ends.
+    by: &'static str,
+}
+
+/// The state of a question beside a dialog.
+#[derive(Debug)]
+pub enum Look {
+    /// Nobody has answered.
+    Waits,
+    /// The answer, claimed. It has to be given to the session.
+    Answered(Box<Claim<OnRecord>>),
+    /// A person has withdrawn the question. The dialog stays.
+    Withdrawn,
+    /// Somebody has changed the question, and its round is closed. The dialog stays.
+    Changed,
+}
+
+impl Beside {
+    /// Posts the question. `waiter` is the lock of its workflow.
+    ///
+    /// # Errors
+    /// Those of a post.
+    pub fn post(mailbox: &Mailbox, waiter: Waiter, document: QuestionDocument, by: &'static str) -> Result<Self> {
+        let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
+        Ok(Self { waiter, asked: Asked::of_receipt(&receipt)?, by })
+    }
+
+    /// Takes the lock of a waiter, and posts the question. Ends what a process that was killed has left of the same question. `None` if
+    /// another process, or another request, asks for the same workflow.
+    ///
+    /// # Errors
+    /// Those of a post. [`Error::Held`] if another process keeps a lock.
+    pub fn ask(mailbox: &Mailbox, document: QuestionDocument, by: &'static str) -> Result<Option<Self>> {
+        let workflow = document.typed.workflow_id.clone();
+        orphans::end_waiting(mailbox, &workflow)?;
+        orphans::end_answered(mailbox, &workflow)?;
+        match inline::begin(mailbox, &workflow) {
+            Err(Error::Conflict { .. }) => Ok(None),
+            Err(e) => Err(e),
+            Ok(waiter) => Self::post(mailbox, waiter, document, by).map(Some),
+        }
+    }
+
+    /// The round of the question.
+    #[must_use]
+    pub fn round(&self) -> &RoundId {
+        &self.asked.round
+    }
+
+    /// Looks for an answer, and claims it.
+    ///
+    /// # Errors
+    /// If the answer is there and cannot be claimed now.
+    pub fn look(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Look> {
+        let is_there = |folder| disk::exists(mailbox.document(folder, &self.asked.round.workflow));
+        if !is_there(Folder::Answered) && is_there(Folder::Pending) {
+            return Ok(Look::Waits);
+        }
+        Ok(match self.take(mailbox, policy)? {
+            Waited::Answered(claim) => Look::Answered(claim),
+            Waited::Changed => Look::Changed,
+            Waited::Nothing if self.is_closed(mailbox) => Look::Withdrawn,
+            // It is on its way.
+            Waited::Nothing => Look::Waits,
+        })
+    }
+
+    /// Withdraws the question, because its dialog has ended in this way. If it was answered just now, the answer came too late.
+    ///
+    /// # Errors
+    /// If the question stays. Once this is dropped, a watcher withdraws it.
+    pub fn withdraw(&self, mailbox: &Mailbox, policy: &Policy, how: &str) -> Result<()> {
+        match withdraw::withdraw_round(mailbox, &self.asked.round, self.by, Some(how.to_owned())) {
+            Ok(_) => Ok(()),
+            Err(e) => match self.take(mailbox, policy)? {
+                Waited::Answered(claim) => claim.superseded(mailbox, self.by, &settle::too_late_because(how)),
+                Waited::Changed => Ok(()),
+                Waited::Nothing if self.is_closed(mailbox) => Ok(()),
+                Waited::Nothing => Err(e),
+            },
+        }
+    }
+
+    fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Waited> {
+        self.waiter.wait(mailbox, policy, &self.asked, Duration::ZERO)
+    }
+
+    fn is_closed(&self, mailbox: &Mailbox) -> bool {
+        disk::exists(mailbox.round(Folder::Closed, &self.asked.round))
+    }
+}

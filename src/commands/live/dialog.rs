@@ -1,0 +1,173 @@
+//! One request of opencode.
+//!
+//! 1. *Grace*: the person at the terminal has the dialog for themselves.
+//! 2. *Asked*: the question lies in the mailbox, and this process holds the lock of a waiter.
+//! 3. *Replied*: the first answer was taken under the workflow's lock, and given to the plugin. Or the dialog has ended, and the question
+//!    was withdrawn.
+//! 4. *Over*: opencode has taken the reply, or has said that another one was first.
+
+use std::time::{Duration, Instant};
+
+use crate::commands::live::bridge::Office;
+use crate::commands::live::request::Request;
+use crate::commands::live::{BY, question, reply, wire};
+use askbox_cli::program;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::time::{self, Time};
+use askbox_run::claim::{Claim, OnRecord};
+use askbox_run::dialog::beside::{Beside, Look};
+use askbox_run::dialog::settle;
+
+/// How long opencode may take to say what became of a reply.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The status of HTTP for a reply that opencode has taken.
+const TAKEN: u16 = 200;
+/// The status for a reply to a request that has ended.
+const NOT_FOUND: u16 = 404;
+
+/// The reason of the end if another reply was first.
+const ANSWERED: &str = "it was answered at its terminal, or by another client of opencode";
+
+/// A request, and what has become of it.
+pub(super) struct Dialog {
+    request: Request,
+    since: Time,
+    begun: Instant,
+    state: State,
+}
+
+enum State {
+    Grace,
+    Asked(Beside),
+    Replied { claim: Box<Claim<OnRecord>>, sent: Instant },
+    Over,
+}
+
+impl Dialog {
+    /// A request that came now.
+    pub(super) fn new(request: Request) -> Self {
+        Self { request, since: time::now(), begun: Instant::now(), state: State::Grace }
+    }
+
+    /// True if nothing is to be done about it any more.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// If the plugin is gone.
+    pub(super) fn tick(&mut self, office: Office<'_>) -> Result<()> {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Grace if self.begun.elapsed() < office.config.live.grace.0 => self.state = State::Grace,
+            State::Grace => match self.ask(office) {
+                // Another process still asks the same for a moment.
+                Ok(beside) => self.state = beside.map_or(State::Grace, State::Asked),
+                Err(e) if e.is_held() => self.state = State::Grace,
+                Err(e) => not_asked(office, &program::message(&e)),
+            },
+            State::Asked(beside) => return self.look(office, beside),
+            State::Replied { claim, sent } if sent.elapsed() >= PATIENCE => {
+                or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+            }
+            replied @ State::Replied { .. } => self.state = replied,
+            State::Over => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&self, office: Office<'_>) -> Result<Option<Beside>> {
+        Beside::ask(office.mailbox, question::document(&self.request, self.since)?, BY)
+    }
+
+    /// Looks for an answer, and sends it.
+    fn look(&mut self, office: Office<'_>, beside: Beside) -> Result<()> {
+        match beside.look(office.mailbox, &office.config.answers.policy()) {
+            Ok(Look::Waits) => self.state = State::Asked(beside),
+            Ok(Look::Answered(claim)) => return self.give(office, &beside, claim),
+            Ok(Look::Changed) => not_asked(office, "a dialog's question was changed"),
+            Ok(Look::Withdrawn) => {}
+            Err(e) => {
+                note(office, &e);
+                self.state = State::Asked(beside);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the claimed answer to the plugin.
+    fn give(&mut self, office: Office<'_>, beside: &Beside, claim: Box<Claim<OnRecord>>) -> Result<()> {
+        let reply = match reply::of(office.mailbox, office.config, beside.round(), &claim.document.typed, &self.request) {
+            Ok(reply) => reply,
+            Err(e) => {
+                or_note(office, claim.superseded(office.mailbox, BY, &settle::not_given_because(&program::message(&e))));
+                return Ok(());
+            }
+        };
+        if let Err(e) = wire::send(&reply) {
+            or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+            return Err(e);
+        }
+        self.state = State::Replied { claim, sent: Instant::now() };
+        Ok(())
+    }
+
+    /// Takes what opencode said to a reply.
+    pub(super) fn replied(&mut self, office: Office<'_>, status: u16) {
+        self.settle(office, |claim| match status {
+            TAKEN => claim.delivered(office.mailbox, BY),
+            NOT_FOUND => claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)),
+            other => {
+                let why = settle::not_given_because(&format!("opencode answered with the status {other}"));
+                claim.superseded(office.mailbox, BY, &why)
+            }
+        });
+    }
+
+    /// Notes that the plugin could not send a reply, or does not know if it was sent.
+    pub(super) fn failed(&mut self, office: Office<'_>, why: &str) {
+        not_asked(office, why);
+        self.settle(office, |claim| claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+    }
+
+    fn settle(&mut self, office: Office<'_>, end: impl FnOnce(Claim<OnRecord>) -> Result<()>) {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Replied { claim, .. } => or_note(office, end(*claim)),
+            other => self.state = other,
+        }
+    }
+
+    /// The dialog has ended without a reply of ours: the plugin does not tell the ends that it brings about.
+    pub(super) fn ended(&mut self, office: Office<'_>) {
+        self.settle(office, |claim| claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)));
+        self.end(office, ANSWERED);
+    }
+
+    /// Ends the dialog in this way: nobody can give its answer to the session any more.
+    pub(super) fn end(&mut self, office: Office<'_>, how: &str) {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Replied { claim, .. } => or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED)),
+            // If it stays, the waiter's lock is free once this process has ended, and a watcher withdraws it.
+            State::Asked(beside) => or_note(office, beside.withdraw(office.mailbox, &office.config.answers.policy(), how)),
+            State::Grace | State::Over => {}
+        }
+    }
+}
+
+/// Notes why a dialog is not in the mailbox. `askbox doctor` reports the newest one.
+pub(super) fn not_asked(office: Office<'_>, why: &str) {
+    audit::record(office.mailbox, Entry::about("dialog_not_asked").by(BY).why(why));
+}
+
+fn or_note(office: Office<'_>, result: Result<()>) {
+    if let Err(e) = result {
+        note(office, &e);
+    }
+}
+
+fn note(office: Office<'_>, error: &Error) {
+    audit::record(office.mailbox, Entry::about("dialog_not_settled").by(BY).why(program::message(error)));
+}
