@@ -23,7 +23,7 @@ pub enum Delivery {
     /// The process that waits for the answer takes it: `ask-post --wait`, a call of `askbox mcp`, or a supervisor that holds a request
     /// of its agent.
     Waiter,
-    /// The session that asked takes it the next time it runs (`to_session`). No process waits.
+    /// The session that asked takes it the next time it runs (`to_session`), or is told by a watcher (`codex_thread`). No process waits.
     Session,
     /// A main agent takes it: `relaunch prompt` or `relaunch done`.
     MainAgent,
@@ -37,7 +37,7 @@ impl Delivery {
     pub fn asked_for(question: &Question) -> Self {
         match question {
             question if question.asked.live.is_some() => Self::Dialog,
-            question if question.asked.to_session => Self::Session,
+            question if question.asked.to_session || question.codex_thread.is_some() => Self::Session,
             _ => Self::Launch,
         }
     }

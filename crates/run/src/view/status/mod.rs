@@ -301,7 +301,9 @@ fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
 
 /// The commands for a person whose answer waits for its session.
 fn instead_of_its_session(question: &Question) -> String {
-    let resume = question.session_id.map(|id| format!("resume it: claude --resume {id}; or ")).unwrap_or_default();
+    let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
+    let resume = of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")));
+    let resume = resume.map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
     format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
 }
 
