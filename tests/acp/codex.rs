@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::scene::{Killed, OWN_TOOL, Scene};
 use crate::support::{needs, programs};
 
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
@@ -41,7 +41,7 @@ fn codex_asks_and_comes_back_with_the_answer() {
 #[test]
 fn codex_that_was_killed_at_work_goes_on() {
     needs!("acp-agents");
-    scene().is_killed_at_work(shell);
+    scene().is_killed_at_work(shell, Killed::Supervisor);
 }
 
 #[test]
@@ -60,5 +60,5 @@ fn codex_asks_with_a_tool_of_askbox() {
     let input = json!({"question": "Merge or keep?", "options": [{"label": "merge"}, {"label": "keep"}]});
     let ask = json!({"tool": "ask_user", "namespace": "mcp__askbox", "input": input});
     // In this mode, codex asks before each call of an MCP tool.
-    scene_with("", "workspace-write").asks_with_a_tool_of_askbox(&ask);
+    scene_with("", "workspace-write").asks_with_a_tool_of_askbox(&ask, OWN_TOOL);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::scene::{Killed, OWN_TOOL, Scene};
 use crate::support::needs;
 
 /// kimi asks before it runs a command. The operator lets it run any.
@@ -34,7 +34,13 @@ fn kimi_asks_and_comes_back_with_the_answer() {
 #[test]
 fn kimi_that_was_killed_at_work_goes_on() {
     needs!("acp-agents");
-    scene().is_killed_at_work(shell);
+    scene().is_killed_at_work(shell, Killed::Supervisor);
+}
+
+#[test]
+fn kimi_that_has_lost_its_last_words_is_told_them() {
+    needs!("acp-agents");
+    scene().loses_its_last_words(shell, ".kimi-code");
 }
 
 #[test]
@@ -49,5 +55,5 @@ fn a_question_of_kimi_is_answered_live_and_later() {
 fn kimi_asks_with_a_tool_of_askbox() {
     needs!("acp-agents");
     let input = json!({"question": "Merge or keep?", "options": [{"label": "merge"}, {"label": "keep"}]});
-    scene_with("allowed_tools = []").asks_with_a_tool_of_askbox(&json!({"tool": "mcp__askbox__ask_user", "input": input}));
+    scene_with("allowed_tools = []").asks_with_a_tool_of_askbox(&json!({"tool": "mcp__askbox__ask_user", "input": input}), OWN_TOOL);
 }

@@ -6,4 +6,5 @@ extern crate askbox_testkit as support;
 mod attended_codex;
 mod codex;
 mod kimi;
+mod more;
 mod scene;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::openai::OpenAi;
+use crate::support::process::stat_field;
 use crate::support::{World, files, kill, until};
 
 /// A world whose workflows are run by a real agent.
@@ -21,12 +22,29 @@ pub(crate) fn agents() -> PathBuf {
 /// How an agent's model calls its shell.
 pub(crate) type Shell = fn(&str) -> Value;
 
+/// Why askbox permits a call of a tool of its own.
+pub(crate) const OWN_TOOL: &str = "it is a tool of askbox that asks";
+
+/// The process that is killed in the middle of a turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Killed {
+    /// The agent's first process. Its own children may go on.
+    Agent,
+    /// The process that reads the agent.
+    Supervisor,
+}
+
 impl Scene {
-    /// `runner` are the keys of the runner `NAME`, whose preset has the same name.
+    /// `configure` returns the keys of the runner `NAME`, whose preset has the same name.
     pub(crate) fn new(name: &str, configure: impl FnOnce(&World, &OpenAi) -> String) -> Self {
+        Self::with_agents_in(&agents(), name, configure)
+    }
+
+    /// The same with an agent of another folder of packages.
+    pub(crate) fn with_agents_in(folder: &Path, name: &str, configure: impl FnOnce(&World, &OpenAi) -> String) -> Self {
         let api = OpenAi::start();
         let mut world = World::beside_its_work();
-        let bin = agents().join("node_modules/.bin");
+        let bin = folder.join("node_modules/.bin");
         world.set_path(format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display()));
         let more = configure(&world, &api);
         world.configure(&format!(
@@ -37,42 +55,132 @@ impl Scene {
         Self { world, api }
     }
 
-    /// The agent asks in its shell, ends, and a new process continues its session with the answer, once.
+    /// Starts the workflow `job` in the background.
+    pub(crate) fn spawns(&self, prompt: &str) {
+        self.world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", prompt]);
+    }
+
+    /// The agent asks in its shell, ends, and a new process continues its session, and reads the answer once.
     pub(crate) fn asks_and_comes_back(&self, shell: Shell) {
         let Self { world, api } = self;
         let steps = [
             shell("echo started >> $HOME/effects"),
+            shell("checkpoint save job --next-action 'merge or keep'"),
             shell("ask-post -w job 'Merge or keep?' -o merge=m -o keep=k"),
             json!({"text": "I have asked."}),
         ];
         api.on("do the first part", json!(steps));
-        api.on("User chose: merge", json!([shell("echo merged >> $HOME/effects"), {"text": "It is merged."}]));
+        api.on("User chose: merge", json!([shell("checkpoint get job user_answer >> $HOME/effects"), {"text": "It is merged."}]));
         let _watcher = world.watch();
-        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        self.spawns("do the first part");
         until("it has asked", || world.in_mailbox("pending/job.json").exists());
         until("the agent is gone", || world.state("job") == "pending");
+        self.nobody_is_left();
         world.ok("ask-answer", &["job", "merge"]);
         world.closed("job", "delivered", 2);
         assert_eq!(world.status("job")["result"], "It is merged.");
-        assert_eq!(self.effects(), ["started", "merged"]);
+        assert_eq!(self.effects(), ["started", "merge"]);
         let told = api.told();
         let last = told.last().unwrap().join("\n");
         assert!(last.contains("do the first part") && last.contains("User chose: merge"), "the session goes on: {last}");
         assert_eq!(last.matches("User chose: merge").count(), 1);
+        self.is_over(2);
     }
 
-    /// The agent is killed while its tool runs. The next attempt continues its session, and the tool does not run twice.
-    pub(crate) fn is_killed_at_work(&self, shell: Shell) {
+    /// A person does not decide about a call as long as the agent may wait. Its process ends. It makes the call again once the person has
+    /// allowed it, and the call runs once.
+    pub(crate) fn waits_overnight_for_a_permission(&self, shell: Shell) {
+        let Self { world, api } = self;
+        const CALL: &str = "echo ran >> $HOME/effects";
+        api.on("do the first part", json!([shell(CALL), {"text": "never"}]));
+        api.on("Make it again now", json!([shell(CALL), {"text": "It has run."}]));
+        let _watcher = world.watch();
+        self.spawns("do the first part");
+        world.closed("job", "delivered", 1);
+        until("it asks", || world.in_mailbox("pending/job.json").exists());
+        self.nobody_is_left();
+        let question = world.document("pending/job.json");
+        assert!(question["question"].as_str().unwrap().contains(CALL), "{question}");
+        assert!(self.effects().is_empty());
+        world.ok("ask-answer", &["job", "once", "--round", &world.seen("job")]);
+        world.closed("job", "delivered", 2);
+        assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It has run.")));
+        let told = api.told();
+        let last = told.last().unwrap().join("\n");
+        assert!(last.contains("do the first part"), "the session goes on: {last}");
+        assert_eq!(last.matches("Make it again now").count(), 1, "{last}");
+        self.is_over(2);
+    }
+
+    /// One of its processes is killed while its tool runs. The next attempt continues the session, and the tool does not run twice.
+    pub(crate) fn is_killed_at_work(&self, shell: Shell, killed: Killed) {
         let Self { world, api } = self;
         api.on("do the first part", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
         api.on("Continue where you left off", json!([{"text": "It had run."}]));
         let _watcher = world.watch();
-        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        self.spawns("do the first part");
         until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
-        world.processes("relaunch supervise").into_iter().for_each(kill);
+        let supervisors = world.processes("relaunch supervise");
+        let is_agent =
+            |pid: &i32| stat_field(*pid, 1).and_then(|parent| parent.parse().ok()).is_some_and(|parent| supervisors.contains(&parent));
+        let doomed = match killed {
+            Killed::Supervisor => supervisors.clone(),
+            Killed::Agent => world.of_runs().into_iter().map(|(pid, _)| pid).filter(is_agent).collect(),
+        };
+        assert_eq!(doomed.len(), 1, "{killed:?}");
+        doomed.into_iter().for_each(kill);
         world.closed("job", "delivered", 1);
+        // copilot puts a warning before the text: a call has no result.
+        let status = world.status("job");
+        assert!(status["result"].as_str().is_some_and(|text| text.ends_with("It had run.")), "{status}");
+        assert_eq!(self.effects(), ["ran"]);
+        let last = api.told().pop().unwrap().join("\n");
+        assert!(last.contains("do the first part"), "the session goes on: {last}");
+        self.is_over(1);
+    }
+
+    fn nobody_is_left(&self) {
+        until("nobody is left", || self.world.of_runs().is_empty());
+    }
+
+    /// The workflow had so many rounds, all are delivered, and no process of it is left.
+    fn is_over(&self, rounds: usize) {
+        self.nobody_is_left();
+        let open: Vec<_> = ["pending", "answered", "running", "parked"].iter().flat_map(|folder| self.world.names(folder)).collect();
+        assert!(open.is_empty(), "{open:?}");
+        let closed = self.world.rounds("closed", "job");
+        assert!(closed.len() == rounds && closed.iter().all(|round| round["closed"]["state"] == "delivered"), "{closed:?}");
+    }
+
+    /// The agent is killed while its tool runs. Then `store`, the folder below the home with its sessions, is put back to the state before the
+    /// turn, as if the agent had not written its transcript yet. The agent reads its message and its call again.
+    pub(crate) fn loses_its_last_words(&self, shell: Shell, store: &str) {
+        let Self { world, api } = self;
+        api.on("do the first part", json!([shell("ask-post -w job 'Merge or keep?' -o merge=m -o keep=k"), {"text": "I have asked."}]));
+        api.on("User chose: merge", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
+        api.on("An earlier attempt at this began", json!([{"text": "It had run."}]));
+        let watcher = world.watch();
+        world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
+        until("it has asked", || world.in_mailbox("pending/job.json").exists());
+        until("the agent is gone", || world.state("job") == "pending");
+        let copy = |from: &Path, to: &Path| world.shell(&format!("rm -rf '{1}' && cp -a '{0}' '{1}'", from.display(), to.display())).ok();
+        let (store, kept) = (world.home().join(store), world.path("kept"));
+        copy(&store, &kept);
+        world.ok("ask-answer", &["job", "merge"]);
+        until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
+        watcher.kill();
+        world.processes("relaunch supervise").into_iter().for_each(kill);
+        world.processes("sleep 600").into_iter().for_each(kill);
+        until("the agent is gone", || world.of_runs().is_empty());
+        copy(&kept, &store);
+        let _watcher = world.watch();
+        world.closed("job", "delivered", 2);
         assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It had run.")));
-        until("nobody is left", || world.processes("sleep 600").is_empty());
+        let told = api.told().pop().unwrap();
+        let last = told.last().unwrap();
+        assert!(told.join("\n").contains("do the first part"), "the session goes on: {told:?}");
+        assert!(last.contains("User chose: merge") && last.contains("You may have had this message before"), "{last}");
+        assert!(last.contains("echo ran"), "it reads its call: {last}");
     }
 
     /// The agent asks with its own tool. A person answers while it waits, and then, in a second workflow, after its process has ended.
@@ -106,8 +214,9 @@ impl Scene {
         assert!(told.contains("ask and wait") && told.contains("your user did not do that"), "the session goes on: {told}");
     }
 
-    /// The agent asks with `ask_user` of `askbox mcp`, and a person answers while it waits.
-    pub(crate) fn asks_with_a_tool_of_askbox(&self, ask: &Value) {
+    /// The agent asks with `ask_user` of `askbox mcp`, and a person answers while it waits. `permitted` says why askbox permits
+    /// the call. It is empty if the agent asks for no permission.
+    pub(crate) fn asks_with_a_tool_of_askbox(&self, ask: &Value, permitted: &str) {
         let Self { world, api } = self;
         api.on("ask with the tool", json!([ask, {"text": "Thank you."}]));
         let _watcher = world.watch();
@@ -124,7 +233,8 @@ impl Scene {
         let is_events = |path: &Path| path.file_name().is_some_and(|name| name == "events.jsonl");
         let events = files(world.mailbox()).into_iter().filter(|(path, _)| is_events(path)).map(|(_, bytes)| bytes).collect::<Vec<_>>();
         let events = String::from_utf8_lossy(&events.concat()).into_owned();
-        assert!(events.contains("it is a tool of askbox that asks"), "the agent asked for a permission: {events}");
+        assert_eq!(events.matches(r#""type":"permission""#).count(), usize::from(!permitted.is_empty()), "{events}");
+        assert!(events.contains(permitted), "the agent asked for a permission: {events}");
     }
 
     /// True if a transcript below the home has these words. Both agents write JSON lines; kimi writes the session's title long before.

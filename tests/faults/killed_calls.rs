@@ -12,8 +12,9 @@ use askbox::run::approval::ask::{self, Shown};
 use askbox::run::approval::call::Call;
 use serde_json::{Value, json};
 
-use crate::killed_at_every_syscall::{assert_delivered_once, at_every_point, at_every_point_of};
+use crate::killed_at_every_syscall::assert_delivered_once;
 use crate::support::{World, approval_question, needs, output};
+use crate::syscalls::{at_every_point, at_every_point_of};
 
 const NONCE: &str = "0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d";
 const CALL: &str = "toolu_1";

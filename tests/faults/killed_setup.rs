@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::killed_at_every_syscall::changes_of;
 use crate::support::{World, files, in_parallel, needs, output};
+use crate::syscalls::changes_of;
 
 const SETTINGS: &str = "{\n  \"model\": \"opus\",\n  \"permissions\": { \"allow\": [ \"Read\" ] }\n}\n";
 

@@ -33,4 +33,5 @@ mod shortages;
 mod stopped_processes;
 mod storm;
 mod supervisor_ends_at_once;
+mod syscalls;
 mod watcher_log;

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use crate::browsers;
-use crate::support::{World, needs, working_day};
+use crate::support::{World, browser_script, needs, working_day};
 
 /// A picture: its name, its height, the colours, the place on the page, and a text to press first.
 type Picture<'a> = (&'a str, u32, &'a str, &'a str, Option<&'a str>);
@@ -12,19 +11,14 @@ type Picture<'a> = (&'a str, u32, &'a str, &'a str, Option<&'a str>);
 fn draw(world: &World, pictures: &[Picture<'_>]) {
     let _watcher = world.watch();
     let page = world.serve_page();
-    let folder = match std::env::var_os("ASKBOX_WRITE_DOCS") {
-        Some(_) => std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"),
-        None => world.path("pictures"),
-    };
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = browser_script::pictures_folder(world);
     let links: Vec<_> = pictures.iter().map(|_| world.link_to_page(Some("ann's phone"))).collect();
     let wanted: Vec<_> =
         pictures.iter().map(|(name, height, colours, place, press)| json!([name, "phone", height, colours, place, press])).collect();
     let given = json!({"base": page.browser().origin(), "links": links, "pictures": wanted, "folder": folder});
-    browsers::run(world, "screenshots.js", &given);
+    browser_script::run(world, "screenshots.js", &given);
     for (name, ..) in pictures {
-        let length = folder.join(format!("{name}.png")).metadata().unwrap().len();
-        assert!((4_000..100_000).contains(&length), "{name}: {length} bytes");
+        browser_script::check_picture(&folder, name);
     }
 }
 

@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::conversation::Conversation;
 use crate::history::Call;
-use crate::host::{Happening, Host, Stop};
+use crate::host::{Happening, Host};
 use crate::model::add_usage;
 use crate::outcome::Outcome;
-use crate::step::End;
+use crate::step::{End, Stop};
 use crate::{person, task};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::thread;

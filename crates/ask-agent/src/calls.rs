@@ -15,12 +15,12 @@ use serde_json::json;
 
 use crate::conversation::Conversation;
 use crate::history::Call;
-use crate::host::{Host, Stop};
-use crate::outcome::Outcome;
-use crate::person::{self, Permit, Taken};
+use crate::host::Host;
+use crate::outcome::{Outcome, Taken};
+use crate::person::{self, Permit};
 use crate::rules::hooks::{self, Decision, Verdict};
 use crate::rules::permission::{self, Permission};
-use crate::step::End;
+use crate::step::{End, Stop};
 use crate::task;
 use crate::tool_names::{ASK_USER, TASK, must_not_be_repeated};
 use crate::tools;

@@ -8,12 +8,11 @@ use serde_json::json;
 
 use crate::calls;
 use crate::history::Call;
-use crate::host::{Happening, Host, Stop};
+use crate::host::{Happening, Host};
 use crate::model::{self, Failure, Heard, Reply, Request};
-use crate::outcome::Outcome;
-use crate::person::Taken;
+use crate::outcome::{Outcome, Taken};
 use crate::rules::hooks;
-use crate::step::{self, End, Step};
+use crate::step::{self, End, Step, Stop};
 use crate::task::Subagent;
 use crate::transcript::{Transcript, new_id};
 use askbox_mailbox::error::Result;

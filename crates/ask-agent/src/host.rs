@@ -17,7 +17,7 @@ use crate::events::Events;
 use crate::model::{Api, Heard, add_usage};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::step::End;
+use crate::step::{End, Stop};
 use crate::transcript::new_id;
 use askbox_agent::definitions::agent_file::Agent;
 use askbox_cli::args::ask_agent_args::AskAgent;
@@ -48,15 +48,6 @@ pub(crate) type TaskOver = (String, Result<Result<Outcome, End>>, Value);
 pub(crate) struct Queued {
     pub uuid: String,
     pub content: Value,
-}
-
-/// Why the work is to end before its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// A person interrupts the turn. Calls that were not made will not be made.
-    Interrupt,
-    /// The process is to end. The next one goes on where this one ends.
-    Terminate,
 }
 
 /// Everything that stays the same while the process lives.

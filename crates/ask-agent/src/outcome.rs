@@ -1,9 +1,11 @@
-//! The result of a call.
+//! The result of a call, and the answer that it is made of.
 
 use serde_json::{Map, Value, json};
 
 use crate::history::Call;
-use crate::person::Taken;
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::Result;
+use askbox_run::claim::{Claim, OnRecord};
 
 /// The result of a call.
 #[derive(Default)]
@@ -35,5 +37,18 @@ impl Outcome {
             block["is_error"] = true.into();
         }
         block
+    }
+}
+
+/// An answer that this process has claimed. If the process dies before it is delivered, the next one takes it again.
+pub(crate) struct Taken {
+    pub mailbox: Mailbox,
+    pub claim: Box<Claim<OnRecord>>,
+}
+
+impl Taken {
+    /// The answer has reached the session durably: its round is over.
+    pub fn delivered(self) -> Result<()> {
+        self.claim.delivered(&self.mailbox, "ask-agent")
     }
 }

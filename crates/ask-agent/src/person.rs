@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::history::Call;
 use crate::host::Host;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Taken};
 use crate::step::End;
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_question_call;
@@ -30,19 +30,6 @@ use askbox_run::prompt::inserted::on_one_line;
 /// The result of a call that was allowed once, if that answer counts no longer.
 const USED_UP: &str = "The permission for this call is used up or void: a process died, and the call may have been made. \
                        Look, and make the call again if it is needed.";
-
-/// An answer that this process has claimed. If the process dies before it is delivered, the next one takes it again.
-pub(crate) struct Taken {
-    mailbox: Mailbox,
-    claim: Box<Claim<OnRecord>>,
-}
-
-impl Taken {
-    /// The answer has reached the session durably: its round is over.
-    pub fn delivered(self) -> Result<()> {
-        self.claim.delivered(&self.mailbox, "ask-agent")
-    }
-}
 
 /// The decision about a call that needs a permission.
 pub(crate) enum Permit {

@@ -1,7 +1,6 @@
 //! The next step, as a function of the history alone; and why no step is next.
 
 use crate::history::{Call, History};
-use crate::host::Stop;
 use crate::model::Failure;
 use crate::tool_names::ASK_USER;
 
@@ -22,6 +21,15 @@ pub(crate) enum Step {
     AwaitTasks,
     /// The turn is over.
     Finish,
+}
+
+/// Why the work is to end before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A person interrupts the turn. Calls that were not made will not be made.
+    Interrupt,
+    /// The process is to end. The next one goes on where this one ends.
+    Terminate,
 }
 
 /// Why a turn is over.

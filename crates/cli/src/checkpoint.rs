@@ -18,6 +18,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Folder, Mailbox, disk, time};
+use askbox_run::attempt::fetched;
 
 /// A checkpoint for people.
 #[must_use]
@@ -109,8 +110,16 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             }
         }
         Command::Get { id, field } => {
-            let value = dotted_path::get(&load(&id)?.1, &id, &field)?;
-            if common.json { program::print_json(&value)? } else { program::print_value(&shell_export::bare(&value))? }
+            let (mailbox, document) = load(&id)?;
+            let value = dotted_path::get(&document, &id, &field)?;
+            if common.json {
+                program::print_json(&value)?
+            } else {
+                program::print_value(&shell_export::bare(&value))?
+            }
+            if field.split('.').next() == Some("user_answer") {
+                note_answer_fetched(&mailbox, &id, &document);
+            }
         }
         Command::Set { id, field, value, as_json } => {
             let text = if value == "-" { program::read_stdin_text(MAX_CHECKPOINT)? } else { value };
@@ -132,11 +141,13 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             } else {
                 program::print(&checkpoint(&document, &store::path(&mailbox, &id)))?;
             }
+            note_answer_fetched(&mailbox, &id, &document);
         }
         Command::Env { id, prefix } => {
             let id = named_or_current(id, "env")?;
             let (mailbox, document) = load(&id)?;
             program::print_exactly(&shell_export::shell_assignments(&document, &store::path(&mailbox, &id), &prefix))?;
+            note_answer_fetched(&mailbox, &id, &document);
         }
         Command::Path { id } => {
             let id = named_or_current(id, "path")?;
@@ -162,6 +173,14 @@ pub fn run(args: Checkpoint) -> Result<u8> {
         Command::Rm { id } => store::remove(&common.open()?, &id)?,
     }
     Ok(0)
+}
+
+/// Leaves the receipt if this is a process of the run that delivers the answer. The answer is printed all the same if the receipt cannot be
+/// written, as in a sandbox: the receipt is one sign of several.
+pub fn note_answer_fetched(mailbox: &Mailbox, workflow: &WorkflowId, document: &CheckpointDocument) {
+    if let Some((run, nonce)) = program::run_and_nonce() {
+        let _ = fetched::note(mailbox, &run, &nonce, workflow, &document.typed);
+    }
 }
 
 /// The workflow that the arguments name, or else the current workflow of the environment.

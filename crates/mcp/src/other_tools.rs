@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::desk::Desk;
 use askbox_cli::ask_answer::answering;
+use askbox_cli::checkpoint;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::Stored;
 use askbox_mailbox::documents::checkpoint::Checkpoint;
@@ -62,7 +63,8 @@ pub(super) fn save_checkpoint(desk: &Desk, workflow: &WorkflowId, checkpoint: &M
 /// `load_checkpoint`
 pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<String> {
     let mailbox = desk.mailbox()?;
-    let bytes = settle::settled_checkpoint(&mailbox, workflow)?.to_bytes();
+    let document = settle::settled_checkpoint(&mailbox, workflow)?;
+    let bytes = document.to_bytes();
     if bytes.len() > LONGEST {
         let (length, path) = (bytes.len(), store::path(&mailbox, workflow));
         let limit = Checkpoint::LARGEST.min(LONGEST as u64);
@@ -71,6 +73,7 @@ pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<Stri
             format!("read parts of it: checkpoint get {workflow} FIELD; or the file {}", path.display()),
         ));
     }
+    checkpoint::note_answer_fetched(&mailbox, workflow, &document);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -4,7 +4,8 @@
 `$AGENT_DIR/turns` has one line for each prompt, over all processes: a JSON list of steps. A prompt behind the last line is answered with
 `done`. `$AGENT_DIR/received` gets every line that the client sends, `$AGENT_DIR/told` the text of each prompt, `$AGENT_DIR/starts` a line
 for each process. Sessions lie in `$AGENT_DIR/sessions`; while there is a file `in_use`, none of them is continued. `$ACP_CAN` names the
-abilities: resume, load, close, folders, modes.
+abilities: resume, load, close, folders, modes. While `$AGENT_DIR/hold` names a method, the agent writes `at.hold` and waits before it handles
+that method, or behind its reply to it if the file says `after METHOD`.
 
     {"say": T}  {"think": T}            a piece of a text
     {"run": C}  {"run": C, "ask": true} a tool call that runs the command; with a request for permission first
@@ -188,6 +189,14 @@ def turn(session, id, steps):
         piece(session, "agent_message_chunk", text)
 
 
+def stop_at(step):
+    held = lambda: os.path.exists(path("hold")) and open(path("hold")).read() == step
+    if held():
+        append("at.hold", str(os.getpid()))
+    while held():
+        time.sleep(0.02)
+
+
 def modes():
     return {"modes": {"currentModeId": "auto", "availableModes": []}} if "modes" in CAN else {}
 
@@ -243,6 +252,7 @@ def main():
         append("received", line.rstrip("\n"))
         message = json.loads(line)
         method, id = message.get("method"), message.get("id")
+        stop_at(method)
         if method == "session/cancel":
             if os.path.exists(path("deaf_to_cancel")):
                 continue
@@ -258,6 +268,7 @@ def main():
                     send({"id": id, "result": result})
             except LookupError as error:
                 send({"id": id, "error": {"code": error.args[0], "message": error.args[1]}})
+            stop_at(f"after {method}")
         elif id in replies:
             replies[id].put(message)
     os._exit(0)

@@ -19,16 +19,20 @@
 //! | `openai.rs` | a scripted model API of OpenAI's two forms |
 //! | `http.rs` | as much HTTP as the scripted APIs need |
 //! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
+//! | `browser_script.rs` | a real browser, driven by a script |
 //! | `json_schema.rs` | a small validator |
 //! | `programs.rs` | where the project and its built programs lie |
+//! | `clock.rs` | a clock that a test moves |
 //! | `working_day.rs` | the questions of the pictures in the guides |
 //! | `times.rs` | how long each test takes |
 //!
-//! Beside `src/`: `agents/` holds the scripts of the scripted agents, `disk/` the disk that records what it is told, and the check
-//! whether this machine can mount one.
+//! Beside `src/`: `clock/` holds the library that moves a clock, `agents/` the scripts of the scripted agents, `disk/` the disk that records
+//! what it is told, and the check whether this machine can mount one.
 
 pub mod approval;
+pub mod browser_script;
 pub mod claude;
+pub mod clock;
 pub mod codex;
 pub mod dice;
 pub mod files;
@@ -50,6 +54,7 @@ pub mod world;
 
 pub use approval::approval_question;
 pub use claude::ClaudeWorld;
+pub use clock::Clock;
 pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names};
 pub use machine::Machine;

@@ -1,9 +1,13 @@
-//! A model API of OpenAI's two forms on loopback, which plays scripts: `/v1/responses` (codex) and `/v1/chat/completions` (kimi).
+//! A model API on loopback, which plays scripts. It has OpenAI's two forms, `/v1/responses` (codex, copilot) and `/v1/chat/completions`
+//! (kimi, opencode, pi, qwen), and the forms of Gemini (`openai/gemini.rs`) and Anthropic (`openai/messages.rs`).
 //!
 //! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
 //! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with
 //! `"namespace"` for an MCP tool in codex. A request without a script gets the text `ok`, as do
 //! an agent's own requests for titles.
+
+mod gemini;
+mod messages;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -54,9 +58,14 @@ impl OpenAi {
         Self { state, address }
     }
 
-    /// The base URL, with `/v1`.
+    /// The base URL of OpenAI's forms, with `/v1`.
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.root_url())
+    }
+
+    /// The base URL of the other forms.
+    pub fn root_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Plays these steps for conversations whose newest scripted message contains `marker`.
@@ -90,27 +99,49 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     Ok(())
 }
 
+/// One form of the API.
+struct Form {
+    /// The conversation of a request.
+    of: fn(&Value) -> Vec<(Who, String)>,
+    /// The events of a streamed reply. The last is the whole reply.
+    events: fn(&Value, &str) -> Vec<Value>,
+    /// Writes one event.
+    write: fn(&mut Connection, &Value) -> io::Result<()>,
+}
+
+/// An event without a name.
+fn plain(to: &mut Connection, event: &Value) -> io::Result<()> {
+    to.data(&event.to_string())
+}
+
+const RESPONSES: Form = Form { of: of_responses, events: response_events, write: Connection::event };
+const CHAT: Form = Form { of: of_chat, events: chat_events, write: plain };
+const GEMINI: Form = Form { of: gemini::of, events: gemini::events, write: plain };
+const MESSAGES: Form = Form { of: messages::of, events: messages::events, write: Connection::event };
+
 fn answer(to: &mut Connection, incoming: &Incoming, state: &Mutex<State>) -> io::Result<()> {
     let path = incoming.path.split('?').next().unwrap_or_default();
     let body: Value = serde_json::from_slice(&incoming.body).unwrap_or_default();
-    let (said, chat) = match path {
-        path if path.ends_with("/responses") => (of_responses(&body), false),
-        path if path.ends_with("/chat/completions") => (of_chat(&body), true),
-        path if path.ends_with("/models") => {
-            return to.reply(200, "", r#"{"object":"list","data":[],"models":[]}"#);
-        }
+    let is = |end: &str| path.ends_with(end);
+    let (form, is_streamed) = match path {
+        _ if is("/responses") => (RESPONSES, body["stream"] == true),
+        _ if is("/chat/completions") => (CHAT, body["stream"] == true),
+        _ if is("/messages") => (MESSAGES, body["stream"] == true),
+        _ if is("enerateContent") => (GEMINI, is(":streamGenerateContent")),
+        _ if is("/count_tokens") || is(":countTokens") => return to.reply(200, "", r#"{"input_tokens":100,"totalTokens":100}"#),
+        _ if is("/models") => return to.reply(200, "", r#"{"object":"list","data":[],"models":[]}"#),
         _ => return to.reply(404, "", r#"{"error":{"message":"no such path"}}"#),
     };
-    let (step, call) = pick(&said, state);
-    let events = if chat { chat_events(&step, &call) } else { response_events(&step, &call) };
-    if body["stream"] != true {
+    let (step, call) = pick(&(form.of)(&body), state);
+    let events = (form.events)(&step, &call);
+    if !is_streamed {
         return to.reply(200, "", &events.last().expect("an end").to_string());
     }
     to.start_stream()?;
     for event in &events {
-        if chat { to.data(&event.to_string())? } else { to.event(event)? }
+        (form.write)(to, event)?;
     }
-    if chat {
+    if is("/chat/completions") {
         to.data("[DONE]")?;
     }
     to.end_stream()

@@ -124,6 +124,12 @@ impl Browser {
         self.send(&format!("GET {path} HTTP/1.1\r\n{}\r\n", self.usual()))
     }
 
+    /// A page of a server that may die, or may be dead.
+    #[track_caller]
+    pub fn try_get(&self, path: &str) -> Option<Reply> {
+        self.try_send(&format!("GET {path} HTTP/1.1\r\n{}\r\n", self.usual()))
+    }
+
     /// A page that must be there.
     #[track_caller]
     pub fn see(&self, path: &str) -> Reply {
@@ -155,9 +161,14 @@ impl Browser {
     /// The same with a page that was loaded before.
     #[track_caller]
     pub fn fill_as_shown(&self, page: &Reply, path: &str, fields: &[(&str, &str)]) -> Reply {
+        self.send(&self.form_as_shown(page, path, fields))
+    }
+
+    /// The request with the filled form of a page that was loaded before.
+    pub fn form_as_shown(&self, page: &Reply, path: &str, fields: &[(&str, &str)]) -> String {
         let hidden: Vec<_> = ["form", "shown"].into_iter().filter_map(|name| Some((name, page.hidden(name)?))).collect();
         let all: Vec<_> = hidden.iter().map(|(name, value)| (*name, value.as_str())).chain(fields.iter().copied()).collect();
-        self.post(path, &all)
+        self.form(path, &format!("Origin: {}\r\n", self.origin()), &all)
     }
 
     /// Answers the open question of a workflow, and returns the page that comes then.
@@ -178,12 +189,12 @@ impl Browser {
         parsed(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The same with a server that may die; `None` if it does.
+    /// The same with a server that may die, or may be dead; `None` if it does.
     #[track_caller]
     pub fn try_send(&self, request: &str) -> Option<Reply> {
         let mut bytes = Vec::new();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         // A connection that is cut has no end that could be read.
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the page listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a limit");
         let _cut = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut bytes));
         Some(String::from_utf8_lossy(&bytes)).filter(|reply| reply.contains("\r\n\r\n")).map(|reply| parsed(&reply))

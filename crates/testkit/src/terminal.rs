@@ -94,6 +94,11 @@ impl<'a> Terminal<'a> {
         (shown.code() == 0).then_some(shown.stdout)
     }
 
+    /// Closes the terminal, as a person does with its window.
+    pub fn close(&self) {
+        let _ = self.command().arg("kill-server").output();
+    }
+
     /// Waits until the programs in the terminal have handled all keys and wait for the next one.
     #[track_caller]
     pub fn settle(&self) {
@@ -242,6 +247,6 @@ impl Drop for Terminal<'_> {
         {
             eprintln!("the screen:\n{}", String::from_utf8_lossy(&screen.stdout));
         }
-        let _ = self.command().arg("kill-server").output();
+        self.close();
     }
 }

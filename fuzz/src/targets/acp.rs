@@ -156,7 +156,7 @@ impl Talk {
         match reply {
             Reply::Initialized(info) if info.can_load => {
                 self.session = Some("s".into());
-                is_ours(&self.client.load("s", "[askbox round q"));
+                is_ours(&self.client.load("s", vec!["[askbox round q".to_owned()]));
             }
             Reply::Initialized(info) if info.can_resume => {
                 self.session = Some("s".into());

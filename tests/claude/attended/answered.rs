@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::{Attended, DIALOG, closed, made, only_question, touch, which_database, world};
-use crate::support::ClaudeWorld;
 
 #[test]
 fn a_call_that_is_allowed_in_the_mailbox_is_made() {
@@ -127,26 +126,10 @@ fn a_question_that_is_declined_is_not_guessed() {
 
 const PLAN: &str = "# Plan\n\nBuild it.\n";
 
-/// A session in plan mode that shows its plan. Claude Code tells the model where the plan's file belongs, and reads the plan from there.
-fn session_with_a_plan(world: &ClaudeWorld) -> Attended<'_> {
-    world.api.on("Say hello.", json!([{"text": "hello there"}]));
-    let session = Attended::begin_in(world, "plan");
-    session.terminal.press(&["Say hello.", "Enter"]);
-    session.terminal.see("hello there");
-    let told = world.api.turns().pop().expect("a turn").body.to_string();
-    let at = told.find("/plans/").expect("the plan's file is named");
-    let is_end = |c: char| c.is_whitespace() || "\"\\`'()".contains(c);
-    let begin = told[..at].rfind(is_end).expect("its begin") + 1;
-    let end = at + told[at..].find(is_end).expect("its end");
-    let file = told[begin..end].trim_end_matches('.');
-    session.goes(&[json!({"tool": "Write", "input": {"file_path": file, "content": PLAN}}), json!({"tool": "ExitPlanMode", "input": {}})]);
-    session
-}
-
 #[test]
 fn a_plan_is_approved_in_the_mailbox() {
     let world = world();
-    let session = session_with_a_plan(&world);
+    let session = Attended::begin_with_plan(&world, PLAN, &[]);
     let id = only_question(&world);
     let asked = world.document(&format!("pending/{id}.json"));
     assert_eq!(asked["context"], PLAN, "{asked}");
@@ -159,7 +142,7 @@ fn a_plan_is_approved_in_the_mailbox() {
 #[test]
 fn a_plan_is_sent_back_with_words() {
     let world = world();
-    let session = session_with_a_plan(&world);
+    let session = Attended::begin_with_plan(&world, PLAN, &[]);
     let id = only_question(&world);
     world.ok("ask-answer", &["decline", &id, "--note", "test it first"]);
     let said = session.told();

@@ -1,14 +1,15 @@
 //! Many dialogs of five sessions, answered at random at the keyboard and from somewhere else in the same second. Each is decided once, the
-//! session does what the mailbox says, and nothing is left waiting. A second test also kills hooks, sessions and watchers.
+//! session does what the mailbox says, and nothing is left waiting. A second test also kills hooks, sessions, watchers and the page's server.
 //!
 //! `tests/run live N` lets N dialogs be answered, and N more while processes are killed. The numbers stand in `docs/guide-live.md`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::elsewhere::{Elsewhere, thinks};
 use super::{Attended, DIALOG, made, touch, world};
 use crate::support::{ClaudeWorld, Dice, kill, number, until};
 
@@ -28,11 +29,6 @@ fn steps(world: &ClaudeWorld, name: &str, calls: usize) -> Vec<Value> {
     std::iter::once(json!({"tool": "Agent", "input": input})).chain(own).collect()
 }
 
-/// Milliseconds that a person may need.
-fn thinks(dice: &mut Dice, most: usize) -> Duration {
-    Duration::from_millis(u64::try_from(100 + dice.roll(most)).expect("small"))
-}
-
 /// The person at the keyboard: says yes to two of three dialogs after a while, until this is over. Returns false if the session was killed.
 fn sits_at(session: &Attended<'_>, dice: &mut Dice, is_over: impl Fn() -> bool) -> bool {
     loop {
@@ -48,58 +44,6 @@ fn sits_at(session: &Attended<'_>, dice: &mut Dice, is_over: impl Fn() -> bool) 
         }
         std::thread::sleep(Duration::from_millis(150));
     }
-}
-
-/// What the person somewhere else does about a question.
-#[derive(Clone, Copy)]
-enum Elsewhere {
-    Allows,
-    Refuses,
-    Leaves,
-}
-
-/// The person somewhere else, until it is over.
-fn sits_elsewhere(world: &ClaudeWorld, over: &AtomicBool, dice: &mut Dice) {
-    let mut plans: BTreeMap<String, (Instant, Elsewhere)> = BTreeMap::new();
-    while !over.load(Ordering::Relaxed) {
-        for name in world.names("pending") {
-            let id = name.trim_end_matches(".json").to_owned();
-            if plans.contains_key(&id) {
-                continue;
-            }
-            let Ok(text) = std::fs::read_to_string(world.in_mailbox(format!("pending/{name}"))) else { continue };
-            let in_background = text.contains("\"in_background\"");
-            let choice = match dice.roll(3) {
-                0 => Elsewhere::Refuses,
-                1 if !in_background => Elsewhere::Leaves,
-                _ => Elsewhere::Allows,
-            };
-            plans.insert(id, (Instant::now() + thinks(dice, 900), choice));
-        }
-        let due: Vec<_> =
-            plans.iter().filter(|(_, (at, _))| *at <= Instant::now()).map(|(id, (_, choice))| (id.clone(), *choice)).collect();
-        for (id, choice) in due {
-            // It is answered once. The plan stays, so that it is not made again.
-            plans.insert(id.clone(), (Instant::now() + Duration::from_secs(3600), Elsewhere::Leaves));
-            answers(world, &id, choice);
-        }
-        std::thread::sleep(Duration::from_millis(30));
-    }
-}
-
-/// Answers, unless somebody was first.
-fn answers(world: &ClaudeWorld, id: &str, choice: Elsewhere) {
-    let said = match choice {
-        Elsewhere::Leaves => return,
-        Elsewhere::Refuses => world.run("ask-answer", &["decline", id, "--note", "no"]),
-        Elsewhere::Allows => {
-            let shown = world.run("ask-answer", &["show", id]).stdout;
-            let begin = format!("ask-answer {id} once --round ");
-            let Some(line) = shown.lines().map(str::trim).find(|line| line.starts_with(&begin)) else { return };
-            world.run("ask-answer", &line.split(' ').skip(1).collect::<Vec<_>>())
-        }
-    };
-    assert!([0, 3, 4].contains(&said.code()), "{}", said.words());
 }
 
 /// The file that the call of a closed question makes.
@@ -142,10 +86,11 @@ fn dialogs_answered_in_two_places_at_once_are_decided_once() {
     let mut world = world();
     world.set_longest_life(Duration::from_secs(300 + 5 * prompts as u64));
     let (world, over) = (&world, &AtomicBool::new(false));
+    let elsewhere = &Elsewhere::new(world, false);
     let names: Vec<_> = (0..SESSIONS).map(|n| format!("s{n}")).collect();
     let calls = prompts / SESSIONS;
     std::thread::scope(|scope| {
-        scope.spawn(|| sits_elsewhere(world, over, &mut Dice::new(7)));
+        scope.spawn(|| elsewhere.sits(over, &mut Dice::new(7)));
         let sitting: Vec<_> = names
             .iter()
             .enumerate()
@@ -175,6 +120,7 @@ fn dialogs_answered_in_two_places_at_once_are_decided_once() {
         assert_eq!(made(world, &file), !refused.contains(&file), "{file}");
     }
     println!("{prompts} dialogs of {SESSIONS} sessions: {} were asked in the mailbox: {states:?}", rounds.len());
+    println!("{}", elsewhere.check(&rounds));
 }
 
 /// True if the call that makes this file was made or refused.
@@ -188,10 +134,11 @@ fn dialogs_of_killed_processes_are_decided_once_or_withdrawn() {
     let mut world = world();
     world.set_longest_life(Duration::from_secs(300 + 10 * prompts as u64));
     let (world, over) = (&world, &AtomicBool::new(false));
+    let elsewhere = &Elsewhere::new(world, true);
     let (kills, calls) = (&AtomicUsize::new(0), prompts / SESSIONS);
     std::thread::scope(|scope| {
-        scope.spawn(|| sits_elsewhere(world, over, &mut Dice::new(11)));
-        scope.spawn(|| kills_processes(world, over, kills, &mut Dice::new(13)));
+        scope.spawn(|| elsewhere.sits(over, &mut Dice::new(11)));
+        scope.spawn(|| kills_processes(elsewhere, world, over, kills, &mut Dice::new(13)));
         let sitting: Vec<_> = (0..SESSIONS)
             .map(|n| {
                 scope.spawn(move || {
@@ -220,16 +167,21 @@ fn dialogs_of_killed_processes_are_decided_once_or_withdrawn() {
     for file in rounds.iter().filter(|round| is_refused(round)).map(file_of) {
         assert!(!made(world, &file), "{file} was refused");
     }
+    println!("{}", elsewhere.check(&rounds));
     let kills = kills.load(Ordering::Relaxed);
-    println!("{kills} kills among the dialogs of {SESSIONS} sessions: {} were asked in the mailbox: {states:?}", rounds.len());
+    println!("{kills} other kills among the dialogs of {SESSIONS} sessions: {} were asked in the mailbox: {states:?}", rounds.len());
 }
 
-/// Kills a hook, a session or the watcher, at random moments.
-fn kills_processes(world: &ClaudeWorld, over: &AtomicBool, kills: &AtomicUsize, dice: &mut Dice) {
+/// Kills a hook, a session, the watcher or the page's server, at random moments.
+fn kills_processes(elsewhere: &Elsewhere<'_>, world: &ClaudeWorld, over: &AtomicBool, kills: &AtomicUsize, dice: &mut Dice) {
     let mut watcher = Some(world.start_watcher());
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(thinks(dice, 2500));
-        let victims = match dice.roll(6) {
+        let victims = match dice.roll(7) {
+            6 => {
+                elsewhere.kills_the_server();
+                continue;
+            }
             0 => {
                 // Killed when it is dropped.
                 drop(watcher.take());

@@ -1,7 +1,5 @@
-//! How fast the other place is told: each way of ending a dialog, 20 times. Then the costs of a question beside a dialog. The figures stand in
-//! `docs/guide-live.md`.
-//!
-//! `tests/run live` prints them.
+//! How fast the session goes on after an answer in the mailbox, and the costs of a question beside a dialog. `tests/run live` prints the
+//! figures of `docs/guide-live.md`.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,41 +16,22 @@ fn print(what: &str, mut took: Vec<Duration>) {
     println!("{what}: p50 {:?}, longest of {} {:?}", took[took.len() / 2], took.len(), took[took.len() - 1]);
 }
 
-fn at(end: &Value) -> SystemTime {
-    let at = end["closed"]["at"].as_str().expect("a time");
-    chrono::DateTime::parse_from_rfc3339(at).expect("a time").into()
+pub(super) fn time_of(at: &Value) -> SystemTime {
+    chrono::DateTime::parse_from_rfc3339(at.as_str().expect("a time")).expect("a time").into()
 }
 
-fn since(begun: SystemTime, end: SystemTime) -> Duration {
+/// The time when a round was closed.
+pub(super) fn closed_at(end: &Value) -> SystemTime {
+    time_of(&end["closed"]["at"])
+}
+
+pub(super) fn since(begun: SystemTime, end: SystemTime) -> Duration {
     end.duration_since(begun).unwrap_or_default()
 }
 
-fn is_idle(world: &ClaudeWorld) -> bool {
+pub(super) fn is_idle(world: &ClaudeWorld) -> bool {
     let files = std::fs::read_dir(world.claude_config().join("sessions")).into_iter().flatten().flatten();
     files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).any(|text| text.contains(r#""status":"idle""#))
-}
-
-fn ended_by(what: &str, call: impl Fn(usize) -> Value, keys: &[&str]) {
-    let world = world();
-    let mut took = Vec::new();
-    for n in 0..TIMES {
-        let session = Attended::begin(&world);
-        session.goes(&[call(n)]);
-        let id = session.asks();
-        let pressed = session.ends_dialog(keys);
-        let pressed = SystemTime::now() - pressed.elapsed();
-        took.push(since(pressed, at(&closed(&world, &id, "withdrawn"))));
-    }
-    print(what, took);
-}
-
-#[test]
-#[ignore = "prints figures, and takes minutes"]
-fn twenty_dialogs_that_end_at_the_terminal() {
-    ended_by("yes", |n| touch(&format!("f{n}")), &["1"]);
-    ended_by("esc", |n| touch(&format!("f{n}")), &["Escape"]);
-    ended_by("an option", |_| which_database(), &["1"]);
-    ended_by("esc at a question", |_| which_database(), &["Escape"]);
 }
 
 #[test]
@@ -71,10 +50,30 @@ fn twenty_dialogs_that_are_answered_in_the_mailbox() {
         until("the call is made", || made(&world, &file));
         let made_at = world.work().join(&file).metadata().and_then(|about| about.modified()).expect("a time");
         begun.push(since(asked, made_at));
-        delivered.push(since(asked, at(&closed(&world, &id, "delivered"))));
+        delivered.push(since(asked, closed_at(&closed(&world, &id, "delivered"))));
     }
     print("from the answer's command to the tool's start", begun);
     print("from the answer's command to the receipt", delivered);
+}
+
+/// The stages between the tap and the tool's start, by the times that the mailbox, the session's transcript and the made file have.
+const STAGES: [&str; 5] = [
+    "until the answer is accepted",
+    "until the hook has claimed it",
+    "until the hook gives the decision",
+    "until the session has taken the decision",
+    "until the tool has started",
+];
+
+/// The ends of the stages of the newest answered call.
+fn stages(session: &Attended<'_>, id: &str, made_at: SystemTime) -> [SystemTime; STAGES.len()] {
+    let audited = session.world.audited();
+    let noted = |event: &str| {
+        let line = audited.iter().find(|line| line["workflow_id"] == id && line["event"] == event);
+        time_of(&line.unwrap_or_else(|| panic!("{event} is in the audit"))["at"])
+    };
+    let taken = session.entries().into_iter().rfind(|entry| entry["attachment"]["type"] == "hook_permission_decision");
+    [noted("answered"), noted("claimed"), noted("allowed"), time_of(&taken.expect("a receipt")["timestamp"]), made_at]
 }
 
 #[test]
@@ -85,20 +84,33 @@ fn twenty_dialogs_that_are_answered_on_the_page() {
     let browser = page.signed_in(&world, "ann's phone");
     let session = Attended::begin(&world);
     let (mut begun, mut memory) = (Vec::new(), Vec::new());
+    let mut parts: [Vec<Duration>; STAGES.len()] = Default::default();
     for n in 0..TIMES {
         until("the session is idle", || is_idle(&world));
         let file = format!("f{n}");
         session.goes(&[touch(&file)]);
         let id = session.asks();
         memory.extend(world.processes("askbox hook").into_iter().filter_map(own_memory));
+        let path = format!("/q/{id}/{}", world.round(&id));
+        // The person looks at the page before the tap.
+        let shown = browser.see(&path);
         let tapped = SystemTime::now();
-        browser.answer(&world, &id, &[("a0", "0")]);
+        let reply = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+        assert_eq!(reply.status, 303, "{}", reply.text());
         until("the call is made", || made(&world, &file));
         let made_at = world.work().join(&file).metadata().and_then(|about| about.modified()).expect("a time");
         begun.push(since(tapped, made_at));
         closed(&world, &id, "delivered");
+        let mut last = tapped;
+        for (part, end) in parts.iter_mut().zip(stages(&session, &id, made_at)) {
+            part.push(since(last, end));
+            last = last.max(end);
+        }
     }
     print("from the tap on the page to the tool's start", begun);
+    for (stage, took) in STAGES.iter().zip(parts) {
+        print(&format!("  {stage}"), took);
+    }
     memory.sort_unstable();
     println!("memory of a hook that waits: {} KiB of its own, at most {} KiB", memory[memory.len() / 2], memory[memory.len() - 1]);
 }

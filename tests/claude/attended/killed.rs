@@ -62,14 +62,14 @@ fn a_watcher_withdraws_the_question_of_a_killed_hook() {
 }
 
 /// The processes of `claude` itself, without its terminal.
-fn processes_of(session: &Attended<'_>) -> Vec<i32> {
+pub(super) fn processes_of(session: &Attended<'_>) -> Vec<i32> {
     let is_claude = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "claude");
     let found: Vec<i32> = session.world.processes(&session.session).into_iter().filter(is_claude).collect();
     assert!(!found.is_empty());
     found
 }
 
-fn kill_hook(world: &crate::support::ClaudeWorld) {
+pub(super) fn kill_hook(world: &crate::support::ClaudeWorld) {
     let hooks = until("the hook runs", || Some(world.processes("askbox hook")).filter(|hooks| !hooks.is_empty()));
     hooks.into_iter().for_each(kill);
     until("the hook is gone", || world.processes("askbox hook").is_empty());

@@ -1,15 +1,9 @@
 //! Sessions whose dialogs are not questions.
 
-use std::path::Path;
-
 use serde_json::json;
 
-use super::{Attended, made, touch, world};
+use super::{Attended, made, plugin, touch, world};
 use crate::support::ClaudeWorld;
-
-fn plugin() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string()
-}
 
 #[test]
 fn without_live_a_dialog_is_no_question() {

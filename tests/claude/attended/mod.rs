@@ -4,18 +4,24 @@
 //! |---|---|
 //! | `answered` | answered in the mailbox: what the session does, and what the model is told |
 //! | `crowd` | many dialogs of five sessions, answered in two places at once, also while processes are killed |
+//! | `elsewhere` | the person of `crowd` who is not at the terminal |
 //! | `ended` | ended at the keyboard, in each way |
-//! | `figures` | how fast the other place is told |
+//! | `figures` | how fast the session goes on, and what a question costs |
+//! | `hour` | a plan, a question and an edit, answered on a phone, one after the other |
 //! | `killed` | a hook or a session that is killed |
 //! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
+//! | `ways` | how fast the mailbox is told of each way of ending |
 //! | `woken` | an idle session that is woken by an answer |
 
 mod answered;
 mod crowd;
+mod elsewhere;
 mod ended;
 mod figures;
+mod hour;
 mod killed;
 mod left_alone;
+mod ways;
 mod woken;
 
 use std::path::Path;
@@ -35,6 +41,11 @@ fn world() -> ClaudeWorld {
     world.make_mailbox();
     world.configure("[live]\nenabled = true\ngrace = \"200ms\"\nhold = \"20s\"\n");
     world
+}
+
+/// The folder of the plugin.
+fn plugin() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string()
 }
 
 /// A session at a terminal.
@@ -74,9 +85,32 @@ impl<'a> Attended<'a> {
         .then_some(session)
     }
 
+    /// A session in plan mode that shows this plan, and then takes these steps. Claude Code tells the model where the plan's file belongs,
+    /// and reads the plan from there.
+    fn begin_with_plan(world: &'a ClaudeWorld, plan: &str, then: &[Value]) -> Self {
+        world.api.on("Say hello.", json!([{"text": "hello there"}]));
+        let session = Self::begin_in(world, "plan");
+        session.terminal.press(&["Say hello.", "Enter"]);
+        session.terminal.see("hello there");
+        session.goes(&session.plan_steps(plan, then));
+        session
+    }
+
+    /// The steps that show this plan, and then these. The model was told before where the plan's file belongs.
+    fn plan_steps(&self, plan: &str, then: &[Value]) -> Vec<Value> {
+        let told = self.world.api.turns().pop().expect("a turn").body.to_string();
+        let at = told.find("/plans/").expect("the plan's file is named");
+        let is_end = |c: char| c.is_whitespace() || "\"\\`'()".contains(c);
+        let begin = told[..at].rfind(is_end).expect("its begin") + 1;
+        let end = at + told[at..].find(is_end).expect("its end");
+        let file = told[begin..end].trim_end_matches('.');
+        let write = json!({"tool": "Write", "input": {"file_path": file, "content": plan}});
+        [&[write, json!({"tool": "ExitPlanMode", "input": {}})], then].concat()
+    }
+
     fn starting(name: &str, world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
         let (program, session) = (world.claude_program().display().to_string(), uuid());
-        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin").display().to_string();
+        let plugin = plugin();
         let command: [&str; 7] = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
         let terminal = Terminal::beside(name, world, (120, 50), &["TERM=screen"], &[&command, args].concat());
         Self { world, terminal, session }
@@ -151,12 +185,16 @@ impl<'a> Attended<'a> {
         self.world.api.turns().pop().expect("a turn").tool_results().pop().expect("a result")
     }
 
-    /// The attachments of hooks' decisions in the transcript.
-    fn receipts(&self) -> Vec<Value> {
+    /// The entries of the transcript.
+    fn entries(&self) -> Vec<Value> {
         let transcript = self.world.transcript_of(&self.session).expect("the transcript");
         let lines = std::fs::read_to_string(transcript).expect("it can be read");
-        let entries = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        entries.map(|entry| entry["attachment"].clone()).filter(|a| a["type"] == "hook_permission_decision").collect()
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// The attachments of hooks' decisions in the transcript.
+    fn receipts(&self) -> Vec<Value> {
+        self.entries().into_iter().map(|entry| entry["attachment"].clone()).filter(|a| a["type"] == "hook_permission_decision").collect()
     }
 }
 

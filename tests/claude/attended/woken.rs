@@ -6,10 +6,12 @@ use serde_json::json;
 
 use super::{Attended, world};
 use crate::support::claude::bash;
-use crate::support::{ClaudeWorld, until};
+use crate::support::{ClaudeWorld, needs, until};
 
 /// How soon the model has a turn. The machine of the tests is busy; see `figures` for the promise.
 const SOON: Duration = Duration::from_secs(10);
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 const ALLOWED: [&str; 2] = ["--allowedTools", "Bash(ask-post:*)"];
 
@@ -136,6 +138,45 @@ fn an_answer_wakes_the_idle_session_that_asked() {
     session.terminal.see_no_more("woken by one");
     asks(&session, "Ask two.", "two");
     assert!(wakes(&session, "two") < SOON);
+}
+
+#[test]
+fn an_answer_after_a_day_wakes_the_idle_session_once() {
+    needs!("cc");
+    let mut world = world();
+    let clock = world.own_clock();
+    let session = Attended::begin_with(&world, "default", &ALLOWED);
+    asks(&session, "Ask one.", "one");
+    let before = turns(&world);
+    clock.set_ahead(DAY);
+    assert!(wakes(&session, "one") < SOON);
+    assert_eq!(turns(&world), before + 1, "one turn");
+    let round = &world.rounds("answered", "one")[0];
+    let [asked, answered] = [&round["timestamp"], &round["answer"]["at"]].map(super::figures::time_of);
+    assert!(answered.duration_since(asked).is_ok_and(|between| between >= DAY), "{round}");
+    // The session works on as before, and so does its next question.
+    asks(&session, "Ask two.", "two");
+    assert!(wakes(&session, "two") < SOON);
+}
+
+#[test]
+fn an_answer_wakes_no_session_that_nobody_attends() {
+    let world = world();
+    world.add_hold("hold");
+    let steps = json!([bash("ask-post 'Which?' -w one -o a=A -o b=B"), bash("hold"), {"text": "done"}]);
+    let plugin = super::plugin();
+    let args = ["--plugin-dir", &plugin, "--allowedTools", "Bash(ask-post:*)", "Bash(hold:*)"];
+    std::thread::scope(|scope| {
+        let session = scope.spawn(|| world.prompt_stream(&format!("@@{steps}"), &args).ok());
+        world.wait_for_hold("hold");
+        world.ok("ask-answer", &["one", "a"]);
+        world.release("hold");
+        session.join().expect("it ends");
+    });
+    let turns = world.api.turns();
+    assert_eq!(turns.len(), 3, "no turn but those of its prompt");
+    assert!(turns.iter().all(|turn| !turn.model_text().contains("was answered")), "it was not told");
+    assert!(world.names("looked").iter().all(|name| !name.ends_with(".wake")), "{:?}", world.names("looked"));
 }
 
 #[test]

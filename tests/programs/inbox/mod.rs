@@ -24,6 +24,7 @@ mod looks;
 mod many;
 mod monkey;
 mod pictures;
+mod shell_lines;
 
 use crate::support::{Terminal, World, kill};
 use serde_json::Value;

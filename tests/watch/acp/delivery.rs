@@ -47,7 +47,8 @@ fn an_acp_agent_is_in_the_trace_of_the_asker() {
 
 #[test]
 fn a_question_of_an_acp_agent_resumes_its_session_once() {
-    for (can, method) in [("resume,close,modes", "session/resume"), ("load,modes", "session/load"), ("modes", "session/new")] {
+    let all = [("resume,load,modes", "session/resume"), ("resume,close,modes", "session/resume"), ("load,modes", "session/load")];
+    for (can, method) in all.into_iter().chain([("modes", "session/new")]) {
         let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "");
         let ask = "ask-post -w acp-1 'And now?' -o yes=y -o no=n";
         turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
@@ -106,6 +107,42 @@ fn a_silent_end_turn_is_continued_once_and_then_parked() {
     world.ok("relaunch", &["retry", "acp-1"]);
     world.closed("acp-1", "delivered", 1);
     assert_eq!(world.status("acp-1")["result"], "I had merged it.");
+}
+
+#[test]
+fn a_fetched_answer_makes_a_silent_end_a_delivery() {
+    let get = "checkpoint get acp-1 user_answer";
+    let tokens = json!({"stopReason": "end_turn", "usage": {"inputTokens": 5, "outputTokens": 3, "totalTokens": 8}});
+    let silent = json!({"stopReason": "end_turn"});
+    let failed = json!({"stopReason": "end_turn", "usage": null});
+    let cut = json!({"stopReason": "max_tokens", "usage": tokens["usage"]});
+    let stranger = format!("ASKBOX_NONCE=0198e9f0-0000-4000-8000-000000000000 {get}");
+    let forged = "echo 0198e9f0-0000-5000-8000-000000000000 > $ASKBOX_DIR/runs/$ASKBOX_RUN/fetched";
+    for (command, end, is_delivered) in [
+        (get, &tokens, true),
+        ("checkpoint show acp-1", &tokens, true),
+        // An agent may end a turn so after an error of the API.
+        (get, &silent, false),
+        (get, &failed, false),
+        (get, &cut, false),
+        // It has not fetched the answer.
+        ("checkpoint get acp-1 current_step", &tokens, false),
+        (stranger.as_str(), &tokens, false),
+        (forged, &tokens, false),
+    ] {
+        let world = world("", "");
+        let turn = json!([{"run": command}, {"end": end}]);
+        turns(&world, &[turn.clone(), turn]);
+        world.ok("checkpoint", &["save", "acp-1", "--step", "review"]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        if is_delivered {
+            world.closed("acp-1", "delivered", 1);
+            assert_eq!(told(&world).len(), 1, "{command}");
+        } else {
+            assert_eq!(world.reaches("acp-1", "parked")["failure"], "unclear", "{command} {end}");
+        }
+    }
 }
 
 #[test]

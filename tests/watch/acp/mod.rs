@@ -12,6 +12,7 @@ mod killed;
 mod own_tools;
 mod permissions;
 mod stops;
+mod watcher_killed;
 
 /// A world whose workflows `acp-…` are run by the scripted agent that speaks ACP. `runner` are further keys of its section.
 fn world(runner: &str, more: &str) -> World {
@@ -28,6 +29,12 @@ fn world(runner: &str, more: &str) -> World {
 /// What the agent does at each prompt, one list of steps for each.
 fn turns(world: &World, turns: &[Value]) {
     fs::write(world.agent("turns"), turns.iter().map(|turn| format!("{turn}\n")).collect::<String>()).unwrap();
+}
+
+/// Waits until the agent stands at `pause`, and returns its pid.
+fn at(world: &World, step: &str) -> i32 {
+    let path = world.agent(&format!("at.{step}"));
+    until("the agent comes to its step", || fs::read_to_string(&path).ok()?.trim().parse().ok())
 }
 
 /// The lines of a file of the agent.

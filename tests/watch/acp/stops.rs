@@ -2,11 +2,6 @@
 
 use super::*;
 
-/// Waits until the agent stands at `pause`.
-fn at(world: &World, step: &str) {
-    until("the agent comes to its step", || world.agent(&format!("at.{step}")).exists());
-}
-
 #[test]
 fn a_stopped_acp_agent_cancels_its_turn_and_exits() {
     let world = world("", "");

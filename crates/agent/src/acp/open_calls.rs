@@ -4,6 +4,7 @@
 //! repeat the end of a call. Some tell the input as a text before the permission, or the output beside the content.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1::{ContentBlock, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
@@ -91,6 +92,12 @@ impl Call {
         self.raw_input = input.filter(|input| input.is_object() && tool::is_told(Some(input)));
     }
 
+    /// Takes the title of a request about a shell call as its command, if the title and the place of the command are whole.
+    fn read_command_in_title(&mut self, asked: &ToolCallUpdate, cwd: &Path) {
+        let title = asked.fields.title.as_deref().filter(|title| !title.is_empty() && self.kind == ToolKind::Execute);
+        self.raw_input = title.zip(only_text(asked)).map(|(command, place)| tool::command_with_place(command, place, cwd));
+    }
+
     /// The name of an MCP tool, if the agent program itself tells it at this place.
     fn mcp_name(&self, place: McpNames) -> Option<String> {
         let name = match place {
@@ -116,9 +123,10 @@ impl Call {
     }
 }
 
-/// claude's adapter names its tools beside the call.
+/// claude's adapter and qwen name their tools beside the call.
 fn name_in(meta: Option<&serde_json::Map<String, Value>>) -> Option<&str> {
-    meta?.get("claudeCode")?.get("toolName")?.as_str()
+    let meta = meta?;
+    meta.get("claudeCode").unwrap_or(&Value::Null).get("toolName").or_else(|| meta.get("toolName"))?.as_str()
 }
 
 /// The meaning of an update about a call.
@@ -139,18 +147,20 @@ pub(super) struct OpenCalls {
     /// True if a message was not read that may have been about any call.
     all_are_cut: bool,
     agent: Preset,
+    /// The working folder of the session.
+    cwd: PathBuf,
 }
 
 impl OpenCalls {
-    pub(super) fn new(agent: Preset) -> Self {
-        Self { calls: VecDeque::new(), all_are_cut: false, agent }
+    pub(super) fn new(agent: Preset, cwd: &Path) -> Self {
+        Self { calls: VecDeque::new(), all_are_cut: false, agent, cwd: cwd.to_owned() }
     }
 
     /// Takes in an update about a call, which may be the first. `is_asked` says that the agent asks for a permission to make it, so that
     /// nothing more will be said about its input.
     pub(super) fn update(&mut self, update: &ToolCallUpdate, is_asked: bool, ledger: &mut Ledger, items: &mut Vec<StreamItem>) -> News {
         let id = head(&update.tool_call_id.0, NAME);
-        let agent = self.agent;
+        let (agent, cwd) = (self.agent, self.cwd.clone());
         let call = self.call(id);
         let is_new = !std::mem::replace(&mut call.is_begun, true);
         if call.is_over {
@@ -159,6 +169,9 @@ impl OpenCalls {
         call.learn(update, is_asked);
         if is_asked && agent.tells_input_as_text && call.raw_input.is_none() {
             call.read_input_in_text();
+        }
+        if is_asked && agent.tells_command_as_title && call.raw_input.is_none() {
+            call.read_command_in_title(update, &cwd);
         }
         let ended = match update.fields.status {
             Some(ToolCallStatus::Completed) => Some(false),

@@ -24,6 +24,8 @@ pub struct Preset {
     pub loads_after_a_minute: bool,
     /// True if the content of a call that has not begun is its input as JSON, and the input itself comes only after the permission.
     pub tells_input_as_text: bool,
+    /// True if the title of a request about a shell call is the whole command, and the text of its content says where the command runs.
+    pub tells_command_as_title: bool,
     /// True if it starts MCP servers that are named with a session.
     pub takes_servers: bool,
     /// The place where it tells the name of an MCP tool.
@@ -56,6 +58,7 @@ pub(super) const PLAIN: Preset = Preset {
     warnings: &[],
     loads_after_a_minute: false,
     tells_input_as_text: false,
+    tells_command_as_title: false,
     takes_servers: true,
     mcp_names: McpNames::NotKnown,
     has_login_shell: false,
@@ -89,9 +92,10 @@ pub const PRESETS: [Preset; 8] = [
         args: &["--acp"],
         mode: "default",
         loads_after_a_minute: true,
+        tells_command_as_title: true,
         warnings: &[
             "set general.sessionRetention.enabled to false in ~/.gemini/settings.json: otherwise it deletes a session that was loaded",
-            "it names no command in its requests for permission, so no rule of allowed_tools fits them",
+            "it asks about some calls without telling their input, and askbox refuses these: allow them in its own settings",
         ],
         ..PLAIN
     },
@@ -121,7 +125,7 @@ pub const PRESETS: [Preset; 8] = [
         warnings: &["it never asks for a permission: whatever it wants to do, it does"],
         ..PLAIN
     },
-    Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", ..PLAIN },
+    Preset { name: "qwen", program: "qwen", args: &["--acp"], mode: "default", mcp_names: McpNames::NameOfCall, ..PLAIN },
 ];
 
 /// The agent with this name.

@@ -63,6 +63,17 @@ fn add(input: &mut Map<String, Value>, name: &str, value: Value) {
     input.insert(name, value);
 }
 
+/// The input of a shell call that gemini asks about. gemini tells the command, and then `[current working directory FOLDER] (DESCRIPTION)`,
+/// or more if the command runs elsewhere or in the background.
+pub(super) fn command_with_place(command: &str, place: &str, cwd: &Path) -> Value {
+    let rest = place.strip_prefix(&format!("[current working directory {}]", cwd.display()));
+    match rest.map(|rest| (rest, rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')')))) {
+        Some(("", _)) => json!({ "command": command }),
+        Some((_, Some(description))) => json!({ "command": command, "description": description }),
+        _ => json!({ "command": command, "place": place }),
+    }
+}
+
 /// The change of a file, if the content of a call is one.
 pub(super) fn change(content: &ToolCallContent) -> Option<Value> {
     let ToolCallContent::Diff(diff) = content else { return None };
@@ -77,7 +88,12 @@ pub(super) fn is_plain(tool: &str, input: &Value, cwd: &Path) -> bool {
     fields.iter().all(|(name, value)| match (tool, name.as_str()) {
         ("Bash", "command") => value.is_string(),
         ("Bash", "description" | "timeout" | "timeout_ms") => true,
+        // It is the same command, with or without waiting for its end.
+        ("Bash", "is_background" | "run_in_background") => value.is_boolean(),
         ("Bash", "cwd" | "workdir") => is_here(value),
+        // opencode tells the folder as a place, and copilot repeats the command.
+        ("Bash", "places") => value.as_array().is_some_and(|places| places.iter().all(is_here)),
+        ("Bash", "commands") => value.as_array().is_some_and(|all| all.len() == 1 && fields.get("command") == all.first()),
         ("Read", "path" | "file_path" | "filePath" | "abs_path" | "absolute_path") => value.is_string(),
         ("Read", "line" | "limit" | "offset") => true,
         ("Bash" | "Read", _) => false,
@@ -165,10 +181,23 @@ mod tests {
     fn a_call_is_plain_if_a_rule_sees_all_of_it() {
         let is = |tool: &str, input: Value| is_plain(tool, &input, Path::new("/w"));
         assert!(is("Bash", json!({ "command": "ls", "cwd": "/w", "description": "x", "timeout": 3 })));
+        for more in [json!({ "is_background": true }), json!({ "places": ["/w"] }), json!({ "commands": ["ls"] })] {
+            let mut input = json!({ "command": "ls" });
+            input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert!(is("Bash", input), "{more}");
+        }
         assert!(is("Read", json!({ "path": "a", "line": 1 })) && is("WebFetch", json!({ "url": "x", "any": 1 })));
-        for more in
-            [json!({ "cwd": "/evil" }), json!({ "env": {} }), json!({ "cmd": "rm" }), json!({ "args": [1] }), json!({ "stdin": "x" })]
-        {
+        for more in [
+            json!({ "cwd": "/evil" }),
+            json!({ "env": {} }),
+            json!({ "cmd": "rm" }),
+            json!({ "args": [1] }),
+            json!({ "stdin": "x" }),
+            json!({ "places": ["/w", "/evil"] }),
+            json!({ "commands": ["ls", "rm"] }),
+            json!({ "commands": ["rm"] }),
+            json!({ "place": "[in /w]" }),
+        ] {
             let mut input = json!({ "command": "ls" });
             input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             assert!(!is("Bash", input), "{more}");

@@ -2,6 +2,7 @@
 //!
 //! Pieces of a text become one text once something else comes. Only the text behind the last tool call is the turn's result.
 
+use std::path::Path;
 use std::time::Instant;
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, ToolCallUpdate};
@@ -44,10 +45,10 @@ struct Saying {
 }
 
 impl Turn {
-    pub(super) fn begin(agent: Preset) -> Self {
+    pub(super) fn begin(agent: Preset, cwd: &Path) -> Self {
         Self {
             began: Instant::now(),
-            calls: OpenCalls::new(agent),
+            calls: OpenCalls::new(agent, cwd),
             answers: 0,
             sign: None,
             was_refused: false,

@@ -15,7 +15,7 @@ use askbox_mailbox::untrusted::Untrusted;
 /// The verdict on a turn whose prompt has a result. A text that begins with `error_text` is an error of the API, unless that is empty.
 pub(super) fn of_turn(turn: &Turn, reply: &Value, error_text: &str) -> Verdict {
     let text = turn.text();
-    let unclear = |why: &str| Verdict::Unclear { why: why.into() };
+    let unclear = |why: &str| Verdict::Unclear { why: why.into(), is_only_silent: false };
     match reply["stopReason"].as_str().unwrap_or_default() {
         "cancelled" if turn.was_cancelled => Verdict::Interrupted { during: Interruption::Streaming, is_error: false },
         "refusal" => Verdict::Other { subtype: "refusal".into(), terminal_reason: None, message: text.into() },
@@ -23,7 +23,11 @@ pub(super) fn of_turn(turn: &Turn, reply: &Value, error_text: &str) -> Verdict {
         _ if turn.was_refused => unclear("a call was not permitted, and the turn ended"),
         "end_turn" => match turn.sign.or_else(|| signs::in_reply(reply)) {
             Some(sign) => unclear(sign),
-            None if text.is_empty() => unclear("the turn ended without any words behind the last tool call"),
+            None if text.is_empty() => Verdict::Unclear {
+                why: "the turn ended without any words behind the last tool call".into(),
+                // kimi and pi end a turn so after an error of the API, and report no tokens.
+                is_only_silent: tokens(&reply["usage"]).output > 0,
+            },
             None if !error_text.is_empty() && text.starts_with(error_text) => unclear("the turn ended with an error as its text"),
             None => Verdict::Completed { text: text.into() },
         },

@@ -83,6 +83,8 @@ pub enum Verdict {
     Unclear {
         /// The reason.
         why: Untrusted,
+        /// True if only words are missing: the turn ended normally, and its tokens show that the model has answered.
+        is_only_silent: bool,
     },
     /// It reached the limit on turns.
     MaxTurns,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use askbox_mailbox::documents::fields::asked_in::{AskedIn, NONCE, Nonce};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{AttemptId, WorkflowId};
 use askbox_mailbox::text;
 
 /// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
@@ -31,8 +31,14 @@ pub fn workflow_from_env(name: &str) -> Result<Option<WorkflowId>> {
 /// The run whose agent called this program, as the environment says, with the proof.
 #[must_use]
 pub fn this_run() -> Option<AskedIn> {
-    let run = env("ASKBOX_RUN")?.parse().ok()?;
-    Some(AskedIn { run, proof: Nonce::parse(&env(NONCE)?)?.proof() })
+    let (run, nonce) = run_and_nonce()?;
+    Some(AskedIn { run, proof: nonce.proof() })
+}
+
+/// The run whose agent called this program, as the environment says, with its secret.
+#[must_use]
+pub fn run_and_nonce() -> Option<(AttemptId, Nonce)> {
+    Some((env("ASKBOX_RUN")?.parse().ok()?, Nonce::parse(&env(NONCE)?)?))
 }
 
 /// A workflow id from the command line.

@@ -2,6 +2,9 @@
 //!
 //! Such an agent chooses the id of its session itself. The file names it, and is durable before the agent gets its first message. So an
 //! attempt without the file has told its agent nothing, and an attempt with the file may have.
+//!
+//! Some agents write a session's history a moment after they have asked. An agent that was killed in that moment continues the session
+//! without its last words. So the file also says if the agent has ended by itself.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -12,7 +15,7 @@ use crate::attempt::record::{self, Run};
 use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::id::{AttemptId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, document};
@@ -23,6 +26,8 @@ pub const FILE: &str = "acp.json";
 const LARGEST: u64 = 64 << 10;
 /// How many of the workflow's newest rounds are searched for a session.
 const SEARCHED: usize = 256;
+/// The most attempts in a row whose work may be missing in a session.
+const MOST_UNSURE: usize = 16;
 
 /// A session of an agent that speaks ACP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,11 +44,30 @@ pub struct AcpSession {
     pub cwd: PathBuf,
     /// When the session was begun.
     pub begun_at: Time,
+    /// True once the agent of this attempt has ended by itself. Until then, it may not have written the session's history.
+    #[serde(default)]
+    pub is_written: bool,
+}
+
+/// An attempt whose agent did not end by itself. The session may lack its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsure {
+    /// The attempt.
+    pub id: AttemptId,
+    /// The number of the last message that the agent worked on, from 1. `None` if the events show no work.
+    pub heard: Option<u32>,
 }
 
 /// Puts the session of an attempt on record, durably.
 pub fn note(mailbox: &Mailbox, run: &Run, session: &AcpSession) -> Result<()> {
     disk::replace(&run.folder(mailbox).join(FILE), &document::to_json(session)?)
+}
+
+/// Notes that the agent of an attempt has ended by itself. If a power cut takes the note away, the session's history is read once more.
+pub fn note_end(mailbox: &Mailbox, run: &Run) -> Result<()> {
+    let Some(session) = of_attempt(mailbox, &run.round(), run.attempt) else { return Ok(()) };
+    let session = AcpSession { is_written: true, ..session };
+    disk::replace_ahead(&run.folder(mailbox).join(FILE), &document::to_json(&session)?)
 }
 
 /// The session of an attempt; `None` if the agent was told nothing in it.
@@ -56,38 +80,57 @@ pub fn of_attempt(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<Ac
 /// The session that the workflow's runs know by this id of ours.
 #[must_use]
 pub fn find(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Option<AcpSession> {
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, workflow).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    for round in rounds.into_iter().take(SEARCHED) {
-        for attempt in record::attempts(mailbox, &round).ok()?.into_iter().rev() {
-            let is_it = |run: Run| run.plan.session_id == session;
-            if record::read(mailbox, &round, attempt).is_ok_and(is_it)
-                && let found @ Some(_) = of_attempt(mailbox, &round, attempt)
-            {
-                return found;
-            }
-        }
-    }
-    None
+    let is_it =
+        |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.plan.session_id == session);
+    attempts(mailbox, workflow).filter(is_it).find_map(|attempt| of_attempt(mailbox, &attempt.round, attempt.attempt))
 }
 
-/// True if the events of an attempt show that the agent has worked on its message.
-#[must_use]
-pub fn was_heard(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> bool {
-    let path = record::folder(mailbox, round, attempt).join("events.jsonl");
-    let Ok(file) = disk::open_to_read(&path) else { return false };
-    BufReader::new(file).split(b'\n').map_while(std::io::Result::ok).any(|line| {
-        document::json::<Event>(&line).is_some_and(|event| {
-            matches!(
-                event.kind,
-                EventKind::Text { .. }
-                    | EventKind::Thinking { .. }
-                    | EventKind::Generating { .. }
-                    | EventKind::ToolCall { .. }
-                    | EventKind::ToolResult { .. }
-                    | EventKind::Permission { .. }
-                    | EventKind::Result { .. }
-            )
-        })
+/// The workflow's attempts, the newest first.
+fn attempts(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = AttemptId> {
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, workflow).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    rounds.into_iter().take(SEARCHED).flat_map(move |round| {
+        let attempts = record::attempts(mailbox, &round).unwrap_or_default();
+        attempts.into_iter().rev().map(move |attempt| AttemptId { round: round.clone(), attempt })
     })
+}
+
+/// The attempts before `run` whose work the session may lack, the newest first. An attempt whose agent ended by itself has written the
+/// history, with all that was in front of it.
+#[must_use]
+pub fn unsure(mailbox: &Mailbox, run: &Run, session: &str) -> Vec<Unsure> {
+    let own = run.round();
+    let earlier = (1..run.attempt).rev().map(|attempt| AttemptId { round: own.clone(), attempt });
+    let in_other_rounds = attempts(mailbox, &run.workflow_id).filter(|attempt| attempt.round != own);
+    let in_session =
+        |id: AttemptId| of_attempt(mailbox, &id.round, id.attempt).filter(|known| known.session == session).map(|known| (id, known));
+    let cut = earlier.chain(in_other_rounds).filter_map(in_session).take_while(|(_, known)| !known.is_written).take(MOST_UNSURE);
+    cut.map(|(id, _)| Unsure { heard: last_heard(mailbox, &id.round, id.attempt), id }).collect()
+}
+
+/// The number of the last message that the agent of an attempt has worked on, as the events show it. `None` if they show no work.
+#[must_use]
+pub fn last_heard(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<u32> {
+    let path = record::folder(mailbox, round, attempt).join("events.jsonl");
+    let file = disk::open_to_read(&path).ok()?;
+    let (mut results, mut heard) = (0, None);
+    for line in BufReader::new(file).split(b'\n').map_while(std::io::Result::ok) {
+        let Some(event) = document::json::<Event>(&line) else { continue };
+        let is_work = matches!(
+            event.kind,
+            EventKind::Text { .. }
+                | EventKind::Thinking { .. }
+                | EventKind::Generating { .. }
+                | EventKind::ToolCall { .. }
+                | EventKind::ToolResult { .. }
+                | EventKind::Permission { .. }
+                | EventKind::Result { .. }
+        );
+        if is_work {
+            heard = Some(results + 1);
+        }
+        // Each turn has one.
+        results += u32::from(matches!(event.kind, EventKind::Result { .. }));
+    }
+    heard
 }

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use crate::attempt::record::{self, Run};
 use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
 use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{Mailbox, disk, document};
 use serde_json::Value;
@@ -49,16 +50,22 @@ pub enum CallEnd {
 }
 
 impl EarlierCalls {
-    /// Reads the events of all attempts before `run`. An attempt whose events cannot be read has made no call that is known.
+    /// Reads the events of all attempts before `run`.
     pub fn before(mailbox: &Mailbox, run: &Run) -> Result<Self> {
+        let earlier = record::attempts(mailbox, &run.round())?.into_iter().filter(|attempt| *attempt < run.attempt);
+        Ok(Self::of(mailbox, &run.round(), earlier))
+    }
+
+    /// Reads the events of these attempts of a round. An attempt whose events cannot be read has made no call that is known.
+    #[must_use]
+    pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = u32>) -> Self {
         let mut calls = Self::default();
-        for attempt in record::attempts(mailbox, &run.round())?.into_iter().filter(|attempt| *attempt < run.attempt) {
-            let earlier = Run { attempt, ..run.clone() };
-            if let Ok(events) = disk::open_to_read(&earlier.folder(mailbox).join("events.jsonl")) {
+        for attempt in attempts {
+            if let Ok(events) = disk::open_to_read(&record::folder(mailbox, round, attempt).join("events.jsonl")) {
                 calls.read_attempt(BufReader::new(events));
             }
         }
-        Ok(calls)
+        calls
     }
 
     fn read_attempt(&mut self, events: impl BufRead) {

@@ -10,6 +10,7 @@
 //! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
 //! - `unasked`: the MCP servers that could not ask, because another question waited
 //! - `used_answer`: the mark of a round whose answer may be used once
+//! - `fetched`: the receipt of an answer that the agent has fetched
 //! - `ending`: delivered, tried again later, or parked
 //! - `once`: the marks of calls that are made at most once in a round
 //! - `trace`: the ids of the spans of a round, and the trace that a run is given
@@ -23,6 +24,7 @@ pub mod earlier;
 pub mod earlier_calls;
 pub mod ending;
 pub mod failure;
+pub mod fetched;
 mod no_result;
 pub mod once;
 pub mod program_exit;

@@ -26,7 +26,7 @@ impl Ending {
             Verdict::ApiError { status, message, .. } => {
                 format!("API error{}: {}", status.map(|s| format!(" {s}")).unwrap_or_default(), message.excerpt(300))
             }
-            Verdict::Unclear { why } => format!("nothing shows that the agent has done its work: {}", why.excerpt(300)),
+            Verdict::Unclear { why, .. } => format!("nothing shows that the agent has done its work: {}", why.excerpt(300)),
             Verdict::MaxTurns => "the agent reached its limit of turns".into(),
             Verdict::Budget => "the agent reached its budget".into(),
             Verdict::TooLong => "the prompt is too long for the agent".into(),

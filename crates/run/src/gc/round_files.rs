@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::approval::call;
 use crate::attempt::acp_session;
+use crate::attempt::fetched;
 use crate::attempt::once;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
@@ -18,7 +19,7 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox};
 
 /// The files of an attempt.
-const OF_AN_ATTEMPT: [&str; 13] = [
+const OF_AN_ATTEMPT: [&str; 14] = [
     "run.json",
     "events.jsonl",
     activity_so_far::NAME,
@@ -29,6 +30,7 @@ const OF_AN_ATTEMPT: [&str; 13] = [
     "answer.txt",
     round_input::FILE,
     acp_session::FILE,
+    fetched::FILE,
     "handed_over",
     "stop.json",
     "control",

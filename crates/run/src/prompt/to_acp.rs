@@ -6,7 +6,7 @@ use crate::attempt::record::Run;
 use crate::prompt::inserted::quoted;
 use crate::prompt::templates::CONTINUE;
 use askbox_mailbox::Question;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::id::{AttemptId, RoundId};
 
 /// Added to a message that the agent may have had before.
 const LOOK: &str = "\n\nYou may have had this message before, and a process died since then. Look at what is there before you do anything: what you are \
@@ -23,10 +23,17 @@ pub(crate) fn marker_of_round(round: &RoundId) -> String {
     format!("[askbox round {}", round.question)
 }
 
+/// The marker of a message of an attempt. `number` counts the attempt's messages from 1.
+#[must_use]
+pub(crate) fn marker(attempt: &AttemptId, number: u32) -> String {
+    let further = if number > 1 { format!(" message {number}") } else { String::new() };
+    format!("{} attempt {}{further}]", marker_of_round(&attempt.round), attempt.attempt)
+}
+
 /// A message with its marker.
 #[must_use]
-pub(crate) fn marked(run: &Run, text: &str) -> String {
-    format!("{} attempt {}]\n\n{text}", marker_of_round(&run.round()), run.attempt)
+pub(crate) fn marked(run: &Run, number: u32, text: &str) -> String {
+    format!("{}\n\n{text}", marker(&run.id(), number))
 }
 
 /// A message that may come a second time.
@@ -35,10 +42,16 @@ pub(crate) fn perhaps_again(text: &str) -> String {
     format!("{}{LOOK}", text.trim_end())
 }
 
-/// The text for a session that has the message.
+/// The text for a session that has the round's message. `lost` is about work that it does not have.
 #[must_use]
-pub(crate) fn to_continue() -> &'static str {
-    CONTINUE
+pub(crate) fn to_continue(lost: Option<&str>) -> String {
+    behind(CONTINUE, lost)
+}
+
+/// A text with another one behind it, if there is one.
+#[must_use]
+pub(crate) fn behind(text: &str, more: Option<&str>) -> String {
+    more.map_or_else(|| text.to_owned(), |more| format!("{}\n\n{more}", text.trim_end()))
 }
 
 /// The text for an agent whose turn ended without a result.

@@ -82,7 +82,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
     agent.say(&initialize);
     let waits_a_minute = preset.is_some_and(|preset| preset.loads_after_a_minute);
-    let talk = AcpTalk::new(opening, messages, runner.mode.clone(), waits_a_minute, lock);
+    let talk = AcpTalk::new(opening, messages, runner.mode.clone(), waits_a_minute, handed.nonce, lock);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0);
     Ok(Started { agent, held_message: None, max_turns, acp: Some(talk) })
 }
@@ -92,16 +92,17 @@ fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
     let round = run.round();
     let earlier: Vec<(u32, AcpSession)> =
         (1..run.attempt).rev().filter_map(|n| Some((n, acp_session::of_attempt(mailbox, &round, n)?))).collect();
-    if let Some((_, last)) = earlier.first() {
-        let mut same = earlier.iter().filter(|(_, session)| session.session == last.session);
-        let heard = if same.any(|(n, _)| acp_session::was_heard(mailbox, &round, *n)) { Heard::Yes } else { Heard::Unknown };
-        return Opening { session: Some(last.clone()), heard };
-    }
-    let session = match &run.plan.begin {
-        Begin::Fork { from, of: None } => acp_session::find(mailbox, &run.workflow_id, *from),
-        Begin::Fork { of: Some(_), .. } | Begin::Fresh => None,
+    let (session, heard) = match (earlier.first(), &run.plan.begin) {
+        (Some((_, last)), _) => {
+            let mut same = earlier.iter().filter(|(_, session)| session.session == last.session);
+            let is_heard = same.any(|(n, _)| acp_session::last_heard(mailbox, &round, *n).is_some());
+            (Some(last.clone()), if is_heard { Heard::Yes } else { Heard::Unknown })
+        }
+        (None, Begin::Fork { from, of: None }) => (acp_session::find(mailbox, &run.workflow_id, *from), Heard::No),
+        (None, Begin::Fork { of: Some(_), .. } | Begin::Fresh) => (None, Heard::No),
     };
-    Opening { session, heard: Heard::No }
+    let unsure = session.as_ref().map(|session| acp_session::unsure(mailbox, run, &session.session)).unwrap_or_default();
+    Opening { session, heard, unsure }
 }
 
 /// The messages for each way to open the session.

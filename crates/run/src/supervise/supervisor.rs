@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::attempt::acp_session;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure::Class;
 use crate::attempt::record::Run;
@@ -63,7 +64,7 @@ pub fn supervise(
     };
     let refusal = refusal.or_else(|| left_by_exec(config, &attempt.run));
     let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
-    let Attended { ending, last_event } = match refusal {
+    let Attended { ending, last_event, is_session_written } = match refusal {
         Some(ending) => ending.into(),
         None => match start::start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
@@ -72,7 +73,11 @@ pub fn supervise(
         },
     };
     attempt = attempt.put_on_record(mailbox)?;
-    end_what_is_left(&attempt.run, &mut log);
+    let is_nothing_left = end_what_is_left(&attempt.run, &mut log);
+    if is_session_written && is_nothing_left {
+        acp_session::note_end(mailbox, &attempt.run)
+            .unwrap_or_else(|e| log.note(format!("the session's record could not be written: {e}")));
+    }
     last_event.into_iter().for_each(|event| log.event(event));
     attempt.run.progress.cost_usd = log.costs();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
@@ -119,17 +124,19 @@ fn without_folder(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     Some(Ending::NoFolder { folder, now })
 }
 
-/// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.
-fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
+/// Ends the processes that the agent left behind. None of them may be alive when another process continues the session. Returns true if
+/// there were none.
+fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) -> bool {
     if agent_exit::no_descendant_is_left() {
-        return;
+        return true;
     }
     let token = run.token();
     match run_processes::end(|t| t == token, run_processes::TERM_GRACE) {
-        Ok(0) => {}
+        Ok(0) => return true,
         Ok(ended) => log.note(format!("ended what the agent left behind: {}", run_processes::counted(ended))),
         Err(left) => log.note(format!("{} of this run cannot be killed", run_processes::counted(left))),
     }
+    false
 }
 
 /// Books the costs, and makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this

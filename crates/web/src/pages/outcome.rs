@@ -51,7 +51,7 @@ pub struct Outcome {
     result: Option<String>,
     /// True if the answer can be taken back.
     pub can_be_undone: bool,
-    /// True if a run of this round is on record.
+    /// True if a run of this round is on record. The session of a dialog is not a run of askbox.
     pub has_run: bool,
     /// True if the state will still change.
     pub goes_on: bool,
@@ -80,6 +80,8 @@ impl Outcome {
         let launched = run.as_ref().and_then(|run| run.progress.started_at);
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
+        // The session of a dialog goes on by itself: no run is launched for the answer.
+        let is_of_dialog = question.asked.live.is_some();
         Ok(Self {
             workflow: round.id.workflow.to_string(),
             question_id: round.id.question.to_string(),
@@ -91,7 +93,7 @@ impl Outcome {
             note: answer.and_then(|a| a.note.as_deref()).map(text::printable).unwrap_or_default(),
             who: answer.map_or_else(|| question_text::state(round), Answer::who),
             late: question.late_answers.iter().map(|late| (late.who(), said(late))).collect(),
-            steps: steps(answer.and_then(|a| a.at), launched, &status, answer.is_some()),
+            steps: steps(answer.and_then(|a| a.at), launched, &status, answer.is_some(), is_of_dialog),
             now: live.filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
             retry: retry(&status),
             why: status.why.as_deref().map(text::printable),
@@ -99,7 +101,7 @@ impl Outcome {
             cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
             result: status.result.as_deref().map(|result| text::beginning(result, RESULT)),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
-            has_run: run.is_some(),
+            has_run: run.is_some() && !is_of_dialog,
             goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
         })
     }
@@ -141,8 +143,8 @@ pub fn retry(status: &Status) -> Option<String> {
     }
 }
 
-/// The progress of an answer.
-fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_answered: bool) -> Vec<Step> {
+/// The progress of an answer. The answer to a session's dialog launches nothing.
+fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_answered: bool, is_of_dialog: bool) -> Vec<Step> {
     if !is_answered {
         return Vec::new();
     }
@@ -156,11 +158,9 @@ fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_ans
         _ => ("now", ("delivered", "")),
     };
     let ended = matches!(third.1, "done" | "failed").then_some(status.since).flatten();
-    vec![
-        step("accepted", accepted, "done"),
-        step("launched", launched, if launched.is_some() { "done" } else { second }),
-        step(third.0, ended, third.1),
-    ]
+    let launch = (!is_of_dialog).then(|| step("launched", launched, if launched.is_some() { "done" } else { second }));
+    let end = step(third.0, ended, if is_of_dialog && third.1.is_empty() { "now" } else { third.1 });
+    iter::once(step("accepted", accepted, "done")).chain(launch).chain(iter::once(end)).collect()
 }
 
 #[cfg(test)]
@@ -181,16 +181,22 @@ mod tests {
 
     #[test]
     fn an_answer_goes_from_accepted_to_its_end_step_by_step() {
-        let words = |standing, launched: bool| {
+        let of = |standing, launched: bool, is_of_dialog| {
             let status =
                 Status { state: standing, ..status::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", "")) };
             let at = launched.then(askbox_mailbox::time::now);
-            steps(at, at, &status, true).iter().map(|s| format!("{}:{}", s.name, s.state)).collect::<Vec<_>>().join(" ")
+            let steps = steps(at, at, &status, true, is_of_dialog);
+            steps.iter().map(|s| format!("{}:{}", s.name, s.state)).collect::<Vec<_>>().join(" ")
         };
+        let words = |standing, launched| of(standing, launched, false);
         assert_eq!(words(Standing::Answered, false), "accepted:done launched:now delivered:");
         assert_eq!(words(Standing::Queued, false), "accepted:done launched:now delivered:");
         assert_eq!(words(Standing::Running, true), "accepted:done launched:done delivered:now");
         assert_eq!(words(Standing::Delivered, true), "accepted:done launched:done delivered:done");
         assert_eq!(words(Standing::Parked, true), "accepted:done launched:done parked:failed");
+        // Nothing is launched for the dialog of a session.
+        assert_eq!(of(Standing::Answered, false, true), "accepted:done delivered:now");
+        assert_eq!(of(Standing::Delivered, true, true), "accepted:done delivered:done");
+        assert_eq!(of(Standing::Superseded, true, true), "accepted:done superseded:failed");
     }
 }

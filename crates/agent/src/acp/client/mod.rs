@@ -86,10 +86,10 @@ impl Client {
         &self.place.cwd
     }
 
-    /// True if the agent has played back a message with the marker.
+    /// True if the agent has played back a message with this marker. [`load`](Self::load) names the markers.
     #[must_use]
-    pub fn has_seen_marker(&self) -> bool {
-        self.replay.has_marker
+    pub fn has_seen(&self, marker: &str) -> bool {
+        self.replay.has_seen(marker)
     }
 
     /// True if the agent has played back anything.
@@ -138,9 +138,9 @@ impl Client {
         self.continue_by(Asked::Resume, session)
     }
 
-    /// Continues a session, whose history is played back, and looks for a marker in it.
-    pub fn load(&mut self, session: &str, marker: &str) -> String {
-        self.replay = Replay::looking_for(marker);
+    /// Continues a session, whose history is played back, and looks for markers in it.
+    pub fn load(&mut self, session: &str, markers: Vec<String>) -> String {
+        self.replay = Replay::looking_for(markers);
         self.continue_by(Asked::Load, session)
     }
 
@@ -170,7 +170,7 @@ impl Client {
 
     /// Begins a turn. From now on, updates belong to it.
     pub fn prompt(&mut self, text: &str) -> String {
-        self.turn = Some(Turn::begin(self.agent));
+        self.turn = Some(Turn::begin(self.agent, &self.place.cwd));
         self.ledger.new_turn();
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         self.request(Asked::Prompt, params)

@@ -10,6 +10,7 @@ use crate::stream::{StreamItem, TurnOutcome, Verdict};
 
 mod forms;
 mod own_server;
+mod shell_calls;
 
 fn feed(client: &mut Client, message: &Value) -> Vec<StreamItem> {
     client.feed(&Line::whole(&message.to_string()))
@@ -155,12 +156,17 @@ fn a_cancel_answers_what_waits_and_ends_the_turn() {
 fn the_history_is_searched_over_pieces() {
     let mut client = Client::new("ours", SessionPlace::default(), None);
     client.initialize();
-    assert!(client.load("s", "[askbox round q").contains("session/load"));
+    let [round, second] = ["[askbox round q", "[askbox round q attempt 2]"];
+    assert!(client.load("s", vec![round.to_owned(), second.to_owned()]).contains("session/load"));
     let piece = |text: &str| update(json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": text}}));
     feed(&mut client, &piece("[askbox "));
-    assert!(!client.has_seen_marker() && client.has_seen_history());
+    assert!(!client.has_seen(round) && client.has_seen_history());
     feed(&mut client, &piece("round q attempt 1]"));
-    assert!(client.has_seen_marker());
+    assert!(client.has_seen(round) && !client.has_seen(second));
+    // The agent was killed before it said anything, and the first message is long.
+    feed(&mut client, &piece(&"x".repeat(5 << 10)));
+    feed(&mut client, &piece("[askbox round q attempt 2]\n\nhm"));
+    assert!(client.has_seen(second) && !client.has_seen("[askbox round q attempt 3]"));
 }
 
 #[test]

@@ -14,7 +14,10 @@ fn a_session_names_the_server_with_askboxs_tools() {
     let env = json!([{"name": "ASKBOX_RUN", "value": "w/q/1"}, {"name": "ASKBOX_NONCE", "value": "secret"}]);
     let offer = json!([{"name": "askbox", "command": "/opt/askbox", "args": ["mcp"], "env": env}]);
     let mut client = Client::new("ours", place(), None);
-    assert_eq!([client.new_session(), client.resume("s"), client.load("s", "m")].map(servers), [offer.clone(), offer.clone(), offer]);
+    assert_eq!(
+        [client.new_session(), client.resume("s"), client.load("s", Vec::new())].map(servers),
+        [offer.clone(), offer.clone(), offer]
+    );
     assert_eq!(servers(Client::new("ours", SessionPlace::default(), None).new_session()), json!([]));
     assert!(!format!("{client:?}").contains("secret"));
 }
@@ -93,4 +96,16 @@ fn claudes_adapter_names_the_tool_beside_the_call() {
     assert_eq!(asked(call(json!({"_meta": {"claudeCode": {"toolName": name}}}))), (true, name.into()));
     assert!(!asked(call(json!({"_meta": {"claudeCode": {"toolName": "mcp__other__ask_user"}}}))).0);
     assert!(!asked(call(json!({}))).0, "a title alone is not enough");
+}
+
+#[test]
+fn qwen_names_the_tool_beside_the_call() {
+    // The title of such a call is its input.
+    let asked = |meta: Value| {
+        let call = json!({"toolCallId": "t", "title": "{\"question\":\"Merge?\"}", "kind": "other", "rawInput": {"question": "Merge?"}, "_meta": meta});
+        asked_by("qwen", place(), &[], &call)
+    };
+    assert_eq!(asked(json!({"toolName": "mcp__askbox__ask_user"})), (true, "mcp__askbox__ask_user".into()));
+    assert_eq!(asked(json!({"toolName": "mcp__other__ask_user"})), (false, "mcp__other__ask_user".into()));
+    assert!(!asked(Value::Null).0);
 }

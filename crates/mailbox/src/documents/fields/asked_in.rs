@@ -4,10 +4,11 @@
 //! nonce    random, new for each attempt    ASKBOX_NONCE in the agent's environment, and nowhere else
 //! proof    UUIDv5(nonce, "asked")          `asked_in.proof` of a question for another workflow
 //! hash     UUIDv5(proof, "run")            `nonce_hash` of `run.json`
+//! receipt  UUIDv5(nonce, "fetched")        `fetched` beside `run.json`, if a process of the run has read the answer
 //! ```
 //! Each value is computed from the one above it. The way back is impossible: a UUIDv5 is a SHA-1 of 122 unknown bits. (SHA-1 is
 //! weak against collisions. They do not help here, because the attacker does not choose the nonce.) So a reader of the mailbox
-//! cannot find a nonce. But a process that can read a question which was asked in a run can copy its proof.
+//! cannot find a nonce, and cannot make a receipt. But a process that can read a question which was asked in a run can copy its proof.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -32,6 +33,11 @@ pub struct Proof(Uuid);
 #[schemars(with = "String", extend("format" = "uuid"))]
 #[serde(transparent)]
 pub struct NonceHash(Uuid);
+
+/// Says that a process with the nonce of a run has read the answer. Only the run's supervisor can check it, because no record holds its
+/// hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt(Uuid);
 
 /// The run in which a question was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -65,6 +71,18 @@ impl Nonce {
     #[must_use]
     pub fn proof(&self) -> Proof {
         Proof(Uuid::new_v5(&self.0, b"asked"))
+    }
+
+    /// Returns the receipt for the answer of the run's round.
+    #[must_use]
+    pub fn receipt(&self) -> Receipt {
+        Receipt(Uuid::new_v5(&self.0, b"fetched"))
+    }
+}
+
+impl std::fmt::Display for Receipt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::attempt::acp_session::AcpSession;
-use askbox_agent::acp::{AgentInfo, Opened};
+use crate::attempt::acp_session::{AcpSession, Unsure};
+use crate::prompt::to_acp;
+use askbox_agent::acp::{AgentInfo, Asked, Client, Opened};
 use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::fields::asked_in::Nonce;
+use askbox_mailbox::id::RoundId;
 
 /// How long nothing may come before the history of a session counts as played back.
 pub(super) const QUIET: Duration = Duration::from_millis(500);
@@ -27,6 +30,32 @@ pub(crate) struct Opening {
     pub(crate) session: Option<AcpSession>,
     /// Whether it has the round's message.
     pub(crate) heard: Heard,
+    /// The attempts whose work it may lack, the newest first.
+    pub(crate) unsure: Vec<Unsure>,
+}
+
+impl Opening {
+    /// The markers to look for in the session's history.
+    pub(super) fn markers(&self, round: &RoundId) -> Vec<String> {
+        self.unsure.iter().map(marker).chain([to_acp::marker_of_round(round)]).collect()
+    }
+
+    /// The attempts whose work the session lacks, the newest first. The history ends with the last one that is in it.
+    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> Vec<Unsure> {
+        let is_lost = |unsure: &Unsure| !client.has_seen(&marker(unsure));
+        let count = match opened.how {
+            Asked::New => self.unsure.len(),
+            Asked::Load => self.unsure.iter().take_while(|unsure| is_lost(unsure)).count(),
+            // Without a history, askbox does not know what is missing.
+            _ => 0,
+        };
+        self.unsure[..count].iter().filter(|lost| lost.heard.is_some()).cloned().collect()
+    }
+}
+
+/// The marker of the last message that shows that the session has the attempt.
+fn marker(unsure: &Unsure) -> String {
+    to_acp::marker(&unsure.id, unsure.heard.unwrap_or(1))
 }
 
 /// The round's message in its forms.
@@ -58,27 +87,33 @@ pub(crate) struct AcpTalk {
     pub(super) mode: String,
     /// True if a session that is loaded in the clock minute of its creation is lost.
     pub(super) loads_after_a_minute: bool,
+    /// The secret of the attempt.
+    pub(super) nonce: Nonce,
     pub(super) info: AgentInfo,
     pub(super) opened: Option<Opened>,
     pub(super) due: Option<Due>,
     pub(super) was_continued: bool,
     pub(super) further_messages: u32,
+    /// How many messages the agent got in this attempt.
+    pub(super) messages_sent: u32,
     /// Held as long as this process works on the session.
     _lock: Lock,
 }
 
 impl AcpTalk {
-    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, lock: Lock) -> Self {
+    pub(crate) fn new(opening: Opening, messages: Messages, mode: String, loads_after_a_minute: bool, nonce: Nonce, lock: Lock) -> Self {
         Self {
             opening,
             messages,
             mode,
             loads_after_a_minute,
+            nonce,
             info: AgentInfo::default(),
             opened: None,
             due: None,
             was_continued: false,
             further_messages: 0,
+            messages_sent: 0,
             _lock: lock,
         }
     }
@@ -97,8 +132,9 @@ impl AcpTalk {
         }
     }
 
-    /// True if the session's history is to be searched for the message.
-    pub(super) fn looks_for_marker(&self) -> bool {
-        self.opening.heard == Heard::Unknown && self.info.can_load
+    /// True if the session's history is to be searched for messages.
+    pub(super) fn looks_for_messages(&self) -> bool {
+        let may_lack_work = self.opening.unsure.iter().any(|unsure| unsure.heard.is_some());
+        (self.opening.heard == Heard::Unknown || may_lack_work) && self.info.can_load
     }
 }

@@ -10,6 +10,9 @@
 //! searched for the message's marker. If the marker is not there either, the message is sent again, with the remark that it may be the
 //! second time.
 //!
+//! The same is done if an earlier agent of the session did not end by itself: it may have died before it had written its last words. If
+//! they are missing, the message tells them from the events: what the agent was told, and its calls.
+//!
 //! A turn that ends without a result is continued once. A second one parks the round.
 
 use std::time::{Duration, Instant};
@@ -17,8 +20,9 @@ use std::time::{Duration, Instant};
 use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
-use crate::prompt::to_acp;
-use crate::supervise::attend::acp_state::{Due, Heard, Messages, QUIET};
+use crate::attempt::fetched;
+use crate::prompt::{lost_work, to_acp};
+use crate::supervise::attend::acp_state::{AcpTalk, Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
 use askbox_agent::acp::{AgentInfo, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 use askbox_agent::stream::{TurnOutcome, Verdict};
@@ -63,7 +67,7 @@ impl Attendance<'_, '_> {
             return self.begin_another_session(&why);
         }
         let id = known.session.clone();
-        let loads = talk.looks_for_marker() || !talk.info.can_resume;
+        let loads = talk.looks_for_messages() || !talk.info.can_resume;
         if loads && !talk.info.can_load {
             return self.begin_another_session("a new session: the agent cannot continue one");
         }
@@ -77,11 +81,10 @@ impl Attendance<'_, '_> {
     }
 
     fn load_session(&mut self) {
-        let marker = to_acp::marker_of_round(&self.live.run.round());
-        let session = self.acp.as_ref().and_then(|talk| talk.opening.session.as_ref()).map(|known| known.session.clone());
-        if let Some(session) = session {
-            self.say_over_acp(|client| client.load(&session, &marker));
-        }
+        let Some(talk) = &self.acp else { return };
+        let Some(session) = talk.opening.session.as_ref().map(|known| known.session.clone()) else { return };
+        let markers = talk.opening.markers(&self.live.run.round());
+        self.say_over_acp(|client| client.load(&session, markers));
     }
 
     fn begin_session(&mut self) {
@@ -151,7 +154,7 @@ impl Attendance<'_, '_> {
 
     /// Puts the session on record and sends the round's message.
     fn send_message(&mut self) {
-        let Some(talk) = &mut self.acp else { return };
+        let Some(talk) = &self.acp else { return };
         let Some(opened) = &talk.opened else { return };
         let known = talk.opening.session.as_ref();
         let session = AcpSession {
@@ -160,35 +163,59 @@ impl Attendance<'_, '_> {
             version: talk.info.version.raw().to_owned(),
             cwd: self.live.agent.of_acp(|client| client.cwd().to_path_buf()).unwrap_or_default(),
             begun_at: known.map_or_else(time::now, |known| known.begun_at),
+            is_written: false,
         };
         if let Err(e) = acp_session::note(self.live.mailbox, self.live.run, &session) {
             return self.cannot_begin(Ending::of_trouble(&e));
         }
+        let (text, note) = self.first_message(talk, opened);
+        note.into_iter().for_each(|note| self.live.log.note(note));
+        self.prompt(&text);
+    }
+
+    /// The round's message for the session as it is, and a note about it.
+    fn first_message(&self, talk: &AcpTalk, opened: &Opened) -> (String, Option<&'static str>) {
         let Messages { in_new_session, continued, may_be_done } = &talk.messages;
-        let has_marker = self.live.agent.of_acp(|client| client.has_seen_marker()) == Some(true);
-        let (text, note) = match (known, talk.opening.heard) {
+        let (mailbox, run) = (self.live.mailbox, self.live.run);
+        let lost = self.live.agent.of_acp(|client| talk.opening.lost(opened, client)).unwrap_or_default();
+        let of_this_round = || lost_work::of_this_round(mailbox, run, &lost);
+        let again = || to_acp::perhaps_again(&to_acp::behind(continued, of_this_round().as_deref()));
+        let marker = to_acp::marker_of_round(&run.round());
+        let has_message = self.live.agent.of_acp(|client| client.has_seen(&marker)) == Some(true);
+        let (text, note) = match (&talk.opening.session, talk.opening.heard) {
             (None, Heard::No) => (in_new_session.clone(), None),
             (None, Heard::Yes | Heard::Unknown) => {
                 (to_acp::perhaps_again(in_new_session), Some("the message is sent again, in a new session"))
             }
             (Some(_), Heard::No) if *may_be_done => (to_acp::perhaps_again(continued), None),
             (Some(_), Heard::No) => (continued.clone(), None),
+            (Some(_), Heard::Yes) if lost.is_empty() => {
+                (to_acp::to_continue(None), Some("the session has its message from an earlier attempt: it is told to continue"))
+            }
+            (Some(_), Heard::Yes) if has_message => {
+                let note = "the session's history lacks the last words of an earlier attempt: it is told to continue, and what they were";
+                (to_acp::to_continue(of_this_round().as_deref()), Some(note))
+            }
             (Some(_), Heard::Yes) => {
-                (to_acp::to_continue().to_owned(), Some("the session has its message from an earlier attempt: it is told to continue"))
+                (again(), Some("the agent worked on its message, and the session's history has lost it: it is sent again"))
             }
-            (Some(_), Heard::Unknown) if has_marker => {
-                (to_acp::to_continue().to_owned(), Some("the session's history has the message: it is told to continue"))
+            (Some(_), Heard::Unknown) if has_message => {
+                (to_acp::to_continue(None), Some("the session's history has the message: it is told to continue"))
             }
-            (Some(_), Heard::Unknown) => {
-                (to_acp::perhaps_again(continued), Some("nothing shows that the session got its message: it is sent again"))
-            }
+            (Some(_), Heard::Unknown) => (again(), Some("nothing shows that the session got its message: it is sent again")),
         };
-        note.into_iter().for_each(|note| self.live.log.note(note));
-        self.prompt(&text);
+        match lost_work::of_earlier_rounds(mailbox, self.live.config, run, &lost) {
+            Some(earlier) => {
+                (format!("{earlier}\n\n{text}"), note.or(Some("the session's history lacks an earlier round: the agent is told it")))
+            }
+            None => (text, note),
+        }
     }
 
     fn prompt(&mut self, text: &str) {
-        let text = to_acp::marked(self.live.run, text);
+        let Some(talk) = &mut self.acp else { return };
+        talk.messages_sent += 1;
+        let text = to_acp::marked(self.live.run, talk.messages_sent, text);
         self.say_over_acp(|client| client.prompt(&text));
     }
 
@@ -214,12 +241,13 @@ impl Attendance<'_, '_> {
     /// Sends another message after a turn, if there is something to tell, or if the turn ended without a result for the first time.
     /// Returns true if it did.
     pub(super) fn acp_goes_on(&mut self, turn: &TurnOutcome) -> bool {
+        let is_fetched = self.fetched_before_silence(turn);
         let Some(talk) = &mut self.acp else { return false };
         if !self.stopping.is_working() || self.requests.ends_for().is_some() {
             return false;
         }
-        let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. });
-        if !is_unclear && !matches!(turn.verdict, Verdict::Completed { .. }) {
+        let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. }) && !is_fetched;
+        if !is_unclear && !is_fetched && !matches!(turn.verdict, Verdict::Completed { .. }) {
             return false;
         }
         let untold = self.live.take_untold();
@@ -237,10 +265,21 @@ impl Attendance<'_, '_> {
         false
     }
 
-    /// The ending of a turn without a result, if the agent has posted a question in this run: the question is what it had to say.
-    pub(super) fn asked_before_unclear_end(&self, turn: &TurnOutcome) -> Option<Ending> {
+    /// The ending of a turn without a result that counts as delivered all the same. Either the agent has posted a question in this run: the
+    /// question is what it had to say. Or it has fetched the answer.
+    pub(super) fn delivered_without_words(&mut self, turn: &TurnOutcome) -> Option<Ending> {
+        let is_fetched = self.fetched_before_silence(turn);
+        if is_fetched {
+            self.live.log.note("the turn ended without words; it counts, because the agent has fetched the answer");
+        }
         let has_asked = matches!(turn.verdict, Verdict::Unclear { .. }) && self.live.has_asked();
-        has_asked.then(|| Ending::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd })
+        (is_fetched || has_asked).then(|| Ending::Delivered { text: turn.text.clone(), cost_usd: turn.cost_usd })
+    }
+
+    /// True if nothing but words is missing at the end of the turn, and the agent has fetched the answer in this attempt.
+    fn fetched_before_silence(&self, turn: &TurnOutcome) -> bool {
+        let is_only_silent = matches!(turn.verdict, Verdict::Unclear { is_only_silent: true, .. });
+        is_only_silent && self.acp.as_ref().is_some_and(|talk| fetched::is_noted(self.live.mailbox, &self.live.run.id(), &talk.nonce))
     }
 }
 

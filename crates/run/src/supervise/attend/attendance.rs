@@ -84,7 +84,9 @@ pub(crate) fn attend(
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit = attendance.until_the_end(messages);
     let Attendance { live, stopping, session, outcome, requests, .. } = attendance;
+    let has_left = exit.status == Some(0) && !live.was_signalled && live.agent.of_acp(|client| !client.has_turn()) == Some(true);
     let mut attended = outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit.words);
+    attended.is_session_written = has_left;
     if let Ending::Asking { question, .. } = attended.ending
         && requests.ends_for() == Some(question)
     {

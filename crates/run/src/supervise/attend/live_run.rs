@@ -24,6 +24,8 @@ pub(super) struct LiveRun<'a, 'b> {
     pub(super) run: &'a Run,
     pub(super) log: &'a mut EventLog<'b>,
     pub(super) agent: RunningAgent,
+    /// True if a signal was sent to the agent, to end it.
+    pub(super) was_signalled: bool,
     /// The last question that was recorded as posted.
     posted: Option<String>,
     /// True if the log says that the agent's shell does not find a program of askbox.
@@ -34,7 +36,7 @@ pub(super) struct LiveRun<'a, 'b> {
 
 impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, log: &'a mut EventLog<'b>, agent: RunningAgent) -> Self {
-        Self { mailbox, config, run, log, agent, posted: None, lack_noted: false, untold: Vec::new() }
+        Self { mailbox, config, run, log, agent, was_signalled: false, posted: None, lack_noted: false, untold: Vec::new() }
     }
 
     /// The question of the round that this run works on.

@@ -227,6 +227,7 @@ impl Stopping {
 
 fn stand_on(live: &mut LiveRun<'_, '_>, rung: Rung) {
     live.log.note(format!("ladder: {}", rung.word()));
+    live.was_signalled |= matches!(rung, Rung::Terminate | Rung::Kill);
     match rung {
         Rung::Boundary => {}
         Rung::Interrupt => {

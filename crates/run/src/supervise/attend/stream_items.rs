@@ -107,7 +107,7 @@ impl Attendance<'_, '_> {
         }
         let stopped_by_us = self.stopping.has_begun() && (cut || self.stopping.is_reporting());
         if !stopped_by_us {
-            let ending = self.asked_with_a_tool(turn).or_else(|| self.asked_before_unclear_end(turn));
+            let ending = self.asked_with_a_tool(turn).or_else(|| self.delivered_without_words(turn));
             let ending = ending.unwrap_or_else(|| self.outcome.ending_of(turn));
             if ending.is_delivered() {
                 self.session.record(&mut self.live);
