@@ -57,6 +57,8 @@ fn told(daemon: &Daemon, thread: &str, n: usize) -> String {
 
 /// Waits until the watcher has looked at the mailbox again, which a question of its own shows.
 fn is_silent(world: &World, daemon: &Daemon, turns: usize) {
+    // Only a session at work asks its user.
+    daemon.works(THREAD);
     daemon.asks_to_run(99, THREAD, "ls");
     until("the watcher asks", || world.names("pending").iter().any(|name| name.starts_with("live-")));
     assert_eq!(daemon.begun(THREAD).len(), turns, "{:?}", daemon.begun(THREAD));
@@ -74,8 +76,6 @@ fn an_answer_gives_the_idle_session_of_codex_one_turn() {
     let end = world.closed("docs", "delivered", 1).remove(0);
     assert_eq!(end["closed"]["by"], "relaunch watch");
     assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
-    let status = world.ok("relaunch", &["status", "docs"]);
-    assert!(status.contains("the session that asked"), "{status}");
     is_silent(&world, &daemon, 1);
     assert!(!world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
     assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
@@ -113,6 +113,65 @@ fn an_answer_waits_for_a_session_of_codex_that_is_gone() {
     world.ok("relaunch", &["docs"]);
     world.closed("docs", "delivered", 1);
     assert!(daemon.calls("turn/start").is_empty());
+}
+
+#[test]
+fn a_session_of_codex_put_away_is_told_once_it_is_back() {
+    let (world, daemon, _watcher) = scene();
+    asks(&world, "docs");
+    daemon.puts_away(THREAD);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it is looked at", || daemon.calls("thread/read").len() > 1);
+    // To load it would give the turn the sandbox and the approvals of the configuration, and not those of its user.
+    assert!(daemon.calls("thread/resume").is_empty() && daemon.begun(THREAD).is_empty());
+    assert_eq!(world.state("docs"), "answered");
+    daemon.has_back(THREAD);
+    told(&daemon, THREAD, 1);
+    world.closed("docs", "delivered", 1);
+}
+
+#[test]
+fn an_answer_tells_that_no_session_of_codex_will_hear_of_it() {
+    let (world, daemon, watcher) = scene();
+    asks(&world, "off");
+    asks(&world, "stopped");
+    watcher.stop();
+    let says = |id: &str, why: &str| {
+        let outcome = world.run("ask-answer", &[id, "a"]);
+        let words = format!("its session of Codex is not told, because {why}; to start an agent with the answer: relaunch {id}");
+        assert!(outcome.words().contains(&words), "{}", outcome.words());
+    };
+    says("stopped", "no watcher is running");
+    world.reconfigure("codex = true", "codex = false");
+    let watcher = world.watch();
+    says("off", "live.codex is off");
+    assert_eq!((world.state("off").as_str(), world.state("stopped").as_str()), ("answered", "answered"));
+    world.agent_does("off", "echo done");
+    world.ok("relaunch", &["off"]);
+    world.closed("off", "delivered", 1);
+    watcher.stop();
+    world.reconfigure("codex = false", "codex = true");
+    let _watcher = world.watch();
+    // The session is told of both now: the answer, and the run that somebody else started with the other one.
+    let text = told(&daemon, THREAD, 1);
+    assert!(text.contains("- off: its run finished") && text.contains("- stopped: was answered"), "{text}");
+    world.closed("stopped", "delivered", 1);
+}
+
+#[test]
+fn an_answer_that_a_person_took_is_not_told_as_one_of_codex() {
+    let (world, daemon, watcher) = scene();
+    asks(&world, "docs");
+    daemon.at_the_next_turn(AtTurn::Cut);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it was begun", || !daemon.calls("turn/start").is_empty());
+    watcher.kill();
+    world.agent_does("docs", "echo done");
+    world.ok("relaunch", &["docs"]);
+    world.closed("docs", "delivered", 1);
+    let _watcher = world.watch();
+    let text = told(&daemon, THREAD, 1);
+    assert!(text.contains("- docs: its run finished") && !text.contains("was answered"), "{text}");
 }
 
 #[test]

@@ -36,6 +36,8 @@ struct State {
     is_over: bool,
     /// The sessions that have nothing to do.
     resting: Vec<String>,
+    /// The sessions that the daemon has put away.
+    put_away: Vec<String>,
     /// The texts of the turns that clients have begun, with their sessions.
     begun: Vec<(String, String)>,
     /// What happens to the next turn that a client begins.
@@ -164,6 +166,20 @@ impl Daemon {
         state.tell_status(thread);
     }
 
+    /// The daemon puts the session away.
+    pub fn puts_away(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.put_away.push(thread.into());
+        state.tell_status(thread);
+    }
+
+    /// Somebody resumes the session.
+    pub fn has_back(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.put_away.retain(|away| away != thread);
+        state.tell_status(thread);
+    }
+
     /// The session was removed.
     pub fn loses(&self, thread: &str) {
         lock(&self.state).threads.remove(thread);
@@ -234,6 +250,9 @@ impl State {
             Some("item/tool/requestUserInput") => "waitingOnUserInput",
             _ => "waitingOnApproval",
         };
+        if self.put_away.iter().any(|away| away == thread) {
+            return json!({"type": "notLoaded"});
+        }
         if self.resting.iter().any(|resting| resting == thread) {
             return json!({"type": "idle"});
         }

@@ -145,14 +145,7 @@ impl<'a> Bridge<'a> {
 
     /// Takes the reply to a step on the way to a session's turn.
     fn wakes(&mut self, job: JobId, result: Result<Value, String>) -> Result<()> {
-        let next = match self.waking.answered(self.office, job, result) {
-            Ok(next) => next,
-            // The news are on record, and the session is looked at again.
-            Err(e) => {
-                log::error(&e);
-                return Ok(());
-            }
-        };
+        let next = self.waking.answered(self.office, job, result);
         if let Some(thread) = next.loaded {
             self.threads.add(thread, Vec::new());
         }
@@ -262,7 +255,8 @@ impl<'a> Bridge<'a> {
         let of_thread = self.dialogs.iter_mut().filter(|((of, _), dialog)| *of == thread && !dialog.is_replied());
         of_thread.for_each(|(_, dialog)| dialog.end(office, ANSWERED));
         self.dialogs.retain(|(of, _), dialog| *of != thread || dialog.is_replied());
-        if *status == Status::Resting && !self.dialogs.keys().any(|(of, _)| *of == thread) && self.threads.remove(&thread) {
+        let is_at_rest = matches!(status, Status::Resting | Status::NotLoaded);
+        if is_at_rest && !self.dialogs.keys().any(|(of, _)| *of == thread) && self.threads.remove(&thread) {
             // Otherwise the daemon would keep the session loaded for this client.
             self.request("thread/unsubscribe", json!({ "threadId": thread }), Sent::Other("thread/unsubscribe"))?;
         }

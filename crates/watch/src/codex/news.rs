@@ -26,18 +26,13 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) workflow: WorkflowId,
+    /// The question of the round.
+    pub(super) question: QuestionId,
     /// The line that the session reads.
     pub(super) words: String,
-    /// The answer that the session takes by reading the line.
+    /// The time of the answer that the session takes by reading the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) takes: Option<Taken>,
-}
-
-/// An answer to a question of the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Taken {
-    pub(super) question: QuestionId,
-    pub(super) at: Time,
+    pub(super) takes: Option<Time>,
 }
 
 /// The state of a workflow that may have news.
@@ -112,11 +107,11 @@ pub(super) fn forget(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, wor
 }
 
 fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &WorkflowId) -> Result<Found> {
-    let line = |end: End, takes: Option<Taken>| {
+    let line = |question: QuestionId, end: End, takes: Option<Time>| {
         // The session reads the rest with a command, so that nobody's words are taken for a message of its user.
         let command = if wake::is_awaited_in(mailbox, workflow, thread) { "resume" } else { "status" };
         let words = format!("- {workflow}: {} (relaunch {command} {workflow})", end.in_words(mailbox, workflow));
-        Found::News(Line { workflow: workflow.clone(), words, takes })
+        Found::News(Line { workflow: workflow.clone(), question, words, takes })
     };
     if let Ok(document) = read_question::document(&mailbox.document(Folder::Answered, workflow))
         && document.typed.codex_thread.as_ref() == Some(thread)
@@ -133,9 +128,10 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
             Outcome::Declined => End::Declined,
             Outcome::Answered => End::Answered,
         };
-        return Ok(line(end, Some(Taken { question: id, at })));
+        return Ok(line(id, end, Some(at)));
     }
     let Some(latest) = round::latest(mailbox, workflow) else { return Ok(Found::Nothing) };
+    let line = |end: End| line(latest.id.question, end, None);
     let is_own = latest.document.typed.codex_thread.as_ref() == Some(thread);
     if !is_own && !wake::is_awaited_in(mailbox, workflow, thread) {
         return Ok(Found::Nothing);
@@ -146,10 +142,10 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
     };
     Ok(match status::of_workflow(mailbox, workflow)?.state {
         Standing::Delivered if is_own && is_taken() => Found::Nothing,
-        Standing::Delivered => line(End::Finished, None),
-        Standing::Parked | Standing::Interrupted => line(End::Parked, None),
-        Standing::Expired => line(End::Expired, None),
-        Standing::Withdrawn => line(End::Withdrawn, None),
+        Standing::Delivered => line(End::Finished),
+        Standing::Parked | Standing::Interrupted => line(End::Parked),
+        Standing::Expired => line(End::Expired),
+        Standing::Withdrawn => line(End::Withdrawn),
         _ => Found::Nothing,
     })
 }

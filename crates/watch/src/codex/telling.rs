@@ -74,14 +74,14 @@ impl Telling {
 
 /// Closes the round whose answer the session was told of. If the answer was taken back, or another process has it, nothing is closed.
 fn deliver(office: Office<'_>, line: &Line) -> Result<()> {
-    let Some(takes) = &line.takes else { return Ok(()) };
+    let Some(takes) = line.takes else { return Ok(()) };
     let Ok(document) = read_question::document(&office.mailbox.document(Folder::Answered, &line.workflow)) else { return Ok(()) };
     let answered_at = document.typed.answer.and_then(|answer| answer.at);
-    if document.typed.question_id != Some(takes.question) || answered_at != Some(takes.at) {
+    if document.typed.question_id != Some(line.question) || answered_at != Some(takes) {
         return Ok(());
     }
     match claim::for_asker(office.mailbox, &line.workflow, &office.config.answers.policy())? {
-        ClaimAttempt::Claimed(claim) if claim.round().question == takes.question => claim.delivered(office.mailbox, BY),
+        ClaimAttempt::Claimed(claim) if claim.round().question == line.question => claim.delivered(office.mailbox, BY),
         // Recovery moves a claim that nobody ends back to the answers.
         ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => Ok(()),
     }

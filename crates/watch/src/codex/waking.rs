@@ -1,7 +1,8 @@
 //! Gives an idle session of Codex one turn with its news.
 //!
-//! 1. *Reads* the session. A subagent's news go to the session that a person sees. A session at work is left alone until it rests.
-//! 2. *Loads* it. The daemon may have put it away, and its dialogs in the turn have to reach this client.
+//! 1. *Reads* the session. A subagent's news go to the session that a person sees. A session at work is left alone until it rests. A session that
+//!    the daemon has put away is left alone until somebody resumes it: this client does not know the sandbox and the approvals that its user chose.
+//! 2. *Joins* it, so that its dialogs in the turn reach this client.
 //! 3. *Tells* it: the text is put on record, then sent, and its answers are delivered once the daemon has taken it.
 //!
 //! One session at a time, so that two subagents of a session do not tell it in the same moment.
@@ -19,8 +20,10 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_run::log;
 
-/// The pause after a session did not take its news.
+/// The first pause after a session did not take its news. Each further one is twice as long.
 const AGAIN: Duration = Duration::from_secs(30);
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How long the daemon may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many sessions may stand above a subagent.
@@ -32,6 +35,8 @@ pub(super) struct Waking {
     job: Option<Job>,
     jobs: u64,
     later: HashMap<SessionId, Later>,
+    /// How often in a row a session did not take its news.
+    failures: HashMap<SessionId, u32>,
     has_threads: bool,
 }
 
@@ -47,14 +52,14 @@ struct Job {
 
 enum Step {
     Reads { of: ThreadId, depth: usize, left: Option<Telling> },
-    Loads { to: ThreadId, left: Option<Telling> },
+    Joins { to: ThreadId, left: Option<Telling> },
     Tells(Telling),
 }
 
 /// Why a session is told later.
 enum Later {
-    /// It is at work. It is looked at again once a session rests.
-    Works(Instant),
+    /// It is at work or put away. It is looked at again once a session rests.
+    Busy(Instant),
     Failed(Instant),
 }
 
@@ -82,7 +87,7 @@ impl Waking {
             return None;
         }
         let now = Instant::now();
-        self.later.retain(|_, later| matches!(later, Later::Works(at) | Later::Failed(at) if *at > now));
+        self.later.retain(|_, later| matches!(later, Later::Busy(at) | Later::Failed(at) if *at > now));
         for (thread, workflows) in named.into_iter().flatten() {
             if self.later.contains_key(&thread) {
                 continue;
@@ -113,13 +118,23 @@ impl Waking {
     }
 
     /// Takes the reply to the last request of a job.
-    pub(super) fn answered(&mut self, office: Office<'_>, id: JobId, result: Result<Value, String>) -> Result<Next> {
+    pub(super) fn answered(&mut self, office: Office<'_>, id: JobId, result: Result<Value, String>) -> Next {
+        let Some(Job { thread, step, .. }) = self.job.take_if(|job| job.id == id) else { return Next { calls: Vec::new(), loaded: None } };
+        self.takes_reply(office, id, thread, step, result).unwrap_or_else(|e| {
+            // The news are on record, and the session is looked at again.
+            log::error(&e);
+            Next { calls: self.failed(thread), loaded: None }
+        })
+    }
+
+    fn takes_reply(&mut self, office: Office<'_>, id: JobId, thread: SessionId, step: Step, result: Result<Value, String>) -> Result<Next> {
         let nothing = |calls| Next { calls, loaded: None };
-        let Some(Job { thread, step, .. }) = self.job.take_if(|job| job.id == id) else { return Ok(nothing(Vec::new())) };
         let result = match result {
             Ok(result) => result,
             Err(why) => {
-                tracing::warn!(%thread, "codex gives a session no turn with the news of askbox: {why}");
+                if !self.failures.contains_key(&thread) {
+                    tracing::warn!(%thread, "codex gives a session no turn with the news of askbox: {why}");
+                }
                 if let Step::Tells(telling) = step {
                     telling.was_refused(office.mailbox, &thread)?;
                 }
@@ -133,6 +148,7 @@ impl Waking {
                     && result.to_string().contains(&left.id.to_string())
                 {
                     left.was_told(office, &thread)?;
+                    self.failures.remove(&thread);
                     return Ok(nothing(Vec::new()));
                 }
                 let Some(read) = wire::thread(result) else { return Ok(nothing(self.failed(thread))) };
@@ -141,17 +157,17 @@ impl Waking {
                         let call = ("thread/read", json!({ "threadId": parent, "includeTurns": false }));
                         Ok(nothing(self.goes_on(id, thread, Step::Reads { of: parent, depth: depth + 1, left }, call)))
                     }
-                    _ if matches!(read.status, Status::Active { .. }) => Ok(nothing(self.works(thread))),
+                    _ if read.status != Status::Resting => Ok(nothing(self.is_busy(thread))),
                     _ => {
                         let call = ("thread/resume", json!({ "threadId": of, "excludeTurns": true }));
-                        Ok(nothing(self.goes_on(id, thread, Step::Loads { to: of, left }, call)))
+                        Ok(nothing(self.goes_on(id, thread, Step::Joins { to: of, left }, call)))
                     }
                 }
             }
-            Step::Loads { to, left } => {
+            Step::Joins { to, left } => {
                 let loaded = wire::thread(result);
                 let calls = if loaded.as_ref().is_some_and(|loaded| matches!(loaded.status, Status::Active { .. })) {
-                    self.works(thread)
+                    self.is_busy(thread)
                 } else {
                     self.tell(office, id, thread, to, left)?
                 };
@@ -159,19 +175,24 @@ impl Waking {
             }
             Step::Tells(telling) => {
                 telling.was_told(office, &thread)?;
+                self.failures.remove(&thread);
                 Ok(nothing(Vec::new()))
             }
         }
     }
 
+    /// Sends the news as they are now. A person may have taken an answer since a watcher put them on record.
+
     fn tell(&mut self, office: Office<'_>, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>) -> Result<Vec<Call>> {
+        let lines = news::of_thread(office.mailbox, &office.config.answers.policy(), &thread, &Self::named(office, &thread))?;
         let telling = match left {
-            Some(left) => left,
-            None => match news::of_thread(office.mailbox, &office.config.answers.policy(), &thread, &Self::named(office, &thread))? {
-                // They were taken back, or somebody else has taken them.
-                lines if lines.is_empty() => return Ok(vec![("thread/unsubscribe", json!({ "threadId": to }))]),
-                lines => Telling::begin(office.mailbox, &thread, to, lines)?,
-            },
+            Some(left) if left.lines == lines => left,
+            // They were taken back, or somebody else has taken them.
+            left if lines.is_empty() => {
+                left.map_or(Ok(()), |left| left.was_refused(office.mailbox, &thread))?;
+                return Ok(vec![("thread/unsubscribe", json!({ "threadId": to }))]);
+            }
+            _ => Telling::begin(office.mailbox, &thread, to, lines)?,
         };
         let input = json!([{ "type": "text", "text": telling.text(), "text_elements": [] }]);
         let call = ("turn/start", json!({ "threadId": telling.to, "input": input }));
@@ -187,13 +208,16 @@ impl Waking {
         vec![call]
     }
 
-    fn works(&mut self, thread: SessionId) -> Vec<Call> {
-        self.later.insert(thread, Later::Works(Instant::now() + AGAIN));
+    fn is_busy(&mut self, thread: SessionId) -> Vec<Call> {
+        self.later.insert(thread, Later::Busy(Instant::now() + AGAIN));
         Vec::new()
     }
 
     fn failed(&mut self, thread: SessionId) -> Vec<Call> {
-        self.later.insert(thread, Later::Failed(Instant::now() + AGAIN));
+        let times = self.failures.entry(thread).or_default();
+        let pause = (AGAIN * 2_u32.pow((*times).min(5))).min(LONGEST_PAUSE);
+        *times += 1;
+        self.later.insert(thread, Later::Failed(Instant::now() + pause));
         Vec::new()
     }
 }

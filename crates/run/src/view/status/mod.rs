@@ -7,7 +7,7 @@ mod open_workflows;
 mod shape;
 
 use crate::attempt::record::{self, Run, RunState};
-use crate::delivery::Delivery;
+use crate::delivery::{self, Delivery};
 use crate::dialog::next_prompt;
 use crate::money::costs;
 use crate::supervise::stop;
@@ -301,9 +301,7 @@ fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
 
 /// The commands for a person whose answer waits for its session.
 fn instead_of_its_session(question: &Question) -> String {
-    let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
-    let resume = of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")));
-    let resume = resume.map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
+    let resume = delivery::resume_command(question).map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
     format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
 }
 
