@@ -1,6 +1,7 @@
 //! Sessions of codex that a person attends, with its real daemon. The test's client is the terminal.
 
 mod figures;
+mod woken;
 
 use std::process::{Child, Stdio};
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scene::agents;
 use crate::support::codex::{Terminal, socket};
 use crate::support::openai::OpenAi;
-use crate::support::{World, kill, needs, until};
+use crate::support::{World, kill, needs, programs, until};
 
 struct Attended {
     world: World,
@@ -22,18 +23,26 @@ struct Attended {
 impl Attended {
     /// A daemon of codex with one session.
     fn begin() -> Self {
+        Self::begin_in("workspace-write", "")
+    }
+
+    /// The same with this sandbox, and these further settings.
+    fn begin_in(sandbox: &str, more: &str) -> Self {
         let (world, api) = (World::beside_its_work(), OpenAi::start());
         world.configure("[live]\ncodex = true\ngrace = \"0s\"\n");
         world.make_mailbox();
         let settings = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\napproval_policy = \"on-request\"\n\
-             sandbox_mode = \"workspace-write\"\n[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\n\
+             sandbox_mode = \"{sandbox}\"\n{more}[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\n\
              wire_api = \"responses\"\nsupports_websockets = false\n[analytics]\nenabled = false\n[features]\n\
              default_mode_request_user_input = true\n",
             api.url()
         );
         std::fs::create_dir_all(world.home().join(".codex")).unwrap();
         std::fs::write(world.home().join(".codex/config.toml"), settings).unwrap();
+        // Codex runs each command in a login shell.
+        let profile = format!("PATH=\"$PATH:{}\"\n", programs().display());
+        std::fs::write(world.home().join(".profile"), profile).unwrap();
         let mut command = world.any_command(agents().join("node_modules/.bin/codex"));
         command.args(["app-server", "--listen", "unix://"]).env("SCRIPTED_KEY", "dummy").stdin(Stdio::null());
         let daemon = command.spawn().unwrap();

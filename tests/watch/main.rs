@@ -10,6 +10,7 @@ mod asked_within;
 mod budget;
 mod chains;
 mod codex;
+mod codex_woken;
 mod forged;
 mod hangup;
 mod limits;

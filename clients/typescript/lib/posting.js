@@ -15,6 +15,7 @@ const OF_THE_PROGRAMS = [
   "tool_call",
   "elicited_by",
   "to_session",
+  "codex_thread",
   "prompt",
   "reads",
   "results",

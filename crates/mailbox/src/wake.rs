@@ -6,6 +6,10 @@
 //!
 //! The file is a hint, and holds nothing that anybody reads. A change that is lost costs only time: the session is told the same news with
 //! its next prompt.
+//!
+//! A session of Codex has no prompt with news. A watcher that is a client of Codex's daemon makes the empty file `looked/codex/THREAD` for each
+//! session of the daemon. A transition that is news for such a session makes the empty file `looked/codex/THREAD.WORKFLOW`. The watcher tells
+//! the session, and removes that file then.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -41,6 +45,39 @@ pub fn begin(mailbox: &Mailbox, session: &SessionId) -> Result<PathBuf> {
     let path = path(mailbox, session);
     disk::replace_unsynced(&path, b"", SystemTime::now())?;
     Ok(path)
+}
+
+/// The folder of the sessions of Codex's daemon, and of the workflows with news for them.
+#[must_use]
+pub fn codex_folder(mailbox: &Mailbox) -> PathBuf {
+    folder(mailbox).join("codex")
+}
+
+/// The file of a session of Codex that is woken.
+fn codex_path(mailbox: &Mailbox, thread: &SessionId) -> PathBuf {
+    codex_folder(mailbox).join(thread.to_string())
+}
+
+/// The file that says that this workflow may have news for this session of Codex.
+#[must_use]
+pub fn codex_news(mailbox: &Mailbox, thread: &SessionId, workflow: &WorkflowId) -> PathBuf {
+    codex_folder(mailbox).join(format!("{thread}.{workflow}"))
+}
+
+/// Makes the file of a session of Codex. From now on, the session takes the answers to its questions, and is woken.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn begin_codex(mailbox: &Mailbox, thread: &SessionId) -> Result<()> {
+    disk::create_folder_in(&folder(mailbox))?;
+    disk::create_folder_in(&codex_folder(mailbox))?;
+    disk::replace_unsynced(&codex_path(mailbox, thread), b"", SystemTime::now())
+}
+
+/// True if a watcher serves this session of Codex, or has served it before.
+#[must_use]
+pub fn is_of_codex(mailbox: &Mailbox, thread: &SessionId) -> bool {
+    disk::exists(codex_path(mailbox, thread))
 }
 
 /// True if the session wants to be woken.
@@ -85,8 +122,16 @@ fn awaiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<SessionId> {
 
 /// Wakes the session that asked this question, if it wants to be woken. A dialog of the session, and a task of it, tell the session themselves.
 pub fn asker(mailbox: &Mailbox, question: &Question) {
+    asker_of_codex(mailbox, question);
     if let Some(session) = question.session_id.as_ref().filter(|_| question.asked.live.is_none() && !question.asked.to_session) {
         change(mailbox, session);
+    }
+}
+
+/// Notes that the workflow of this question may have news for the session of Codex that asked it, if one did.
+pub fn asker_of_codex(mailbox: &Mailbox, question: &Question) {
+    if let Some(thread) = &question.codex_thread {
+        has_news(mailbox, thread, &question.workflow_id);
     }
 }
 
@@ -94,7 +139,15 @@ pub fn asker(mailbox: &Mailbox, question: &Question) {
 pub fn starter(mailbox: &Mailbox, workflow: &WorkflowId) {
     if let Some(session) = awaiting(mailbox, workflow) {
         change(mailbox, &session);
+        if is_of_codex(mailbox, &session) {
+            has_news(mailbox, &session, workflow);
+        }
     }
+}
+
+/// Notes it durably, because nothing else reminds the watcher.
+fn has_news(mailbox: &Mailbox, thread: &SessionId, workflow: &WorkflowId) {
+    let _ = disk::create(&codex_news(mailbox, thread, workflow), b"");
 }
 
 fn change(mailbox: &Mailbox, session: &SessionId) {

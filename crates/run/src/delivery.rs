@@ -23,7 +23,7 @@ pub enum Delivery {
     /// The process that waits for the answer takes it: `ask-post --wait`, a call of `askbox mcp`, or a supervisor that holds a request
     /// of its agent.
     Waiter,
-    /// The session that asked takes it the next time it runs (`to_session`). No process waits.
+    /// The session that asked takes it the next time it runs (`to_session`), or is told by a watcher (`codex_thread`). No process waits.
     Session,
     /// A main agent takes it: `relaunch prompt` or `relaunch done`.
     MainAgent,
@@ -37,7 +37,7 @@ impl Delivery {
     pub fn asked_for(question: &Question) -> Self {
         match question {
             question if question.asked.live.is_some() => Self::Dialog,
-            question if question.asked.to_session => Self::Session,
+            question if question.asked.to_session || question.codex_thread.is_some() => Self::Session,
             _ => Self::Launch,
         }
     }
@@ -97,13 +97,16 @@ pub enum HoldUp {
     NoWatcher,
     /// The program of its runner cannot be started, for this reason.
     NoProgram(String),
+    /// The session of Codex that asked is not told of the answer. The words say why, and what to do.
+    NotTold(String),
 }
 
 impl HoldUp {
     /// True if it is the same reason. The words about the queue hold its age, which changes.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Queue(_), Self::Queue(_)) | (Self::Spent(_), Self::Spent(_))) || self == other
+        matches!((self, other), (Self::Queue(_), Self::Queue(_)) | (Self::Spent(_), Self::Spent(_)) | (Self::NotTold(_), Self::NotTold(_)))
+            || self == other
     }
 
     /// Says it about a workflow, with the command that changes it.
@@ -112,7 +115,7 @@ impl HoldUp {
         match self {
             Self::Queue(how) => format!("{id} is answered, but {}", held_queue(how)),
             Self::NoWatcher => without_watcher(id),
-            Self::Spent(words) | Self::NoProgram(words) => format!("{id} is answered, but {words}"),
+            Self::Spent(words) | Self::NoProgram(words) | Self::NotTold(words) => format!("{id} is answered, but {words}"),
         }
     }
 
@@ -122,22 +125,25 @@ impl HoldUp {
         match self {
             Self::Queue(how) => format!("the queue is {how}: relaunch go"),
             Self::NoWatcher => "no watcher runs: relaunch watch".into(),
-            Self::Spent(words) | Self::NoProgram(words) => words.clone(),
+            Self::Spent(words) | Self::NoProgram(words) | Self::NotTold(words) => words.clone(),
         }
     }
 }
 
 /// Returns the reason why an answered question starts its agent only later: the queue is paused, the day's money is spent, or the watcher or
-/// the program of its runner is missing. `None` if the agent is started by itself, or if a waiter or a session takes the answer. A file that
-/// cannot be read counts as no reason. The day's money and the program are looked at
+/// the program of its runner is missing. Or the reason why a session of Codex is not told of its answer. `None` if the agent is started by
+/// itself, or if a waiter or a session takes the answer. A file that cannot be read counts as no reason. The day's money and the program are looked at
 /// only with a `config`.
 #[must_use]
 pub fn hold_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<HoldUp> {
     let id = &question.workflow_id;
     // The waiter is asked for first: it lets its lock go after it has moved the document.
-    let is_to_be_launched = Delivery::of_unclaimed(mailbox, question).is_ok_and(|delivery| delivery == Delivery::Launch);
-    if !is_to_be_launched || !disk::exists(mailbox.document(Folder::Answered, id)) {
+    let delivery = Delivery::of_unclaimed(mailbox, question).ok()?;
+    if !matches!(delivery, Delivery::Launch | Delivery::Session) || !disk::exists(mailbox.document(Folder::Answered, id)) {
         return None;
+    }
+    if delivery == Delivery::Session {
+        return question.codex_thread.and_then(|_| not_told(mailbox, config, id));
     }
     if let Some(queue) = queue_hold_up(mailbox, config) {
         return Some(queue);
@@ -155,8 +161,25 @@ pub fn queue_paused(mailbox: &Mailbox, config: Option<&Config>) -> Option<String
     match queue_hold_up(mailbox, config)? {
         HoldUp::Queue(how) => Some(held_queue(&how)),
         HoldUp::Spent(said) => Some(said),
-        HoldUp::NoWatcher | HoldUp::NoProgram(_) => None,
+        HoldUp::NoWatcher | HoldUp::NoProgram(_) | HoldUp::NotTold(_) => None,
     }
+}
+
+fn not_told(mailbox: &Mailbox, config: Option<&Config>, id: &WorkflowId) -> Option<HoldUp> {
+    let why = match config {
+        Some(config) if !config.live.codex => "live.codex is off",
+        _ if !presence::anybody(mailbox).unwrap_or(true) => "no watcher is running",
+        _ => return None,
+    };
+    let words = format!("its session of Codex is not told, because {why}; to start an agent with the answer: relaunch {id}");
+    Some(HoldUp::NotTold(words))
+}
+
+/// The command with which a person resumes the session that asked, if it can be resumed so.
+#[must_use]
+pub fn resume_command(question: &Question) -> Option<String> {
+    let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
+    of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")))
 }
 
 fn held_queue(how: &str) -> String {

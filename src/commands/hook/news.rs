@@ -27,9 +27,7 @@ use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text, wake};
-use askbox_run::attempt::record;
-use askbox_run::delivery::Delivery;
-use askbox_run::view::status::{self, Standing};
+use askbox_run::view::session_news::End;
 
 /// The maximum number of lines of one kind.
 const LINES: usize = 5;
@@ -108,89 +106,6 @@ fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option
 /// True if this session asked the workflow's latest question.
 fn was_asked_by(mailbox: &Mailbox, id: &WorkflowId, session: &SessionId) -> bool {
     round::latest(mailbox, id).is_some_and(|latest| latest.document.typed.session_id.as_ref() == Some(session))
-}
-
-/// The end of a round, as a line of the audit trail claims it.
-#[derive(Debug, Clone, Copy)]
-enum End {
-    Answered,
-    Declined,
-    AskedBack,
-    Finished,
-    Parked,
-    Expired,
-    Withdrawn,
-    Quarantined,
-}
-
-impl End {
-    /// The end that the event claims, if it is news for a person.
-    fn named(event: &str) -> Option<Self> {
-        Some(match event {
-            "answered" => Self::Answered,
-            "declined" => Self::Declined,
-            "asked_back" => Self::AskedBack,
-            "delivered" => Self::Finished,
-            "parked" => Self::Parked,
-            "expired" => Self::Expired,
-            "withdrawn" => Self::Withdrawn,
-            "quarantined" => Self::Quarantined,
-            _ => return None,
-        })
-    }
-
-    /// True if this is the result of a run. The answer to a question of a run is not: the run goes on with it.
-    fn is_result(self) -> bool {
-        !matches!(self, Self::Answered | Self::Declined | Self::AskedBack)
-    }
-
-    fn in_words(self, mailbox: &Mailbox, id: &WorkflowId) -> String {
-        let words = match self {
-            Self::Answered => "was answered",
-            Self::Declined => "was declined",
-            Self::AskedBack => "the user asked back",
-            Self::Finished => match handed_over(mailbox, id) {
-                Some(to) => return format!("{} took its answer", to.who()),
-                None => "its run finished",
-            },
-            Self::Parked => "its run failed or was stopped, and waits for a person",
-            Self::Expired => "expired without an answer",
-            Self::Withdrawn => "was cancelled",
-            Self::Quarantined => "a file of it cannot be used",
-        };
-        words.to_owned()
-    }
-
-    /// True if the documents of the workflow confirm it.
-    fn is_true(self, mailbox: &Mailbox, id: &WorkflowId) -> bool {
-        if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
-            return false;
-        }
-        let standing = status::of_workflow(mailbox, id).map(|status| status.state);
-        match self {
-            Self::Answered | Self::Declined | Self::AskedBack => standing.is_ok_and(|standing| {
-                !matches!(
-                    standing,
-                    Standing::Pending | Standing::Overdue | Standing::Waiting | Standing::Withdrawn | Standing::Expired | Standing::Unknown
-                )
-            }),
-            Self::Finished => matches!(standing, Ok(Standing::Delivered)),
-            Self::Parked => matches!(standing, Ok(Standing::Parked | Standing::Interrupted)),
-            Self::Expired => matches!(standing, Ok(Standing::Expired)),
-            Self::Withdrawn => matches!(standing, Ok(Standing::Withdrawn)),
-            Self::Quarantined => {
-                let names = disk::entries(&mailbox.folder(Folder::Quarantine)).into_iter().flatten().flatten();
-                names.filter_map(|entry| entry.name.into_string().ok()).any(|name| name.contains(id.as_str()))
-            }
-        }
-    }
-}
-
-/// The delivery of the workflow's last round, if no agent was launched for it. Then askbox knows of no run.
-fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
-    let last = round::latest(mailbox, id)?;
-    let run = record::latest(mailbox, &last.id).ok()??;
-    Some(Delivery::of_claimed(&last.document.typed, &run)).filter(|delivery| *delivery != Delivery::Launch)
 }
 
 /// A question in one line, if it waits for a person.

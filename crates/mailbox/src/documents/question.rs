@@ -63,6 +63,8 @@ pub struct Question {
     pub timestamp: Option<String>,
     /// The session that asked. It is resumed only if askbox launched it: for this workflow, or in the run that `asked_in` proves.
     pub session_id: Option<SessionId>,
+    /// The session of Codex whose shell asked. It takes the answer itself: a watcher launches no agent for it. Hashes leave it out.
+    pub codex_thread: Option<SessionId>,
     /// The asker's working folder.
     pub cwd: Option<PathBuf>,
     /// The asker's `CLAUDE_CONFIG_DIR`.
@@ -117,6 +119,7 @@ impl Question {
             checkpoint: None,
             timestamp: None,
             session_id: None,
+            codex_thread: None,
             cwd: None,
             config_dir: None,
             parent: None,

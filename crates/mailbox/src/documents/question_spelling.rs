@@ -67,6 +67,8 @@ struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session_id: Cow<'a, Option<SessionId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    codex_thread: Cow<'a, Option<SessionId>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     cwd: Cow<'a, Option<PathBuf>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     config_dir: Cow<'a, Option<PathBuf>>,
@@ -146,6 +148,7 @@ impl<'a> From<&'a Question> for Spelling<'a> {
             remind_every: Borrowed(&asked.remind_every),
             priority: asked.priority,
             session_id: Borrowed(&question.session_id),
+            codex_thread: Borrowed(&question.codex_thread),
             cwd: Borrowed(&question.cwd),
             config_dir: Borrowed(&question.config_dir),
             parent: Borrowed(&question.parent),
@@ -179,6 +182,7 @@ impl From<Spelling<'_>> for Question {
             checkpoint: spelling.checkpoint.into_owned(),
             timestamp: spelling.timestamp.into_owned(),
             session_id: spelling.session_id.into_owned(),
+            codex_thread: spelling.codex_thread.into_owned(),
             cwd: spelling.cwd.into_owned(),
             config_dir: spelling.config_dir.into_owned(),
             parent: spelling.parent.into_owned(),
@@ -222,7 +226,7 @@ mod tests {
     use crate::documents::question::QuestionDocument;
 
     /// Every field of a document as the file spells it, in the order of writing.
-    const FIELDS: [(&str, &str); 39] = [
+    const FIELDS: [(&str, &str); 40] = [
         ("schema_version", "1"),
         ("question", r#""Which?""#),
         ("type", r#""choice""#),
@@ -243,6 +247,7 @@ mod tests {
         ("remind_every", r#""4h""#),
         ("priority", "2"),
         ("session_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("codex_thread", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
         ("cwd", r#""/d""#),
         ("config_dir", r#""/e""#),
         ("parent", r#""p""#),

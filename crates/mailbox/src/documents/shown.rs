@@ -3,7 +3,7 @@
 //! The hash of what was shown is the SHA-256 of two hashes, which a signature also covers: [`for_everybody`] and
 //! [`for_its_machine`]. Another machine receives the second one only as a hash. The hash leaves out the fields that the transitions
 //! write: the round's id (a file made by hand has none before its answer), the answers, and the end. It also leaves out the trace, which
-//! decides nothing.
+//! decides nothing, and the session of Codex that is told of the answer.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -54,6 +54,7 @@ pub fn shown(question: &Question) -> Question {
     Question {
         checkpoint: None,
         session_id: None,
+        codex_thread: None,
         config_dir: None,
         asked_in: None,
         trace: None,

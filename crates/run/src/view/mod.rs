@@ -5,6 +5,7 @@
 //! - `activity`: the current activity of a run, derived from its events
 //! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
 //! - `status`: the state of each workflow's newest round
+//! - `session_news`: the ends of rounds as news for a session of a user
 //! - `history`: a round that was answered or is over
 //! - `archived`: rounds that are read from the archive
 //! - `all_history`: the rounds of the mailbox and of the archive together
@@ -14,6 +15,7 @@ pub mod activity_so_far;
 pub mod all_history;
 pub mod archived;
 pub mod history;
+pub mod session_news;
 pub mod status;
 pub mod tail;
 pub mod workflow_events;

@@ -36,6 +36,23 @@ struct State {
     is_over: bool,
     /// The sessions that have nothing to do.
     resting: Vec<String>,
+    /// The sessions that the daemon has put away.
+    put_away: Vec<String>,
+    /// The texts of the turns that clients have begun, with their sessions.
+    begun: Vec<(String, String)>,
+    /// What happens to the next turn that a client begins.
+    at_turn: Option<AtTurn>,
+}
+
+/// What happens when a client begins a turn.
+#[derive(Clone, Copy)]
+pub enum AtTurn {
+    /// The connection breaks before the daemon has read it.
+    Cut,
+    /// The connection breaks before the daemon has replied to it.
+    CutBehind,
+    /// The daemon refuses it.
+    Refuse,
 }
 
 #[derive(Default)]
@@ -135,6 +152,49 @@ impl Daemon {
         lock(&self.state).resting.push(thread.into());
     }
 
+    /// The session has something to do.
+    pub fn works(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.resting.retain(|resting| resting != thread);
+        state.tell_status(thread);
+    }
+
+    /// The session has ended its turn, and all clients are told.
+    pub fn ends_its_turn(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.resting.push(thread.into());
+        state.tell_status(thread);
+    }
+
+    /// The daemon puts the session away.
+    pub fn puts_away(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.put_away.push(thread.into());
+        state.tell_status(thread);
+    }
+
+    /// Somebody resumes the session.
+    pub fn has_back(&self, thread: &str) {
+        let mut state = lock(&self.state);
+        state.put_away.retain(|away| away != thread);
+        state.tell_status(thread);
+    }
+
+    /// The session was removed.
+    pub fn loses(&self, thread: &str) {
+        lock(&self.state).threads.remove(thread);
+    }
+
+    /// This happens to the next turn that a client begins.
+    pub fn at_the_next_turn(&self, what: AtTurn) {
+        lock(&self.state).at_turn = Some(what);
+    }
+
+    /// The texts of the turns that clients have begun in this session.
+    pub fn begun(&self, thread: &str) -> Vec<String> {
+        lock(&self.state).begun.iter().filter(|(of, _)| of == thread).map(|(_, text)| text.clone()).collect()
+    }
+
     /// The replies of all clients to requests, as they came.
     pub fn replies(&self) -> Vec<Value> {
         lock(&self.state).replies.clone()
@@ -190,6 +250,9 @@ impl State {
             Some("item/tool/requestUserInput") => "waitingOnUserInput",
             _ => "waitingOnApproval",
         };
+        if self.put_away.iter().any(|away| away == thread) {
+            return json!({"type": "notLoaded"});
+        }
         if self.resting.iter().any(|resting| resting == thread) {
             return json!({"type": "idle"});
         }
@@ -202,10 +265,14 @@ impl State {
         self.tell(None, &json!({"method": "thread/status/changed", "params": {"threadId": thread, "status": status}}));
     }
 
-    fn thread(&self, id: &str) -> Value {
-        let (cwd, parent) = &self.threads[id];
-        json!({"id": id, "cwd": cwd, "status": self.status(id), "parentThreadId": parent, "agentNickname": parent.as_ref().map(|_| "Ada"),
-            "agentRole": null, "preview": "x", "source": "cli", "turns": []})
+    fn thread(&self, id: &str) -> Option<Value> {
+        let (cwd, parent) = self.threads.get(id)?;
+        let turns: Vec<_> =
+            self.begun.iter().filter(|(of, _)| of == id).map(|(_, text)| json!({"items": [{"id": "i", "text": text}]})).collect();
+        Some(
+            json!({"id": id, "cwd": cwd, "status": self.status(id), "parentThreadId": parent, "agentNickname": parent.as_ref().map(|_| "Ada"),
+            "agentRole": null, "preview": "x", "source": "cli", "turns": turns}),
+        )
     }
 
     /// The request has ended in this way.
@@ -233,6 +300,27 @@ impl State {
         }
     }
 
+    /// Returns the result of `turn/start`, `null` for an error, or nothing if the connection breaks.
+    fn begins_turn(&mut self, client: usize, thread: &str, message: &Value) -> Option<Value> {
+        let what = self.at_turn.take();
+        if !matches!(what, Some(AtTurn::Cut | AtTurn::Refuse)) {
+            let text = message["params"]["input"][0]["text"].as_str().expect("a text").to_owned();
+            self.begun.push((thread.into(), text));
+            self.resting.retain(|resting| resting != thread);
+        }
+        match what {
+            Some(AtTurn::Cut | AtTurn::CutBehind) => {
+                self.clients[client].outbox.push(Value::Null);
+                None
+            }
+            Some(AtTurn::Refuse) => Some(Value::Null),
+            None => {
+                self.tell_status(thread);
+                Some(json!({"turn": {"id": "turn"}}))
+            }
+        }
+    }
+
     fn take(&mut self, client: usize, message: &Value) {
         if self.is_mute {
             return;
@@ -257,14 +345,24 @@ impl State {
         let result = match method {
             "initialize" => json!({"userAgent": "scripted"}),
             "thread/loaded/list" => json!({"data": self.threads.keys().collect::<Vec<_>>(), "nextCursor": null}),
+            "thread/read" | "thread/resume" if !self.threads.contains_key(&of) => Value::Null,
             "thread/read" => json!({"thread": self.thread(&of)}),
             "thread/resume" => {
                 let items = self.items.get(&of).cloned().unwrap_or_default();
                 json!({"thread": self.thread(&of), "initialTurnsPage": {"data": [{"id": "turn", "items": items, "status": "inProgress"}]}})
             }
+            "turn/start" => match self.begins_turn(client, &of, message) {
+                Some(result) => result,
+                None => return,
+            },
             _ => json!({}),
         };
         if message["id"].is_null() {
+            return;
+        }
+        if result.is_null() {
+            let error = json!({"code": -32600, "message": format!("thread not found: {of}")});
+            self.clients[client].outbox.push(json!({"id": message["id"], "error": error}));
             return;
         }
         self.clients[client].outbox.push(json!({"id": message["id"], "result": result}));

@@ -8,7 +8,7 @@ mod terminal;
 
 use std::path::{Path, PathBuf};
 
-pub use daemon::Daemon;
+pub use daemon::{AtTurn, Daemon};
 pub use terminal::Terminal;
 
 /// The socket of the daemon below a home.

@@ -1,6 +1,6 @@
 //! All requests of one connection to the daemon.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,20 @@ use serde_json::{Value, json};
 
 use crate::codex::client::Client;
 use crate::codex::dialog::{ANSWERED, Call, Dialog, Office};
+use crate::codex::news;
 use crate::codex::reply::Sign;
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
+use crate::codex::waking::{JobId, Waking};
 use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId, Turn};
 use askbox_mailbox::error::Result;
+use askbox_mailbox::wake;
+use askbox_run::log;
 
 /// How often the mailbox is looked at while a dialog is open.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The longest wait for a message while a session may be woken.
+const READY: Duration = Duration::from_millis(400);
 /// The longest wait for a message otherwise.
 const REST: Duration = Duration::from_secs(1);
 /// How long the daemon may take to answer the first request.
@@ -36,6 +42,8 @@ enum Sent {
     Read,
     /// The requests of a session. If the newest turn cannot be had, they are asked for without it.
     Resume { thread: ThreadId, with_turn: bool },
+    /// A step on the way to a session's turn with its news.
+    Wake(JobId),
     /// A request whose answer does not matter.
     Other(&'static str),
 }
@@ -50,6 +58,9 @@ pub(super) struct Bridge<'a> {
     /// Sessions that wait for their user, and whose requests are not sent to this client yet. When to ask for them again.
     waiting: HashMap<ThreadId, Instant>,
     dialogs: HashMap<(ThreadId, RequestId), Dialog>,
+    waking: Waking,
+    /// The sessions that the daemon has told of.
+    seen: HashSet<ThreadId>,
 }
 
 impl<'a> Bridge<'a> {
@@ -59,8 +70,19 @@ impl<'a> Bridge<'a> {
     /// If the connection is lost, or the daemon does not answer as expected.
     pub(super) fn begin(office: Office<'a>, mut client: Client) -> Result<Self> {
         client.introduce(Instant::now() + PATIENCE)?;
+        news::begin(office.mailbox).unwrap_or_else(|e| log::error(&e));
         let (sent, waiting, dialogs) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut bridge = Self { office, client, next_id: 1, sent, threads: Threads::default(), waiting, dialogs };
+        let mut bridge = Self {
+            office,
+            client,
+            next_id: 1,
+            sent,
+            threads: Threads::default(),
+            waiting,
+            dialogs,
+            waking: Waking::default(),
+            seen: HashSet::new(),
+        };
         bridge.request("thread/loaded/list", json!({}), Sent::Loaded)?;
         Ok(bridge)
     }
@@ -89,7 +111,8 @@ impl<'a> Bridge<'a> {
 
     /// Waits for messages, handles them, and does what is due.
     fn pass(&mut self) -> Result<()> {
-        let mut wait = if self.dialogs.is_empty() && self.waiting.is_empty() { REST } else { LOOK_EVERY };
+        let rest = if self.waking.has_threads() { READY } else { REST };
+        let mut wait = if self.dialogs.is_empty() && self.waiting.is_empty() { rest } else { LOOK_EVERY };
         for _ in 0..AT_ONCE {
             let Some(message) = self.client.receive(wait)? else { break };
             self.handle(message)?;
@@ -104,7 +127,29 @@ impl<'a> Bridge<'a> {
         for dialog in self.dialogs.values_mut() {
             calls.extend(dialog.tick(self.office, &self.threads, &mut self.client)?);
         }
-        calls.into_iter().try_for_each(|(method, params)| self.request(method, params, Sent::Other(method)))
+        calls.into_iter().try_for_each(|(method, params)| self.request(method, params, Sent::Other(method)))?;
+        match self.waking.tick(self.office) {
+            Some((job, (method, params))) => self.request(method, params, Sent::Wake(job)),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets a session of the daemon take its answers from now on.
+    fn sees(&mut self, thread: &ThreadId) {
+        if let Ok(id) = thread.parse()
+            && self.seen.insert(thread.clone())
+        {
+            wake::begin_codex(self.office.mailbox, &id).unwrap_or_else(|e| log::error(&e));
+        }
+    }
+
+    /// Takes the reply to a step on the way to a session's turn.
+    fn wakes(&mut self, job: JobId, result: Result<Value, String>) -> Result<()> {
+        let next = self.waking.answered(self.office, job, result);
+        if let Some(thread) = next.loaded {
+            self.threads.add(thread, Vec::new());
+        }
+        next.calls.into_iter().try_for_each(|(method, params)| self.request(method, params, Sent::Wake(job)))
     }
 
     fn request(&mut self, method: &str, params: Value, about: Sent) -> Result<()> {
@@ -155,6 +200,7 @@ impl<'a> Bridge<'a> {
             (Sent::Loaded, Ok(result)) => {
                 let ids = result["data"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 for id in ids {
+                    self.sees(&id.to_owned());
                     self.request("thread/read", json!({ "threadId": id }), Sent::Read)?;
                 }
             }
@@ -163,6 +209,7 @@ impl<'a> Bridge<'a> {
                     self.resume(thread.id, true)?;
                 }
             }
+            (Sent::Wake(job), result) => self.wakes(job, result)?,
             (Sent::Resume { thread: id, .. }, Ok(mut result)) => {
                 self.waiting.remove(&id);
                 let page: Vec<Turn> = serde_json::from_value(result["initialTurnsPage"]["data"].take()).unwrap_or_default();
@@ -192,6 +239,7 @@ impl<'a> Bridge<'a> {
     }
 
     fn status(&mut self, thread: ThreadId, status: &Status) -> Result<()> {
+        self.sees(&thread);
         if status.waits() {
             if self.threads.get(&thread).is_none() && !self.waiting.contains_key(&thread) {
                 self.resume(thread, true)?;
@@ -199,12 +247,16 @@ impl<'a> Bridge<'a> {
             return Ok(());
         }
         self.waiting.remove(&thread);
+        if *status == Status::Resting {
+            self.waking.rested();
+        }
         // No dialog of the session is open any more. Other signs tell what became of a reply.
         let office = self.office;
         let of_thread = self.dialogs.iter_mut().filter(|((of, _), dialog)| *of == thread && !dialog.is_replied());
         of_thread.for_each(|(_, dialog)| dialog.end(office, ANSWERED));
         self.dialogs.retain(|(of, _), dialog| *of != thread || dialog.is_replied());
-        if *status == Status::Resting && !self.dialogs.keys().any(|(of, _)| *of == thread) && self.threads.remove(&thread) {
+        let is_at_rest = matches!(status, Status::Resting | Status::NotLoaded);
+        if is_at_rest && !self.dialogs.keys().any(|(of, _)| *of == thread) && self.threads.remove(&thread) {
             // Otherwise the daemon would keep the session loaded for this client.
             self.request("thread/unsubscribe", json!({ "threadId": thread }), Sent::Other("thread/unsubscribe"))?;
         }

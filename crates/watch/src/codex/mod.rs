@@ -15,6 +15,7 @@
 //! | `question` | the question that a request becomes |
 //! | `reply` | a person's answer as the reply to the daemon |
 //! | `dialog` | one request, from the grace time to the receipt |
+//! | `news` `telling` `waking` | the news for a session, which gets one turn with them |
 //! | `bridge` | all requests of one connection |
 //! | `service` | the thread of the watcher: connects, and connects again |
 //!
@@ -25,12 +26,15 @@ mod bridge;
 mod client;
 mod dialog;
 pub mod home;
+mod news;
 mod question;
 mod reply;
 mod request;
 pub(crate) mod service;
 pub mod sessions;
+mod telling;
 mod threads;
+mod waking;
 mod wire;
 
 /// The name of the bridge in the questions that it ends.

@@ -83,7 +83,7 @@ fn of_persons(threads: Vec<Thread>) -> Vec<CodexSession> {
         doing: match &thread.status {
             status if status.waits() || waiting.contains(&thread.id) => Doing::Waits,
             Status::Active { .. } => Doing::Works,
-            Status::Resting => Doing::Rests,
+            Status::Resting | Status::NotLoaded => Doing::Rests,
         },
         title: [thread.name, thread.preview].into_iter().flatten().find(|title| !title.trim().is_empty()),
         since: thread.updated_at.and_then(|seconds| Time::from_timestamp(seconds, 0)),

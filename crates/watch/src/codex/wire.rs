@@ -45,7 +45,9 @@ pub(super) enum Status {
         #[serde(default)]
         active_flags: Vec<String>,
     },
-    /// It is idle, not loaded, or failed.
+    /// The daemon has put it away.
+    NotLoaded,
+    /// It is idle, or failed.
     #[serde(other)]
     Resting,
 }
@@ -176,7 +178,7 @@ fn notification(method: &str, params: Value) -> Option<Incoming> {
     Some(match method {
         "serverRequest/resolved" => Incoming::Resolved { thread, request: request_id? },
         "thread/status/changed" => Incoming::Status { thread, status: status? },
-        "thread/closed" => Incoming::Status { thread, status: Status::Resting },
+        "thread/closed" => Incoming::Status { thread, status: Status::NotLoaded },
         "item/started" => Incoming::ItemStarted { thread, item: item? },
         "item/completed" => Incoming::ItemCompleted { thread, item: item? },
         _ => Incoming::TurnCompleted { thread, interrupted: turn?.status == "interrupted" },
@@ -224,7 +226,8 @@ mod tests {
         assert!(!status(&changed(r#"{"type":"active","activeFlags":[]}"#)).waits());
         assert_eq!(status(&changed(r#"{"type":"idle"}"#)), Status::Resting);
         assert_eq!(status(&changed(r#"{"type":"new","x":1}"#)), Status::Resting);
-        assert_eq!(status(r#"{"method":"thread/closed","params":{"threadId":"t"}}"#), Status::Resting);
+        assert_eq!(status(&changed(r#"{"type":"notLoaded"}"#)), Status::NotLoaded);
+        assert_eq!(status(r#"{"method":"thread/closed","params":{"threadId":"t"}}"#), Status::NotLoaded);
         let resolved = read(r#"{"method":"serverRequest/resolved","params":{"threadId":"t","requestId":"7"}}"#);
         assert_eq!(resolved, Incoming::Resolved { thread: "t".into(), request: RequestId("7".into()) });
         let ended = read(r#"{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"interrupted","items":[]}}}"#);

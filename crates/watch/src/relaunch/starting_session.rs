@@ -63,6 +63,9 @@ impl Drop for StartingSession<'_> {
 
 /// The session whose shell runs this command, if it is a user's session and wants to be woken. A run of askbox is woken as a parent.
 fn this_session(mailbox: &Mailbox) -> Option<SessionId> {
+    if let Some(thread) = program::codex_thread(mailbox) {
+        return Some(thread);
+    }
     let session = program::env("CLAUDE_CODE_SESSION_ID").filter(|_| program::env("ASKBOX_RUN").is_none())?;
     session.parse().ok().filter(|session| wake::is_wanted(mailbox, session))
 }

@@ -166,7 +166,7 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
         }
         Delivery::Session => {
             if since >= PATIENCE {
-                let session = question.session_id.map_or_else(String::new, |id| format!(" {id}"));
+                let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
                 let said = format!(
                     "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
                 );

@@ -15,7 +15,7 @@ use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::delivery::Delivery;
+use askbox_run::delivery::{self, Delivery};
 use askbox_run::view::archived::{self, Archived};
 use askbox_run::view::status;
 
@@ -292,7 +292,6 @@ impl<'a> Walk<'a> {
             None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
         };
         self.is_launched = delivery == Delivery::Launch;
-        let resume = question.session_id.map(|session| format!("claude --resume {session}"));
         match delivery {
             Delivery::Launch => {}
             Delivery::Waiter => {
@@ -302,7 +301,7 @@ impl<'a> Walk<'a> {
                 self.here("taker", format!("{who} takes it"), next);
             }
             Delivery::Session => {
-                let next = resume.or_else(|| self.command(&format!("relaunch {}", self.id)));
+                let next = delivery::resume_command(question).or_else(|| self.command(&format!("relaunch {}", self.id)));
                 self.here("taker", format!("{} takes it once it goes on", delivery.who()), next);
             }
             Delivery::Dialog => self.here("taker", format!("{} takes it, if its dialog is still open", delivery.who()), None),

@@ -12,7 +12,7 @@ use crate::spelling;
 use crate::text::excerpt;
 
 /// The fields of a question. The last two belong to AskUserQuestion and have no meaning here.
-const FIELDS: [&str; 39] = [
+const FIELDS: [&str; 40] = [
     "schema_version",
     "question",
     "type",
@@ -33,6 +33,7 @@ const FIELDS: [&str; 39] = [
     "remind_every",
     "priority",
     "session_id",
+    "codex_thread",
     "cwd",
     "config_dir",
     "parent",
@@ -108,6 +109,7 @@ pub fn of_client(question: &Question) -> Result<()> {
         ("tool_call", asked.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
         ("elicited_by", asked.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
         ("to_session", asked.to_session, "`askbox mcp` writes it for its own session"),
+        ("codex_thread", question.codex_thread.is_some(), "`ask-post` writes it in the shell of a session of Codex"),
         ("live", asked.live.is_some(), "`askbox hook` writes it for the dialog of a session"),
         ("results", matches!(content, Content::Results { .. }), "askbox tells a parent itself how its children ended"),
         ("prompt", matches!(content, Content::Task { .. }), "a task is not a question: begin it with `relaunch spawn`"),
@@ -259,6 +261,7 @@ mod tests {
             ("tool_call", r#"{"name":"AskUserQuestion","id":"x"}"#),
             ("elicited_by", r#""bank""#),
             ("to_session", "true"),
+            ("codex_thread", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
             (
                 "live",
                 r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z"}"#,

@@ -7,7 +7,7 @@ mod open_workflows;
 mod shape;
 
 use crate::attempt::record::{self, Run, RunState};
-use crate::delivery::Delivery;
+use crate::delivery::{self, Delivery};
 use crate::dialog::next_prompt;
 use crate::money::costs;
 use crate::supervise::stop;
@@ -301,7 +301,7 @@ fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
 
 /// The commands for a person whose answer waits for its session.
 fn instead_of_its_session(question: &Question) -> String {
-    let resume = question.session_id.map(|id| format!("resume it: claude --resume {id}; or ")).unwrap_or_default();
+    let resume = delivery::resume_command(question).map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
     format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
 }
 

@@ -1,0 +1,103 @@
+//! The ends of rounds as news for a session of a user. The session reads what they brought with a command.
+
+use crate::attempt::record;
+use crate::delivery::Delivery;
+use crate::view::status::{self, Standing};
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Folder, Mailbox, disk, round};
+
+/// The end of a round, as a line of the audit trail claims it.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// A person, a default or an event has answered.
+    Answered,
+    /// A person has declined.
+    Declined,
+    /// A person has asked back.
+    AskedBack,
+    /// The answer or the result was delivered.
+    Finished,
+    /// The run waits for a person.
+    Parked,
+    /// The question has expired.
+    Expired,
+    /// The question or the run was cancelled.
+    Withdrawn,
+    /// A file cannot be used.
+    Quarantined,
+}
+
+impl End {
+    /// The end that an event of the audit trail claims, if it is news for a person.
+    #[must_use]
+    pub fn named(event: &str) -> Option<Self> {
+        Some(match event {
+            "answered" => Self::Answered,
+            "declined" => Self::Declined,
+            "asked_back" => Self::AskedBack,
+            "delivered" => Self::Finished,
+            "parked" => Self::Parked,
+            "expired" => Self::Expired,
+            "withdrawn" => Self::Withdrawn,
+            "quarantined" => Self::Quarantined,
+            _ => return None,
+        })
+    }
+
+    /// True if this is the result of a run. The answer to a question of a run is not: the run goes on with it.
+    #[must_use]
+    pub fn is_result(self) -> bool {
+        !matches!(self, Self::Answered | Self::Declined | Self::AskedBack)
+    }
+
+    /// The words for a session.
+    #[must_use]
+    pub fn in_words(self, mailbox: &Mailbox, id: &WorkflowId) -> String {
+        let words = match self {
+            Self::Answered => "was answered",
+            Self::Declined => "was declined",
+            Self::AskedBack => "the user asked back",
+            Self::Finished => match handed_over(mailbox, id) {
+                Some(to) => return format!("{} took its answer", to.who()),
+                None => "its run finished",
+            },
+            Self::Parked => "its run failed or was stopped, and waits for a person",
+            Self::Expired => "expired without an answer",
+            Self::Withdrawn => "was cancelled",
+            Self::Quarantined => "a file of it cannot be used",
+        };
+        words.to_owned()
+    }
+
+    /// True if the documents of the workflow confirm it.
+    #[must_use]
+    pub fn is_true(self, mailbox: &Mailbox, id: &WorkflowId) -> bool {
+        if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
+            return false;
+        }
+        let standing = status::of_workflow(mailbox, id).map(|status| status.state);
+        match self {
+            Self::Answered | Self::Declined | Self::AskedBack => standing.is_ok_and(|standing| {
+                !matches!(
+                    standing,
+                    Standing::Pending | Standing::Overdue | Standing::Waiting | Standing::Withdrawn | Standing::Expired | Standing::Unknown
+                )
+            }),
+            Self::Finished => matches!(standing, Ok(Standing::Delivered)),
+            Self::Parked => matches!(standing, Ok(Standing::Parked | Standing::Interrupted)),
+            Self::Expired => matches!(standing, Ok(Standing::Expired)),
+            Self::Withdrawn => matches!(standing, Ok(Standing::Withdrawn)),
+            Self::Quarantined => {
+                let names = disk::entries(&mailbox.folder(Folder::Quarantine)).into_iter().flatten().flatten();
+                names.filter_map(|entry| entry.name.into_string().ok()).any(|name| name.contains(id.as_str()))
+            }
+        }
+    }
+}
+
+/// The delivery of the workflow's last round, if no agent was launched for it. Then askbox knows of no run.
+fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
+    let last = round::latest(mailbox, id)?;
+    let run = record::latest(mailbox, &last.id).ok()??;
+    Some(Delivery::of_claimed(&last.document.typed, &run)).filter(|delivery| *delivery != Delivery::Launch)
+}
