@@ -271,6 +271,35 @@ fn opencode_that_is_gone_leaves_no_question() {
 }
 
 #[test]
+fn a_watcher_ends_what_a_killed_plugin_process_has_claimed() {
+    for is_running in [true, false] {
+        let world = world().with_scripted_agent();
+        world.configure("[live]\nopencode = true\ngrace = \"0s\"\n");
+        let before = is_running.then(|| world.watch());
+        let mut live = Talk::live(&world);
+        live.tell(&asked(&world, command("per_1", "ls")));
+        let id = waiting(&world);
+        let words = to_allow(&world, &id);
+        let sender = world.command("ask-answer").args(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        assert_eq!(live.hear().unwrap()["id"], "per_1");
+        assert_eq!(world.names("running").len(), 1, "the answer was claimed");
+        live.child.kill().unwrap();
+        live.child.wait().unwrap();
+        let watcher = before.unwrap_or_else(|| world.watch());
+        let end = closed(&world, &id, "superseded");
+        assert!(why(&end).contains("may have come too late"), "{end}");
+        let sender = sender.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&sender.stderr);
+        // A sender waits for four seconds, and a watcher may take longer to start.
+        assert!(!is_running || sender.status.code() == Some(4) && told.contains("may have come too late"), "{sender:?}");
+        world.sh("ask-post -w later Now? 2>/dev/null && ask-answer later yes");
+        world.reaches("later", "delivered");
+        assert!(world.launches_of(&id).is_empty() && world.launches_of("later").len() == 1, "{}", watcher.log());
+        watcher.stop();
+    }
+}
+
+#[test]
 fn a_request_of_opencode_that_is_not_known_gets_no_reply() {
     let world = world();
     let mut live = Talk::live(&world);

@@ -119,7 +119,10 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         let closing = Closing::now(Closed::Superseded, BY, Some(NO_RECEIPT.into()));
         return close::claimed(mailbox, &workflow, Folder::Running, question, closing).map(|()| true);
     };
+    let is_claudes = document.typed.asked.live.as_ref().is_none_or(|live| live.program == CLAUDE);
     let end = match run.progress.state {
+        // Only the process that sent the answer could have heard of its end, and its lock is free.
+        RunState::Claimed if !is_claudes => Some(End::TooLate(NOT_CONFIRMED)),
         RunState::Claimed => Receipt::of(&document.typed).look(&run),
         // Only the round's move to `closed/` is missing.
         RunState::Delivered => Some(End::Delivered),
@@ -176,8 +179,6 @@ struct Receipt {
     call: Option<Call>,
     /// The call, if its id was not told to the hook.
     untold: Option<Untold>,
-    /// The reason without a sign.
-    none: &'static str,
     /// The folder of the session's configuration, and the session.
     session: Option<(PathBuf, String)>,
     wanted: Taken,
@@ -194,10 +195,8 @@ impl Receipt {
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
         let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
         let session = question.config_dir.clone().zip(question.asked.live.as_ref().map(|live| live.session.to_string()));
-        let is_claudes = question.asked.live.as_ref().is_none_or(|live| live.program == CLAUDE);
-        let none = if is_claudes { NO_RECEIPT } else { NOT_CONFIRMED };
         let wanted = if allows { Taken::Allow } else { Taken::Deny };
-        Self { call, untold, none, session, wanted, stops, result_since: None }
+        Self { call, untold, session, wanted, stops, result_since: None }
     }
 
     /// True if the receipt would be there by now.
@@ -213,7 +212,7 @@ impl Receipt {
         if let Some(untold) = &self.untold {
             self.call = untold.find(run.progress.claimed_at);
         }
-        let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(self.none)) };
+        let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(NO_RECEIPT)) };
         call.look();
         match call.taken() {
             Some(taken) if taken == self.wanted => return Some(End::Delivered),

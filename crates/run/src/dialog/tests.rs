@@ -32,6 +32,11 @@ struct Asking {
 
 impl Asking {
     fn new() -> Self {
+        Self::of("claude")
+    }
+
+    /// The question of a session of this program.
+    fn of(program: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let workflow: WorkflowId = "live-shop-1".parse().unwrap();
@@ -39,7 +44,7 @@ impl Asking {
         let call = Call { tool: "Bash", input: &input, cwd: Path::new("/work") };
         let live = Live {
             session: SESSION.parse().unwrap(),
-            program: "claude".into(),
+            program: program.into(),
             project: "shop".into(),
             branch: None,
             agent: None,
@@ -153,6 +158,19 @@ fn recovery_settles_a_printed_answer_and_launches_nothing() {
     asking.transcript(&[decided("allow")]);
     assert!(matches!(recover(), Recovered::Over));
     assert_eq!(asking.state(), Closed::Delivered);
+}
+
+#[test]
+fn nobody_confirms_the_sent_answer_of_a_process_that_died() {
+    for program in [orphans::OPENCODE, "codex"] {
+        let mut asking = Asking::of(program);
+        asking.answer().unwrap();
+        asking.print();
+        let recovered = recovery::recover_at_once(&asking.mailbox, &Config::default(), &asking.receipt.round).unwrap();
+        assert!(matches!(recovered, Recovered::Over), "{program}: its sender is told at once");
+        let closed = asking.closed().closed.unwrap();
+        assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(settle::NOT_CONFIRMED)), "{program}");
+    }
 }
 
 #[test]
