@@ -330,7 +330,7 @@ impl App<'_> {
                 let held_up = self.tell_hold_up(&sent);
                 self.said = match (&sent.at.host, &sent.warning) {
                     // It does not count as an answer until that machine accepts it.
-                    (Some(host), _) => format!("{address}: sent: {}; not yet accepted by {host}", sent.words),
+                    (Some(host), _) => format!("{address}: sending: {}; not yet accepted by {host}", sent.words),
                     (None, warning) => {
                         self.keeping.forget(&sent.at);
                         self.look_for_a_watcher();

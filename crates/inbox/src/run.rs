@@ -381,7 +381,7 @@ pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
     for Left(at, kept) in drafts.iter().filter(|Left(at, _)| !is_accepted.contains(at)) {
         let stands = app.sent.offered_for(at).and_then(SentAnswer::told).map(|told| told.stands);
         let what = match stands {
-            Some(Stands::Sent | Stands::Unconfirmed) => "your answer is not accepted yet",
+            Some(Stands::Sending | Stands::Sent | Stands::Unconfirmed) => "your answer is not accepted yet",
             Some(Stands::Refused) => "your answer was not accepted",
             _ => "what you typed was not sent",
         };

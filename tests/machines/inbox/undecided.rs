@@ -19,7 +19,7 @@ fn answer(terminal: &Terminal<'_>) {
     terminal.press(&["i", "my long thoughts"]);
     terminal.see("│ my long thoughts");
     terminal.send_asked();
-    terminal.see("build:docs-42: sent: my long thoughts; not yet accepted by build");
+    terminal.see("build:docs-42: sending: my long thoughts; not yet accepted by build");
 }
 
 #[test]
@@ -30,15 +30,15 @@ fn an_unconfirmed_answer_stays_sent_until_it_counts() {
     open(&terminal, "build:docs-42");
     answer(&terminal);
     // While it is on its way, nothing else is sent.
-    let screen = terminal.see("(sent) Merge the sections?");
+    let screen = terminal.see("(sending) Merge the sections?");
     assert!(screen.contains("1 question is waiting"), "{screen}");
     terminal.press(&["Enter"]);
-    terminal.see("sent: my long thoughts; not yet accepted by build");
+    terminal.see("sending: my long thoughts; not yet accepted by build");
     terminal.take_back();
     terminal.see("is taken back there, not here");
     terminal.press(&["Tab"]);
     let screen = terminal.see("not yet accepted by build");
-    assert!(screen.contains("sent ") && screen.contains("build:docs-42"), "{screen}");
+    assert!(screen.contains("sending since ") && screen.contains("build:docs-42"), "{screen}");
     let screen = terminal.see("unconfirmed");
     assert!(screen.contains("may have it or not") && screen.contains("not confirmed by build"), "{screen}");
     terminal.press(&["Tab"]);

@@ -158,7 +158,7 @@ impl Cells {
         let given = row.at().and_then(|at| app.sent.offered_for(&at)).and_then(SentAnswer::told);
         let sent = given.filter(|told| told.stands.is_open()).map(|told| match told.stands {
             Stands::Unconfirmed => "(sent, not confirmed) ".to_owned(),
-            _ => "(sent) ".to_owned(),
+            stands => format!("({}) ", stands.word()),
         });
         let sent = sent.or_else(|| {
             let machine = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host))?;

@@ -64,7 +64,7 @@ fn style(state: OutcomeState) -> Style {
         OutcomeState::Here(Standing::Delivered) | OutcomeState::There(Stands::Accepted) => good(),
         OutcomeState::Here(Standing::Parked) | OutcomeState::There(Stands::Refused | Stands::NotSent) => bad(),
         OutcomeState::Here(Standing::Running | Standing::Answered | Standing::Retrying)
-        | OutcomeState::There(Stands::Sent | Stands::Unconfirmed) => urgent(),
+        | OutcomeState::There(Stands::Sending | Stands::Sent | Stands::Unconfirmed) => urgent(),
         OutcomeState::Here(_) => dimmed(),
     }
 }

@@ -53,7 +53,7 @@ impl FromHere {
 
     /// True if an answer to this round is on its way. Nothing else may be sent until its machine has decided.
     pub fn is_on_its_way(&self, at: &RoundAt) -> bool {
-        self.offered_for(at).and_then(SentAnswer::told).is_some_and(|told| told.stands == Stands::Sent)
+        self.offered_for(at).and_then(SentAnswer::told).is_some_and(|told| told.stands.is_on_its_way())
     }
 
     /// Takes the draft of an answer that may have arrived or not, with a sentence about its state.
@@ -81,12 +81,12 @@ impl FromHere {
             // The person may have seen that the offer was not confirmed, but not this new state.
             offer.was_seen = is_looked_at;
             match given.told().map(|told| told.stands) {
-                None | Some(Stands::Sent) => continue,
+                None => continue,
                 Some(Stands::Accepted) => {
                     news.accepted.push(given.at.clone());
                     given.draft = None;
                 }
-                Some(Stands::Unconfirmed) => {}
+                Some(Stands::Sending | Stands::Sent | Stands::Unconfirmed) => {}
                 Some(Stands::Refused | Stands::NotSent) => news.again.extend(given.draft.take().map(|draft| (given.at.clone(), draft))),
             }
             news.said.extend(given.news());
@@ -213,7 +213,7 @@ impl SentAnswer {
         let (told, offer, address) = (self.told()?, self.offer.as_ref()?, self.at.address());
         let because = if told.why.is_empty() { String::new() } else { format!("; {}", told.why) };
         Some(match told.stands {
-            Stands::Sent => format!("{address}: sent: {}; not yet {}", offer.words, told.step),
+            Stands::Sending | Stands::Sent => format!("{address}: {}: {}; not yet {}", told.stands.word(), offer.words, told.step),
             Stands::Accepted => format!("{address}: {}; {}{because}", offer.offered.acknowledged, told.step),
             Stands::Unconfirmed => format!("{address}: sent; {}", told.why),
             Stands::Refused => format!("{address}: {}{because}", told.step),

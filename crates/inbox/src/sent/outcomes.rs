@@ -122,10 +122,14 @@ impl Outcomes {
 fn offered(given: &SentAnswer) -> Option<Outcome> {
     let (told, offer) = (given.told()?, given.offer.as_ref()?);
     let since = time::human(time::since(offer.sent_at));
-    let step = if told.stands == Stands::Sent { format!("not yet {}", told.step) } else { told.step };
-    let first = if told.stands == Stands::NotSent { "not sent" } else { "sent" };
+    let step = if told.stands.is_on_its_way() { format!("not yet {}", told.step) } else { told.step };
+    let first = match told.stands {
+        Stands::Sending => format!("sending since {since}"),
+        Stands::NotSent => format!("not sent {since} ago"),
+        _ => format!("sent {since} ago"),
+    };
     let details = [
-        ("steps", format!("{first} {since} ago → {step}")),
+        ("steps", format!("{first} → {step}")),
         ("answer", offer.words.clone()),
         ("note", offer.offered.note.clone().unwrap_or_default()),
         ("why", told.why),

@@ -14,7 +14,9 @@ const AGAIN: &str = "It is asked again by itself once it is reached; the answer 
 /// The progress of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stands {
-    /// On its way, or arrived. Its machine has not decided.
+    /// On its way. It may not have arrived yet.
+    Sending,
+    /// It has arrived where it waits, durably, for its machine. That machine has not decided.
     Sent,
     /// Its machine has decided that the answer counts.
     Accepted,
@@ -30,6 +32,7 @@ impl Stands {
     /// The word for this progress in lists.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Sending => "sending",
             Self::Sent => "sent",
             Self::Accepted => "accepted",
             Self::Refused => "refused",
@@ -40,7 +43,12 @@ impl Stands {
 
     /// True if it is not known here yet whether the answer counts.
     pub fn is_open(self) -> bool {
-        matches!(self, Self::Sent | Self::Unconfirmed)
+        self.is_on_its_way() || self == Self::Unconfirmed
+    }
+
+    /// True if its machine is still to decide, and nothing has failed.
+    pub fn is_on_its_way(self) -> bool {
+        matches!(self, Self::Sending | Self::Sent)
     }
 
     /// True if the answer counts or still may count.
@@ -54,7 +62,7 @@ impl Stands {
 pub struct OfferState {
     /// The progress.
     pub stands: Stands,
-    /// The step that follows *sent*, such as `accepted by HOST`. If the offer was only sent, this step is still to come.
+    /// The step that follows *sent*, such as `accepted by HOST`. If the offer is only on its way, this step is still to come.
     pub step: String,
     /// The machine's words about the offer, or the reason why it says nothing.
     pub why: String,
@@ -68,7 +76,8 @@ impl OfferState {
         let accepted = format!("accepted by {host}");
         let told = |stands, step, why, todo| Self { stands, step, why, todo };
         match progress {
-            Progress::UnderWay | Progress::Sent => told(Stands::Sent, accepted, String::new(), String::new()),
+            Progress::UnderWay => told(Stands::Sending, accepted, String::new(), String::new()),
+            Progress::Sent => told(Stands::Sent, accepted, String::new(), String::new()),
             Progress::Decided(verdict) => {
                 let here = |words: &str| named_from_here(host.as_str(), &text::one_line(words));
                 let line = |words: &Option<String>| words.as_deref().map(here).unwrap_or_default();
@@ -134,8 +143,8 @@ mod tests {
             let told = OfferState::new(&host, progress);
             (told.stands, told.step, told.why)
         };
-        for open in [Progress::UnderWay, Progress::Sent] {
-            assert_eq!(words(&open), (Stands::Sent, "accepted by build".into(), String::new()));
+        for (open, stands) in [(Progress::UnderWay, Stands::Sending), (Progress::Sent, Stands::Sent)] {
+            assert_eq!(words(&open), (stands, "accepted by build".into(), String::new()));
         }
         assert_eq!(words(&verdict(Decided::Accepted)), (Stands::Accepted, "accepted by build".into(), String::new()));
         assert_eq!(named_from_here("build", "see it with: ask-answer show w"), "see it with: ask-answer show build:w");

@@ -44,7 +44,7 @@ impl Sent {
         let class = match stands {
             Stands::Accepted => "delivered",
             Stands::Refused | Stands::NotSent => "parked",
-            Stands::Sent | Stands::Unconfirmed => "pending",
+            Stands::Sending | Stands::Sent | Stands::Unconfirmed => "pending",
         };
         Self {
             id: format!("{}:{}", offered.host, offered.round.workflow),
@@ -53,7 +53,7 @@ impl Sent {
             answer: offered.said(),
             state: (stands.word(), class),
             // The offer waits for this step, which is still to come.
-            step: if stands == Stands::Sent { format!("not yet {step}") } else { step },
+            step: if stands.is_on_its_way() { format!("not yet {step}") } else { step },
             why,
         }
     }

@@ -65,21 +65,25 @@ impl Drawn {
     fn new(host: &HostName, progress: &Progress) -> Self {
         let OfferState { stands, step, why, todo } = OfferState::new(host, progress);
         let (state, class) = match stands {
+            Stands::Sending => ("sent", ""),
             Stands::Sent => ("sent", "now"),
             Stands::Accepted => ("accepted", "done"),
             Stands::Refused => ("refused", "failed"),
             Stands::NotSent => ("unsent", "failed"),
             Stands::Unconfirmed => ("unknown", "failed"),
         };
-        let sent = if stands == Stands::NotSent { "failed" } else { "done" };
-        Self { state, sent, step: (step, class), why, todo, goes_on: matches!(stands, Stands::Sent | Stands::Unconfirmed) }
+        let sent = match stands {
+            Stands::Sending => "now",
+            Stands::NotSent => "failed",
+            _ => "done",
+        };
+        Self { state, sent, step: (step, class), why, todo, goes_on: stands.is_open() }
     }
 
-    /// The same state while the machine is not reached: an offer on its way has not arrived yet.
+    /// The same state while the machine is not reached, which an offer on its way waits for.
     fn while_away(self, view: &HostView, progress: &Progress) -> Self {
         match machines::while_away(view) {
-            Some(away) if *progress == Progress::UnderWay => Self { sent: "now", step: (self.step.0, ""), why: away, ..self },
-            Some(away) if *progress == Progress::Sent => Self { why: away, ..self },
+            Some(away) if matches!(progress, Progress::UnderWay | Progress::Sent) => Self { why: away, ..self },
             _ => self,
         }
     }
