@@ -32,8 +32,15 @@ use serde_json::{Value, json};
 use crate::support::claude::uuid;
 use crate::support::{ClaudeWorld, Terminal, until};
 
-/// The end of each dialog on the screen.
+/// The end of each dialog on the screen, but of a plan's.
 const DIALOG: &str = "Esc to cancel";
+/// The words of a plan's dialog on the screen.
+const PLAN_DIALOG: &str = "Would you like to proceed?";
+
+/// True if a dialog is open on this screen.
+fn shows_dialog(screen: &str) -> bool {
+    screen.contains(DIALOG) || screen.contains(PLAN_DIALOG)
+}
 
 /// A world with `[live]`, and nothing else that could answer.
 fn world() -> ClaudeWorld {
@@ -85,14 +92,20 @@ impl<'a> Attended<'a> {
         .then_some(session)
     }
 
-    /// A session in plan mode that shows this plan, and then takes these steps. Claude Code tells the model where the plan's file belongs,
-    /// and reads the plan from there.
+    /// A session in plan mode that shows this plan, and then takes these steps.
     fn begin_with_plan(world: &'a ClaudeWorld, plan: &str, then: &[Value]) -> Self {
+        let session = Self::begin_planning(world);
+        session.goes(&session.plan_steps(plan, then));
+        session
+    }
+
+    /// A session in plan mode whose first turn is over. Claude Code tells the model there where the plan's file belongs, and reads the
+    /// plan from there.
+    fn begin_planning(world: &'a ClaudeWorld) -> Self {
         world.api.on("Say hello.", json!([{"text": "hello there"}]));
         let session = Self::begin_in(world, "plan");
         session.terminal.press(&["Say hello.", "Enter"]);
         session.terminal.see("hello there");
-        session.goes(&session.plan_steps(plan, then));
         session
     }
 
@@ -152,7 +165,7 @@ impl<'a> Attended<'a> {
     fn ends_dialog(&self, keys: &[&str]) -> Instant {
         let mut pressed: Option<Instant> = None;
         until("the dialog is gone", || {
-            let is_open = self.terminal.screen().contains(DIALOG);
+            let is_open = shows_dialog(&self.terminal.screen());
             if is_open && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
                 pressed = Some(Instant::now());
                 self.terminal.burst(keys);

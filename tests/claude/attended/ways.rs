@@ -1,8 +1,6 @@
 //! How fast a question is withdrawn whose dialog has ended at its terminal: each way of ending, 20 times. `tests/run live` prints one
 //! row of a table for each way. The usual suite has one of each in `ended` and `killed`.
 //!
-//! The ways to end a plan's dialog are missing: that dialog does not show the words by which the others are recognised.
-//!
 //! The time is from the last key, or from the signal, to the time in the closed round.
 
 use std::time::{Duration, SystemTime};
@@ -11,7 +9,7 @@ use serde_json::json;
 
 use super::figures::{closed_at, is_idle, since};
 use super::killed::{kill_hook, processes_of};
-use super::{Attended, closed, only_question, touch, which_database, world};
+use super::{Attended, closed, only_question, shows_dialog, touch, which_database, world};
 use crate::support::{ClaudeWorld, Signal, kill, number, signal, until};
 
 /// Opens a dialog. The number tells it from the others of its row.
@@ -24,18 +22,31 @@ struct Way {
     name: &'static str,
     /// More arguments of the session.
     args: &'static [&'static str],
+    /// True if the session is in plan mode.
+    is_planning: bool,
     opens: Opens,
     ends: Ends,
     /// True if the session is over then, or asks no more.
     is_last: bool,
 }
 
+impl Way {
+    fn begins<'a>(&self, world: &'a ClaudeWorld) -> Attended<'a> {
+        if self.is_planning { Attended::begin_planning(world) } else { Attended::begin_with(world, "default", self.args) }
+    }
+}
+
 fn way(name: &'static str, opens: Opens, ends: Ends) -> Way {
-    Way { name, args: &[], opens, ends, is_last: false }
+    Way { name, args: &[], is_planning: false, opens, ends, is_last: false }
 }
 
 fn last_way(name: &'static str, opens: Opens, ends: Ends) -> Way {
     Way { is_last: true, ..way(name, opens, ends) }
+}
+
+/// A way to end a plan's dialog.
+fn plan_way(name: &'static str, ends: Ends) -> Way {
+    Way { is_planning: true, ..way(name, plans, ends) }
 }
 
 /// Prints the rows of these ways.
@@ -53,7 +64,7 @@ fn print_rows_of(world: &ClaudeWorld, ways: &[Way], times: usize) {
             } else if session.is_some() {
                 until("the session is idle", || is_idle(world));
             }
-            let session = session.get_or_insert_with(|| Attended::begin_with(world, "default", way.args));
+            let session = session.get_or_insert_with(|| way.begins(world));
             (way.opens)(session, n);
             let id = only_question(world);
             let ended = (way.ends)(session);
@@ -68,14 +79,14 @@ fn print_rows_of(world: &ClaudeWorld, ways: &[Way], times: usize) {
 
 /// Ends a dialog that is still open at its terminal.
 fn leaves(session: &Attended<'_>) {
-    if session.terminal.try_screen().is_some_and(|screen| screen.contains(super::DIALOG)) {
+    if session.terminal.try_screen().is_some_and(|screen| shows_dialog(&screen)) {
         session.ends_dialog(&["1"]);
     }
 }
 
 /// Presses keys at the dialog, each after the effect of the one before. Claude Code ignores keys for a moment after a dialog has opened.
 fn presses(session: &Attended<'_>, keys: &[&str]) -> SystemTime {
-    session.terminal.see(super::DIALOG);
+    until("a dialog is open", || shows_dialog(&session.terminal.screen()));
     let (last, before) = keys.split_last().expect("a key");
     for key in before {
         let shown = session.terminal.screen();
@@ -108,6 +119,10 @@ fn waits(session: &Attended<'_>, _: usize) {
 
 fn asks(session: &Attended<'_>, _: usize) {
     session.goes(&[which_database()]);
+}
+
+fn plans(session: &Attended<'_>, n: usize) {
+    session.goes(&session.plan_steps(&format!("# Plan {n}\n\nBuild it.\n"), &[]));
 }
 
 /// Lets a subagent make a call.
@@ -158,6 +173,24 @@ fn twenty_questions_that_are_answered_at_the_terminal() {
             way("AskUserQuestion: own words", asks, |s| presses(s, &["Down", "Down", "DuckDB", "Enter"])),
             way("AskUserQuestion: chat about this", asks, |s| presses(s, &["4"])),
             way("AskUserQuestion: Esc", asks, |s| presses(s, &["Escape"])),
+        ],
+    );
+}
+
+#[test]
+#[ignore = "prints figures, and takes minutes"]
+fn twenty_plans_that_are_decided_at_the_terminal() {
+    let world = world();
+    // An approval ends plan mode.
+    let approved = |name, ends| Way { is_last: true, ..plan_way(name, ends) };
+    print_rows(
+        &world,
+        &[
+            approved("a plan: yes, and ask about edits", |s| presses(s, &["2"])),
+            approved("a plan: yes, in auto mode", |s| presses(s, &["1"])),
+            approved("a plan: yes, with words", |s| presses(s, &["Down", "Down", "and test it", "BTab"])),
+            plan_way("a plan: back to planning, with words", |s| presses(s, &["Down", "Down", "test it first", "Enter"])),
+            plan_way("a plan: Esc", |s| presses(s, &["Escape"])),
         ],
     );
 }

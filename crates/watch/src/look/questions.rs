@@ -25,8 +25,8 @@ use askbox_run::{dialog, log};
 /// The number of questions that the start-up sweep reads between two looks at the channel.
 const SWEEP_BATCH: usize = 32;
 
-/// How often to look if the hook beside a dialog still waits.
-const LOOK_FOR_HOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often to look if the hook beside a dialog still waits. The question of a killed hook is withdrawn within a second.
+const LOOK_FOR_HOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// A question file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
