@@ -150,7 +150,7 @@ impl Listed {
             Doing::Unknown => (None, None),
         };
         let does = need.map(|need| format!("waits at its terminal: {need}")).or(status.map(str::to_owned)).unwrap_or_else(|| "-".into());
-        // Without a process, nothing tells a session that was killed from one that goes on.
+        // Without a process, a killed session looks like a living one.
         let doubt = if session.pid.is_none() { ", or has ended" } else { "" };
         Self {
             program: program.command(),

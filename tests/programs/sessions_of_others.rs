@@ -1,5 +1,5 @@
-//! `askbox sessions`: the sessions of Copilot, Kimi and Qwen, from files as these programs write them. `tests/acp/listed.rs` lists those of the
-//! real programs.
+//! `askbox sessions`: the sessions of Copilot, Kimi and Qwen, from files as these programs write them. `tests/acp/listed.rs` does the same with
+//! the real programs.
 
 use std::fs;
 use std::path::PathBuf;

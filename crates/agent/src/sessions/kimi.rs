@@ -1,5 +1,5 @@
-//! The sessions of Kimi, from the folders `sessions/wd_NAME/ID`. They do not tell the process of a session, so a session that was killed
-//! looks like one that goes on. Therefore a session is left out if it has long said nothing.
+//! The sessions of Kimi, from the folders `sessions/wd_NAME/ID`. They do not name the process of a session. So a killed session looks like a
+//! living one, and a session is left out if it has long said nothing.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ const WAITS: Duration = Duration::from_secs(24 * 3600);
 /// How long another session is listed.
 const FRESH: Duration = Duration::from_secs(3600);
 
-/// The agent that is no subagent.
+/// The session's own agent.
 const MAIN: &str = "main";
-/// The maximum number of subagents that are looked at.
+/// The maximum number of subagents whose files are read.
 const MOST_SUBAGENTS: usize = 100;
 
 /// `state.json` of a session.
@@ -93,7 +93,7 @@ fn newest(records: impl Iterator<Item = Record>) -> (Doing, Option<Time>) {
                 let need = if record.of.as_deref() == Some("question") { Need::Answer } else { Need::Permission };
                 return (Doing::Waits(need), record.at());
             }
-            // The requests before the turn have ended, also those of a process that was killed.
+            // The requests before the turn have ended, also the requests of a killed process.
             "agent.turn.started" => return (Doing::Works, newest),
             "turn.ended" | "agent.turn.ended" => return (Doing::Rests, newest),
             _ => {}

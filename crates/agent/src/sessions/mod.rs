@@ -1,7 +1,7 @@
 //! The sessions that run on this machine, from the files that each agent program keeps of them. Reading them changes nothing.
 //!
-//! - [`claude`]: those of Claude Code.
-//! - `copilot`, `kimi`, `qwen`: those of other programs. `kept`: reads their files within bounds.
+//! - [`claude`]: the sessions of Claude Code.
+//! - `copilot`, `kimi`, `qwen`: the sessions of other programs. `kept`: reads their files within bounds.
 //!
 //! # Limitations
 //! None of these files is documented. What they say is shown, and decides nothing.
@@ -114,7 +114,7 @@ impl Program {
         set(variable).or_else(|| set("HOME").map(|home| home.join(in_home)))
     }
 
-    /// The sessions that this folder of the program tells of.
+    /// Reads the sessions from this folder of the program.
     #[must_use]
     pub fn sessions(self, folder: &Path) -> Sessions {
         match self {
@@ -125,7 +125,7 @@ impl Program {
     }
 }
 
-/// Counts what could not be read, and leaves out what is no session that runs.
+/// Counts the sessions that could not be read, and leaves out the sessions that have ended.
 impl FromIterator<Result<Option<Found>>> for Sessions {
     fn from_iter<I: IntoIterator<Item = Result<Option<Found>>>>(read: I) -> Self {
         let mut sessions = Self::default();
