@@ -180,11 +180,12 @@ pub enum Command {
   $ askbox count --json
   $ askbox count --status-line   # in settings.json of Claude Code: statusLine.command")]
     Count(Count),
-    /// List the sessions of Claude Code and Codex on this machine, with what each does and asks
+    /// List the sessions of Claude Code, Codex, Copilot, Kimi and Qwen on this machine, with what each does and asks
     ///
     /// Sessions that wait for you come first. Their dialogs are questions of the mailbox as well if `[live] enabled` is true, or for Codex
     /// `[live] codex`: answer them from anywhere. A session without askbox's plugin is shown too: answer it at its terminal. A session of
-    /// `codex --no-daemon` is not seen.
+    /// `codex --no-daemon` is not seen, and none of opencode and Gemini. Qwen does not tell whether a session waits. Kimi does not tell
+    /// whether a session has ended: it is shown for a day if it waits, and else for an hour.
     #[command(after_help = "Examples:
   $ askbox sessions
   $ askbox sessions --json")]

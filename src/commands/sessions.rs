@@ -1,4 +1,4 @@
-//! `askbox sessions`: the sessions of Claude Code and Codex on this machine, what each of them does, and the questions of their dialogs.
+//! `askbox sessions`: the sessions of agents on this machine, what each of them does, and the questions of their dialogs.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use askbox_agent::claude;
-use askbox_agent::sessions::{self, Session};
+use askbox_agent::sessions::claude::Session;
+use askbox_agent::sessions::{self, Doing, Found, Need, Program};
 use askbox_cli::args::askbox_args::Sessions;
 use askbox_cli::program;
 use askbox_cli::terminal::{columns, fitted};
@@ -17,7 +18,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, text, time};
 use askbox_watch::codex;
-use askbox_watch::codex::sessions::{CodexSession, Doing};
+use askbox_watch::codex::sessions::{CodexSession, Doing as OfCodex};
 
 /// How long Codex's daemon may take to list its sessions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -47,15 +48,16 @@ pub fn run(args: &Sessions) -> Result<u8> {
         Some(mailbox) => waiting(&mailbox)?,
         None => Waiting::new(),
     };
-    let mut found: Vec<Listed> = sessions::all(&folder).into_iter().map(Listed::of_claude).collect();
-    let mut programs = "Claude Code or Codex";
+    let mut found: Vec<Listed> = sessions::claude::all(&folder).into_iter().map(Listed::of_claude).collect();
+    let mut programs = "Claude Code, Codex, Copilot, Kimi or Qwen";
     match codex::home::folder().map_or(Ok(None), |folder| codex::sessions::all(&folder, PATIENCE)) {
         Ok(sessions) => found.extend(sessions.into_iter().flatten().map(Listed::of_codex)),
         Err(error) => {
             program::say(&format!("the sessions of Codex are not listed: {error}\n"));
-            programs = "Claude Code";
+            programs = "Claude Code, Copilot, Kimi or Qwen";
         }
     }
+    found.extend(Program::ALL.into_iter().flat_map(of_other));
     // Those that wait for their user come first, the longest wait first.
     found.sort_by_key(|session| (!session.is_waiting && !waiting.contains_key(&session.id), session.since, session.id.clone()));
     if args.common.json {
@@ -69,6 +71,15 @@ pub fn run(args: &Sessions) -> Result<u8> {
     let head = ["SESSION", "PROGRAM", "PROJECT", "SINCE", "DOES", "ASKS IN THE MAILBOX", "TITLE"];
     program::print(&fitted::rows(&columns::table(head, &rows)))?;
     Ok(0)
+}
+
+/// The sessions of a program that keeps files of them, and a warning about those that cannot be read.
+fn of_other(program: Program) -> impl Iterator<Item = Listed> {
+    let sessions = program.folder(|name| std::env::var_os(name)).map(|folder| program.sessions(&folder)).unwrap_or_default();
+    if sessions.unreadable > 0 {
+        program::say(&format!("sessions of {} that cannot be read: {}\n", program.name(), sessions.unreadable));
+    }
+    sessions.found.into_iter().map(move |session| Listed::of_other(program, session))
 }
 
 fn waiting(mailbox: &Mailbox) -> Result<Waiting> {
@@ -113,17 +124,41 @@ impl Listed {
     /// Claude Code's words for a status serve for Codex as well.
     fn of_codex(session: CodexSession) -> Self {
         let (status, does) = match session.doing {
-            Doing::Waits => ("waiting", "waits at its terminal"),
-            Doing::Works => ("busy", "busy"),
-            Doing::Rests => ("idle", "idle"),
+            OfCodex::Waits => ("waiting", "waits at its terminal"),
+            OfCodex::Works => ("busy", "busy"),
+            OfCodex::Rests => ("idle", "idle"),
         };
         Self {
             program: "codex",
             title: session.title,
             since: session.since,
-            is_waiting: session.doing == Doing::Waits,
+            is_waiting: session.doing == OfCodex::Waits,
             does: does.into(),
             fields: json!({ "status": status }),
+            id: session.id,
+            cwd: session.cwd,
+        }
+    }
+
+    /// The same words serve for these programs.
+    fn of_other(program: Program, session: Found) -> Self {
+        let (status, need) = match session.doing {
+            Doing::Waits(Need::Permission) => (Some("waiting"), Some("permission")),
+            Doing::Waits(Need::Answer) => (Some("waiting"), Some("an answer")),
+            Doing::Works => (Some("busy"), None),
+            Doing::Rests => (Some("idle"), None),
+            Doing::Unknown => (None, None),
+        };
+        let does = need.map(|need| format!("waits at its terminal: {need}")).or(status.map(str::to_owned)).unwrap_or_else(|| "-".into());
+        // Without a process, a killed session looks like a living one.
+        let doubt = if session.pid.is_none() { ", or has ended" } else { "" };
+        Self {
+            program: program.command(),
+            title: session.title,
+            since: session.since,
+            is_waiting: need.is_some(),
+            does: format!("{does}{doubt}"),
+            fields: json!({ "pid": session.pid, "status": status, "waiting_for": need, "may_have_ended": session.pid.is_none() }),
             id: session.id,
             cwd: session.cwd,
         }

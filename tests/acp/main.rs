@@ -7,5 +7,6 @@ mod attended_codex;
 mod attended_opencode;
 mod codex;
 mod kimi;
+mod listed;
 mod more;
 mod scene;

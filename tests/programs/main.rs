@@ -42,6 +42,7 @@ mod questions;
 mod schema_is_current;
 mod service;
 mod session_news;
+mod sessions_of_others;
 mod setup;
 mod setup_live;
 mod silent_hook;

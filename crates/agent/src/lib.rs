@@ -6,7 +6,7 @@
 //! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
 //! - [`subagents`]: the files about the subagents inside a session.
 //! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
-//! - [`sessions`]: the sessions that run on this machine.
+//! - [`sessions`]: the sessions that run on this machine, of each agent program that tells.
 //! - [`stream`]: reads the output of `claude`.
 //! - [`acp`]: speaks the Agent Client Protocol with any agent that knows it.
 //! - [`program`]: reads the output of any other program.

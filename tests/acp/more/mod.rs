@@ -20,7 +20,7 @@ mod qwen;
 const ANY_COMMAND: &str = "allowed_tools = [\"Bash\"]";
 
 /// The folder of their packages.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("ASKBOX_TEST_MORE_AGENTS").expect("tests/run agents installs the agents and names their folder"))
 }
 
@@ -30,7 +30,7 @@ fn scene(name: &str, configure: impl FnOnce(&World, &OpenAi) -> String) -> Scene
 }
 
 /// Writes a file of settings below the home.
-fn settings(world: &World, path: &str, settings: &Value) {
+pub(crate) fn settings(world: &World, path: &str, settings: &Value) {
     let path = world.home().join(path);
     std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("a folder");
     std::fs::write(path, settings.to_string()).expect("its settings");

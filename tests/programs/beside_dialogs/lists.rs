@@ -56,7 +56,7 @@ fn the_status_line_tells_of_agents_that_hold() {
 fn sessions_are_listed_with_what_they_do_and_ask() {
     let mut world = world();
     world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
-    assert!(world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code or Codex runs here"));
+    assert!(world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code, Codex, Copilot, Kimi or Qwen runs here"));
     let (_hook, id) = asking(&world);
     let write = |process: u32, session: &str, status: &str| {
         let text = json!({"pid": process, "sessionId": session, "cwd": "/work/shop", "status": status, "waitingFor": "permission prompt"});

@@ -265,18 +265,30 @@ impl std::fmt::Display for LockHolder {
 #[must_use]
 pub fn lock_holder(path: &Path) -> Option<LockHolder> {
     let lock = metadata(path).ok()?;
-    let is_the_file = |fd: &PathBuf| fs::metadata(fd).is_ok_and(|file| (file.dev(), file.ino()) == (lock.dev(), lock.ino()));
-    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    for process in entries("/proc".into()) {
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let folder = process.path();
-        // Many processes may have the file open. Only the one that holds the lock has a `lock:` line: see proc_pid_fdinfo(5).
-        let is_locked = |name| fs::read_to_string(folder.join("fdinfo").join(name)).is_ok_and(|info| info.contains("\nlock:"));
-        if entries(folder.join("fd")).any(|fd| is_the_file(&fd.path()) && is_locked(fd.file_name())) {
+        if holds(&folder, &lock) {
             return Some(LockHolder { pid, program: program(&folder), is_stopped: is_stopped(&folder) });
         }
     }
     None
+}
+
+/// True if the process with this id holds the lock of this file, as `/proc` shows it. The lock is not touched. `None` on a system without
+/// `/proc`.
+#[must_use]
+pub fn is_locked_by(path: &Path, pid: i32) -> Option<bool> {
+    processes::are_visible().then(|| metadata(path).is_ok_and(|lock| holds(&Path::new("/proc").join(pid.to_string()), &lock)))
+}
+
+/// True if this process, a folder of `/proc`, holds the lock of this file.
+fn holds(process: &Path, lock: &fs::Metadata) -> bool {
+    let is_the_file = |fd: &Path| fs::metadata(fd).is_ok_and(|file| (file.dev(), file.ino()) == (lock.dev(), lock.ino()));
+    // Many processes may have the file open. Only the one that holds the lock has a `lock:` line: see proc_pid_fdinfo(5).
+    let is_locked = |name| fs::read_to_string(process.join("fdinfo").join(name)).is_ok_and(|info| info.contains("\nlock:"));
+    let mut open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    open.any(|fd| is_the_file(&fd.path()) && is_locked(fd.file_name()))
 }
 
 fn program(process: &Path) -> String {
@@ -349,7 +361,11 @@ mod tests {
         let path = folder.path().join("lock");
         let _open = open_append(&path).unwrap();
         assert_eq!(lock_holder(&path), None);
+        let me = std::process::id().cast_signed();
+        assert_ne!(is_locked_by(&path, me), Some(true));
         let lock = Lock::acquire(&path).unwrap();
+        assert_ne!(is_locked_by(&path, me), Some(false));
+        assert_ne!(is_locked_by(&path, 1), Some(true));
         let holder = lock_holder(&path).unwrap();
         assert_eq!((holder.pid, holder.is_stopped), (std::process::id(), false));
         drop(lock);

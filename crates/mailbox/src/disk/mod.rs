@@ -49,7 +49,7 @@ pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, 
 pub use lines_from_end::LinesFromEnd;
 #[doc(hidden)]
 pub use lock::becomes_free;
-pub use lock::{Lock, LockHolder, Patience, lock_holder};
+pub use lock::{Lock, LockHolder, Patience, is_locked_by, lock_holder};
 pub use read::{is_regular, open_of_another_program, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, Renamed, begin_rename, rename, rename_ahead, replace_by_rename, set_aside};

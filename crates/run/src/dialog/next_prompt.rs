@@ -22,7 +22,7 @@ pub fn offer(question: &Question) -> Option<String> {
 fn command(question: &Question, answer: &Answer) -> Option<String> {
     let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE)?;
     let session = live.session.to_string();
-    if question.config_dir.as_deref().is_none_or(|folder| sessions::is_alive(folder, &session)) {
+    if question.config_dir.as_deref().is_none_or(|folder| sessions::claude::is_alive(folder, &session)) {
         return None;
     }
     // The session's own mode decides about the call when it is made again. Words allow nothing.

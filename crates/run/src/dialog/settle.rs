@@ -202,7 +202,7 @@ impl Receipt {
     /// True if the receipt would be there by now.
     fn is_old(&self, run: &Run) -> bool {
         let is_near = |limit| time::is_near(run.progress.claimed_at, limit);
-        let lives = || self.session.as_ref().is_some_and(|(folder, session)| sessions::is_alive(folder, session));
+        let lives = || self.session.as_ref().is_some_and(|(folder, session)| sessions::claude::is_alive(folder, session));
         !(is_near(PATIENCE) || is_near(LONGEST) && lives())
     }
 
