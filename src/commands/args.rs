@@ -218,10 +218,11 @@ pub enum Command {
     /// names waits in the same way, and is made once a person has allowed it. A session of a user is told what waits
     /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
     Hook(Hook),
-    /// Hold the dialogs of one process of opencode in the mailbox: the plugin for opencode starts this
+    /// Hold the dialogs of one process of opencode or Copilot in the mailbox: its plugin starts this
     ///
-    /// The plugin, which `askbox setup --opencode` writes, starts this command when a dialog opens. It tells what opencode asks as JSON lines
-    /// on standard input, and reads the replies. Without `[live] opencode = true`, and in a run of askbox, the command ends at once.
+    /// The plugin, which `askbox setup --opencode` or `--copilot` writes, starts this command when a dialog opens. It tells what the program
+    /// asks as JSON lines on standard input, and reads the replies. Without `[live] opencode = true` or `experimental_copilot = true`, and in
+    /// a run of askbox, the command ends at once.
     #[command(after_help = "Examples:
   $ askbox setup --only live --opencode   # writes the key, and the plugin that starts this command
   $ askbox live opencode < /dev/null && echo the mailbox opens")]

@@ -4,6 +4,7 @@
 extern crate askbox_testkit as support;
 
 mod attended_codex;
+mod attended_copilot;
 mod attended_opencode;
 mod codex;
 mod kimi;

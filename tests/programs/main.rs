@@ -9,6 +9,7 @@ mod all_workflows;
 mod at_a_terminal;
 mod bad_input;
 mod beside;
+mod beside_copilot;
 mod beside_dialogs;
 mod beside_opencode;
 mod damaged;

@@ -138,3 +138,21 @@ fn setup_writes_the_plugin_of_opencode_and_takes_it_back() {
     assert!(said.code() == 4 && said.stdout.contains("exists with another content"), "{}", said.words());
     assert_eq!(fs::read_to_string(&plugin).unwrap(), "// mine\n");
 }
+
+#[test]
+fn setup_writes_the_extension_of_copilot_only_if_asked_to() {
+    let world = home();
+    fs::create_dir_all(world.home().join(".copilot")).expect("a folder");
+    let before = tree(&world);
+    let extension = world.home().join(".copilot/extensions/askbox/extension.mjs");
+    world.ok("askbox", &["setup", "--yes", "--live", "--opencode"]);
+    assert!(!extension.exists() && !config(&world).contains("\nexperimental_copilot"), "nobody has agreed");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    let shown = world.ok("askbox", &["setup", "--dry-run", "--only", "live", "--copilot", "--contents"]);
+    assert!(shown.contains("sets live.experimental_copilot") && shown.contains("copilot --experimental") && !extension.exists(), "{shown}");
+    world.ok("askbox", &["setup", "--yes", "--only", "live", "--copilot"]);
+    assert!(has(&world, "experimental_copilot = true") && fs::read_to_string(&extension).unwrap().contains("joinSession"));
+    assert_eq!(world.ok("askbox", &["setup", "--yes", "--only", "live", "--copilot"]), "Nothing is to do.\n");
+    world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
+    assert_eq!(tree(&world), before);
+}

@@ -1,10 +1,11 @@
-//! All requests of one process of opencode.
+//! All requests of one process.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::commands::live::dialog::{Dialog, not_asked};
+use crate::commands::live::programs::Program;
 use crate::commands::live::request::Request;
 use crate::commands::live::wire::{self, Incoming, RequestId};
 use askbox_cli::program;
@@ -17,14 +18,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GONE: &str = "its session has ended";
 
-/// The mailbox, and the operator's wishes.
+/// The mailbox, the operator's wishes, and the program whose dialogs these are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Office<'a> {
     pub(super) mailbox: &'a Mailbox,
     pub(super) config: &'a Config,
+    pub(super) program: Program,
 }
 
-/// Serves the dialogs until the plugin closes its end, or ends with opencode.
+/// Serves the dialogs until the plugin closes its end, or ends with its program.
 ///
 /// # Errors
 /// If the plugin can no longer be read or written.
@@ -56,7 +58,7 @@ fn pass_until_end(office: Office<'_>, lines: &Receiver<Incoming>, dialogs: &mut 
 
 fn handle(office: Office<'_>, line: Incoming, dialogs: &mut HashMap<RequestId, Dialog>) {
     match line {
-        Incoming::Asked(asked) => match Request::read(*asked) {
+        Incoming::Asked(asked) => match Request::read(office.program, *asked) {
             Ok(request) => {
                 dialogs.entry(request.id.clone()).or_insert_with(|| Dialog::new(request));
             }

@@ -1,16 +1,16 @@
-//! One request of opencode.
+//! One request.
 //!
 //! 1. *Grace*: the person at the terminal has the dialog for themselves.
 //! 2. *Asked*: the question lies in the mailbox, and this process holds the lock of a waiter.
 //! 3. *Replied*: the first answer was taken under the workflow's lock, and given to the plugin. Or the dialog has ended, and the question
 //!    was withdrawn.
-//! 4. *Over*: opencode has taken the reply, or has said that another one was first.
+//! 4. *Over*: the program has taken the reply, or has said that another one was first.
 
 use std::time::{Duration, Instant};
 
 use crate::commands::live::bridge::Office;
 use crate::commands::live::request::Request;
-use crate::commands::live::{BY, question, reply, wire};
+use crate::commands::live::{question, reply, wire};
 use askbox_cli::program;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::{Error, Result};
@@ -19,16 +19,13 @@ use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::beside::{Beside, Look};
 use askbox_run::dialog::settle;
 
-/// How long opencode may take to say what became of a reply.
+/// How long the program may take to say what became of a reply.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The status of HTTP for a reply that opencode has taken.
+/// The status of HTTP for a reply that the program has taken.
 const TAKEN: u16 = 200;
 /// The status for a reply to a request that has ended.
 const NOT_FOUND: u16 = 404;
-
-/// The reason of the end if another reply was first.
-const ANSWERED: &str = "it was answered at its terminal, or by another client of opencode";
 
 /// A request, and what has become of it.
 pub(super) struct Dialog {
@@ -71,7 +68,7 @@ impl Dialog {
             },
             State::Asked(beside) => return self.look(office, beside),
             State::Replied { claim, sent } if sent.elapsed() >= PATIENCE => {
-                or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+                or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
             }
             replied @ State::Replied { .. } => self.state = replied,
             State::Over => {}
@@ -80,7 +77,7 @@ impl Dialog {
     }
 
     fn ask(&self, office: Office<'_>) -> Result<Option<Beside>> {
-        Beside::ask(office.mailbox, question::document(&self.request, self.since)?, BY)
+        Beside::ask(office.mailbox, question::document(office.program, &self.request, self.since)?, office.program.by())
     }
 
     /// Looks for an answer, and sends it.
@@ -100,29 +97,29 @@ impl Dialog {
 
     /// Sends the claimed answer to the plugin.
     fn give(&mut self, office: Office<'_>, beside: &Beside, claim: Box<Claim<OnRecord>>) -> Result<()> {
-        let reply = match reply::of(office.mailbox, office.config, beside.round(), &claim.document.typed, &self.request) {
+        let reply = match reply::of(office, beside.round(), &claim.document.typed, &self.request) {
             Ok(reply) => reply,
             Err(e) => {
-                or_note(office, claim.superseded(office.mailbox, BY, &settle::not_given_because(&program::message(&e))));
+                or_note(office, claim.superseded(office.mailbox, office.program.by(), &settle::not_given_because(&program::message(&e))));
                 return Ok(());
             }
         };
         if let Err(e) = wire::send(&reply) {
-            or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+            or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
             return Err(e);
         }
         self.state = State::Replied { claim, sent: Instant::now() };
         Ok(())
     }
 
-    /// Takes what opencode said to a reply.
+    /// Takes what the program said to a reply.
     pub(super) fn replied(&mut self, office: Office<'_>, status: u16) {
         self.settle(office, |claim| match status {
-            TAKEN => claim.delivered(office.mailbox, BY),
-            NOT_FOUND => claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)),
+            TAKEN => claim.delivered(office.mailbox, office.program.by()),
+            NOT_FOUND => claim.superseded(office.mailbox, office.program.by(), &settle::too_late_because(office.program.answered())),
             other => {
-                let why = settle::not_given_because(&format!("opencode answered with the status {other}"));
-                claim.superseded(office.mailbox, BY, &why)
+                let why = settle::not_given_because(&format!("{} answered with the status {other}", office.program.name()));
+                claim.superseded(office.mailbox, office.program.by(), &why)
             }
         });
     }
@@ -130,7 +127,7 @@ impl Dialog {
     /// Notes that the plugin could not send a reply, or does not know if it was sent.
     pub(super) fn failed(&mut self, office: Office<'_>, why: &str) {
         not_asked(office, why);
-        self.settle(office, |claim| claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
+        self.settle(office, |claim| claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
     }
 
     fn settle(&mut self, office: Office<'_>, end: impl FnOnce(Claim<OnRecord>) -> Result<()>) {
@@ -142,14 +139,16 @@ impl Dialog {
 
     /// The dialog has ended without a reply of ours: the plugin does not tell the ends that it brings about.
     pub(super) fn ended(&mut self, office: Office<'_>) {
-        self.settle(office, |claim| claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)));
-        self.end(office, ANSWERED);
+        self.settle(office, |claim| {
+            claim.superseded(office.mailbox, office.program.by(), &settle::too_late_because(office.program.answered()))
+        });
+        self.end(office, office.program.answered());
     }
 
     /// Ends the dialog in this way: nobody can give its answer to the session any more.
     pub(super) fn end(&mut self, office: Office<'_>, how: &str) {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Replied { claim, .. } => or_note(office, claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED)),
+            State::Replied { claim, .. } => or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED)),
             // If it stays, the waiter's lock is free once this process has ended, and a watcher withdraws it.
             State::Asked(beside) => or_note(office, beside.withdraw(office.mailbox, &office.config.answers.policy(), how)),
             State::Grace | State::Over => {}
@@ -159,7 +158,7 @@ impl Dialog {
 
 /// Notes why a dialog is not in the mailbox. `askbox doctor` reports the newest one.
 pub(super) fn not_asked(office: Office<'_>, why: &str) {
-    audit::record(office.mailbox, Entry::about("dialog_not_asked").by(BY).why(why));
+    audit::record(office.mailbox, Entry::about("dialog_not_asked").by(office.program.by()).why(why));
 }
 
 fn or_note(office: Office<'_>, result: Result<()>) {
@@ -169,5 +168,5 @@ fn or_note(office: Office<'_>, result: Result<()>) {
 }
 
 fn note(office: Office<'_>, error: &Error) {
-    audit::record(office.mailbox, Entry::about("dialog_not_settled").by(BY).why(program::message(error)));
+    audit::record(office.mailbox, Entry::about("dialog_not_settled").by(office.program.by()).why(program::message(error)));
 }

@@ -1,7 +1,8 @@
-//! The question that a request of opencode becomes.
+//! The question that a request becomes.
 
 use uuid::Uuid;
 
+use crate::commands::live::programs::Program;
 use crate::commands::live::request::Request;
 use crate::commands::live::wire::Session;
 use askbox_cli::dialog_question;
@@ -11,22 +12,21 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::SessionId;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{QuestionDocument, text};
-use askbox_run::dialog::orphans::OPENCODE;
 use askbox_run::dialog::place::{self, LONGEST_NAME};
 
 /// The question about a request that came at this time.
 ///
 /// # Errors
 /// [`askbox_mailbox::error::Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
-pub(super) fn document(request: &Request, since: Time) -> Result<QuestionDocument> {
-    let (cwd, session) = (request.cwd(), session_id(&request.root)?);
-    // opencode gives each request an id of its own, also if one call asks more than once.
+pub(super) fn document(program: Program, request: &Request, since: Time) -> Result<QuestionDocument> {
+    let (cwd, session) = (request.cwd(), session_id(program, &request.root)?);
+    // Each request has of its own, also if one call asks more than once.
     let workflow = place::workflow(&cwd, &session, request.id.as_str())?;
     let subagent = (request.session.id != request.root.id).then(|| subagent(&request.session));
     let (project, branch) = place::project(&cwd);
     let live = Live {
         session,
-        program: OPENCODE.into(),
+        program: program.name().into(),
         project,
         branch,
         agent: subagent.as_ref().map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
@@ -39,9 +39,10 @@ pub(super) fn document(request: &Request, since: Time) -> Result<QuestionDocumen
     dialog_question::document(request.subject, &workflow, &request.call(&cwd), request.id.as_str(), subagent, live)
 }
 
-/// The session's id as a UUID, because opencode's own ids are not UUIDs.
-fn session_id(session: &Session) -> Result<SessionId> {
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{OPENCODE} {}", session.id).as_bytes()).to_string().parse()
+/// The session's id as a UUID. opencode's own ids are not UUIDs.
+fn session_id(program: Program, session: &Session) -> Result<SessionId> {
+    let made = || Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {}", program.name(), session.id).as_bytes());
+    Uuid::parse_str(&session.id).unwrap_or_else(|_| made()).to_string().parse()
 }
 
 fn subagent(session: &Session) -> Subagent {
@@ -63,7 +64,7 @@ mod tests {
             asked.session.agent = Some(agent.into());
             asked.session.title = Some("a sub (@general subagent)".into());
         }
-        let document = document(&Request::read(asked)?, askbox_mailbox::time::now())?;
+        let document = document(Program::Opencode, &Request::read(Program::Opencode, asked)?, askbox_mailbox::time::now())?;
         check(&document.typed).map(|()| document)
     }
 

@@ -1,18 +1,22 @@
-//! A request of opencode, as the call that a person is shown. A request in a form that is not known here is left to its terminal.
+//! A request, as the call that a person is shown, and the requests of opencode. A request in a form that is not known here is left to its
+//! terminal.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::commands::live::copilot;
+use crate::commands::live::programs::Program;
 use crate::commands::live::wire::{Asked, Part, RequestId, Session};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::error::{Error, Result};
 use askbox_run::approval::call::Call;
+use askbox_run::dialog::orphans::OPENCODE;
 
 /// The state of a call whose input is there.
-const RUNNING: &str = "running";
+pub(super) const RUNNING: &str = "running";
 
 /// A request that a person can answer, and its call, whole.
 #[derive(Debug)]
@@ -20,7 +24,7 @@ pub(super) struct Request {
     pub(super) id: RequestId,
     pub(super) subject: Subject,
     /// The tool's name.
-    tool: String,
+    pub(super) tool: String,
     /// The call's input. For questions of the agent, it has the form of AskUserQuestion.
     pub(super) input: Map<String, Value>,
     /// The session that asks.
@@ -75,7 +79,14 @@ impl Request {
     ///
     /// # Errors
     /// If it is not one that a person can answer here.
-    pub(super) fn read(asked: Asked) -> Result<Self> {
+    pub(super) fn read(program: Program, asked: Asked) -> Result<Self> {
+        match program {
+            Program::Opencode => Self::of_opencode(asked),
+            Program::Copilot => copilot::read(asked),
+        }
+    }
+
+    fn of_opencode(asked: Asked) -> Result<Self> {
         let Asked { event, request, session, root, part } = asked;
         let properties = Value::Object(request);
         let (id, subject, tool, input) = match event.as_str() {
@@ -113,7 +124,6 @@ fn not_known(what: &str) -> Error {
 impl Permission {
     /// The tool, and all that opencode says of its call. A field that is not known is shown, too.
     fn call(&self, part: Option<Part>) -> Result<(String, Map<String, Value>)> {
-        let not_told = || Error::failed("opencode has not told what a call does", "answer it at its terminal");
         let mut said = self.metadata.clone();
         said.retain(|_, value| !value.is_null());
         if !self.patterns.is_empty() && self.patterns != ["*"] {
@@ -123,22 +133,33 @@ impl Permission {
             // The difference has each line of the file that is added or removed, so the input would say it twice.
             Some(part) if self.permission == "edit" && said.get("diff").is_some_and(Value::is_string) => Ok((part.tool, said)),
             Some(part) => {
-                let mut input = part.state.input;
                 if self.permission != part.tool {
                     said.insert("permission".into(), self.permission.as_str().into());
                 }
-                for (name, value) in said.into_iter().filter(|(name, value)| input.get(name) != Some(value)).collect::<Vec<_>>() {
-                    // The names of the input's own fields could imitate these.
-                    if input.insert(format!("opencode.{name}"), value).is_some() {
-                        return Err(not_told());
-                    }
-                }
-                Ok((part.tool, input))
+                Ok((part.tool, with_fields_beside(OPENCODE, part.state.input, said)?))
             }
-            None if self.tool.is_some() => Err(not_told()),
+            None if self.tool.is_some() => Err(not_told(OPENCODE)),
             None => Ok((self.permission.clone(), said)),
         }
     }
+}
+
+/// The call's input, and the program's own fields of the request that say more.
+///
+/// # Errors
+/// If the input has a field that imitates one of the program.
+pub(super) fn with_fields_beside(program: &str, mut input: Map<String, Value>, said: Map<String, Value>) -> Result<Map<String, Value>> {
+    for (name, value) in said.into_iter().filter(|(name, value)| input.get(name) != Some(value)).collect::<Vec<_>>() {
+        // The names of the input's own fields could imitate these.
+        if input.insert(format!("{program}.{name}"), value).is_some() {
+            return Err(not_told(program));
+        }
+    }
+    Ok(input)
+}
+
+pub(super) fn not_told(program: &str) -> Error {
+    Error::failed(format!("{program} has not told what a call does"), "answer it at its terminal")
 }
 
 impl OneQuestion {
@@ -171,7 +192,7 @@ pub(super) mod tests {
             "id": "per_1", "sessionID": "ses_1", "permission": kind, "patterns": ["touch a", "ls"], "metadata": metadata,
             "always": ["touch *"], "tool": {"messageID": "msg_1", "callID": "call_1"},
         });
-        Request::read(asked("permission.asked", request, part))
+        Request::read(Program::Opencode, asked("permission.asked", request, part))
     }
 
     #[test]
@@ -200,9 +221,12 @@ pub(super) mod tests {
         let pending = json!({"tool": "note_ask", "state": {"status": "pending", "input": {}}});
         assert!(permission("note_ask", json!({}), pending).is_err());
         let request = json!({"id": "per_1", "permission": "doom_loop", "metadata": {"tool": "bash"}});
-        assert!(Request::read(asked("permission.asked", request.clone(), Value::Null)).is_ok(), "it is no call's");
-        assert!(Request::read(asked("permission.v2.asked", request, Value::Null)).is_err());
-        assert!(Request::read(asked("permission.asked", json!({"id": "per_1"}), Value::Null)).is_err());
-        assert!(Request::read(asked("question.asked", json!({"id": "que_1", "questions": [{"new": 1}]}), Value::Null)).is_err());
+        assert!(Request::read(Program::Opencode, asked("permission.asked", request.clone(), Value::Null)).is_ok(), "it is no call's");
+        assert!(Request::read(Program::Opencode, asked("permission.v2.asked", request, Value::Null)).is_err());
+        assert!(Request::read(Program::Opencode, asked("permission.asked", json!({"id": "per_1"}), Value::Null)).is_err());
+        assert!(
+            Request::read(Program::Opencode, asked("question.asked", json!({"id": "que_1", "questions": [{"new": 1}]}), Value::Null))
+                .is_err()
+        );
     }
 }

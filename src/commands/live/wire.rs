@@ -1,4 +1,4 @@
-//! The JSON lines between the plugin and this command: the plugin tells what opencode asks, and this command what to reply.
+//! The JSON lines between the plugin and this command: the plugin tells what its program asks, and this command what to reply.
 
 use std::io::{BufRead, Read};
 use std::sync::mpsc::{self, Receiver};
@@ -13,7 +13,7 @@ use askbox_mailbox::thread;
 /// The longest line of the plugin, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// The id of a request. It stands in the path of the reply, so it has no other letters than opencode's own ids.
+/// The id of a request. It stands in the path of the reply, so it has no other letters than the programs' own ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RequestId(String);
@@ -24,7 +24,7 @@ impl TryFrom<String> for RequestId {
     fn try_from(id: String) -> Result<Self, Self::Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_plain) {
-            return Err("an id of opencode has 1 to 128 letters, digits, `_` and `-`");
+            return Err("an id of a request has 1 to 128 letters, digits, `_` and `-`");
         }
         Ok(Self(id))
     }
@@ -48,7 +48,7 @@ pub(super) enum Incoming {
         /// The request.
         id: RequestId,
     },
-    /// opencode has answered a reply of ours.
+    /// The program has answered a reply of ours.
     Replied {
         /// The request.
         id: RequestId,
@@ -68,7 +68,7 @@ pub(super) enum Incoming {
     Other,
 }
 
-/// A dialog of opencode, in its own words.
+/// A dialog, in the program's own words.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(super) struct Asked {
     /// The name of the event.
@@ -84,7 +84,7 @@ pub(super) struct Asked {
     pub(super) part: Option<Part>,
 }
 
-/// A session of opencode.
+/// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Session {
     pub(super) id: String,
@@ -110,10 +110,11 @@ pub(super) struct PartState {
     pub(super) input: Map<String, Value>,
 }
 
-/// A reply to a request: the path and the body of a call of opencode's API.
+/// A reply to a request: the path and the body of a call of the program's API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Outgoing {
     pub(super) id: RequestId,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) path: String,
     pub(super) body: Value,
 }
@@ -126,7 +127,7 @@ pub(super) fn send(reply: &Outgoing) -> Result<()> {
     program::print_json(reply)
 }
 
-/// Reads the plugin's lines in a thread. The channel ends with opencode, or with a line that nobody could mean.
+/// Reads the plugin's lines in a thread. The channel ends with the plugin, or with a line that nobody could mean.
 ///
 /// # Errors
 /// If the system gives no thread.
@@ -151,7 +152,7 @@ pub(super) fn lines() -> Result<Receiver<Incoming>> {
 
 /// Reads a line. One that cannot be read is about a dialog that stays at its terminal.
 fn read(line: &[u8]) -> Incoming {
-    let not_known = |e| Incoming::Failed { id: None, why: format!("opencode's plugin has sent a line in a form that is not known: {e}") };
+    let not_known = |e| Incoming::Failed { id: None, why: format!("the plugin has sent a line in a form that is not known: {e}") };
     serde_json::from_slice(line).unwrap_or_else(not_known)
 }
 

@@ -1,9 +1,10 @@
 //! The keys of `[live]` in the configuration file. They bring the dialogs of sessions into the mailbox, so a person has to agree.
 
 use crate::commands::setup::change::Change;
+use crate::commands::setup::confirmed;
+use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::Added;
 use crate::commands::setup::wanted::{self, Wanted};
-use crate::commands::setup::{confirmed, opencode};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_config::{self as config, Config};
@@ -19,6 +20,8 @@ pub(super) enum LiveKey {
     Codex,
     /// `live.opencode`: opencode.
     Opencode,
+    /// `live.experimental_copilot`: Copilot.
+    Copilot,
 }
 
 impl LiveKey {
@@ -28,6 +31,7 @@ impl LiveKey {
             Self::Claude => "live.enabled",
             Self::Codex => "live.codex",
             Self::Opencode => "live.opencode",
+            Self::Copilot => "live.experimental_copilot",
         }
     }
 
@@ -37,6 +41,7 @@ impl LiveKey {
             Self::Claude => "enabled = true\n",
             Self::Codex => "codex = true\n",
             Self::Opencode => "opencode = true\n",
+            Self::Copilot => "experimental_copilot = true\n",
         }
     }
 
@@ -45,43 +50,48 @@ impl LiveKey {
             Self::Claude => config.live.enabled,
             Self::Codex => config.live.codex,
             Self::Opencode => config.live.opencode,
+            Self::Copilot => config.live.experimental_copilot,
         }
     }
 
-    /// The sentence before the question whether the person wants this.
-    fn offer(self) -> &'static str {
-        match self {
-            Self::Claude => {
-                "When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n"
-            }
-            Self::Codex => "Codex is used here as well. The dialogs of its sessions can wait in the mailbox in the same way.\n",
-            Self::Opencode => {
-                "opencode is used here as well. The dialogs of its sessions can wait in the mailbox in the same way, by a plugin for opencode.\n"
-            }
-        }
+    /// The question whether the person wants this. An experiment is not offered.
+    fn offer(self) -> Option<Offer> {
+        let offer = match self {
+            Self::Claude => Offer {
+                before: "When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n",
+                question: "Do you want that?",
+                instead: "add --live, or --without live",
+            },
+            Self::Codex => Offer {
+                before: "Codex is used here as well. The dialogs of its sessions can wait in the mailbox in the same way.\n",
+                question: "Do you want that for Codex?",
+                instead: "add --codex, or --without live",
+            },
+            Self::Opencode => Offer {
+                before: "opencode is used here as well. The dialogs of its sessions can wait in the mailbox in the same way, by a plugin for \
+                         opencode.\n",
+                question: "Do you want that for opencode?",
+                instead: "add --opencode, or --without live",
+            },
+            Self::Copilot => return None,
+        };
+        Some(offer)
     }
+}
 
-    fn question(self) -> &'static str {
-        match self {
-            Self::Claude => "Do you want that?",
-            Self::Codex => "Do you want that for Codex?",
-            Self::Opencode => "Do you want that for opencode?",
-        }
-    }
-
-    fn instead(self) -> &'static str {
-        match self {
-            Self::Claude => "add --live, or --without live",
-            Self::Codex => "add --codex, or --without live",
-            Self::Opencode => "add --opencode, or --without live",
-        }
-    }
+/// A question to the person at the terminal.
+struct Offer {
+    before: &'static str,
+    question: &'static str,
+    /// The flags that answer it.
+    instead: &'static str,
 }
 
 /// The keys that the flags select.
 pub(super) fn keys(args: &Setup) -> Vec<LiveKey> {
-    let claude = args.live || !(args.codex || args.opencode);
-    let all = [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex), (args.opencode, LiveKey::Opencode)];
+    let claude = args.live || !(args.codex || args.opencode || args.copilot);
+    let all =
+        [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex), (args.opencode, LiveKey::Opencode), (args.copilot, LiveKey::Copilot)];
     all.into_iter().filter_map(|(is_chosen, key)| is_chosen.then_some(key)).collect()
 }
 
@@ -95,8 +105,9 @@ pub(super) fn decided(args: &Setup) -> Result<Setup> {
     let Ok(set) = config::load().map(|loaded| loaded.set) else { return Ok(args) };
     let is_open = |key: LiveKey| !set.iter().any(|name| name == key.name());
     let asked = |key: LiveKey| {
-        program::say(key.offer());
-        confirmed(key.question(), key.instead())
+        let Some(offer) = key.offer() else { return Ok(false) };
+        program::say(offer.before);
+        confirmed(offer.question, offer.instead)
     };
     // The plugin brings the hook that Claude Code's dialogs need. The watcher, which is the service, connects to Codex.
     if !args.live && parts.contains(&Part::Plugin) && is_open(LiveKey::Claude) {
@@ -106,7 +117,7 @@ pub(super) fn decided(args: &Setup) -> Result<Setup> {
         args.codex = asked(LiveKey::Codex)?;
     }
     // The plugin for opencode is a part of its own, and needs no service.
-    if !args.opencode && args.only.is_empty() && is_open(LiveKey::Opencode) && opencode::is_used() {
+    if !args.opencode && args.only.is_empty() && is_open(LiveKey::Opencode) && OtherPlugin::Opencode.is_used() {
         args.opencode = asked(LiveKey::Opencode)?;
     }
     Ok(args)

@@ -7,8 +7,9 @@ use askbox_mailbox::text::without_bom;
 use clap::ValueEnum;
 
 use crate::commands::setup::change::LONGEST;
+use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::{Record, Written};
-use crate::commands::setup::{opencode, rules, systemd};
+use crate::commands::setup::{rules, systemd};
 
 /// Something that a setup made and that is not there any more.
 #[derive(Debug)]
@@ -54,8 +55,9 @@ fn of_file(written: &Written) -> Option<Lost> {
 }
 
 /// The flag that a part needs for this file.
-fn flag_of(written: &Written) -> &'static str {
-    if opencode::path().is_some_and(|path| path == written.path) { " --opencode" } else { "" }
+fn flag_of(written: &Written) -> String {
+    let plugin = OtherPlugin::ALL.into_iter().find(|plugin| plugin.path().is_some_and(|path| path == written.path));
+    plugin.map(|plugin| format!(" {}", plugin.flag())).unwrap_or_default()
 }
 
 /// Says what the file lacks of what was added to it.

@@ -6,7 +6,7 @@
 //! | `plan` | the changes that a call would make, and the parts that it leaves alone |
 //! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
-//! | `opencode` | the plugin for opencode |
+//! | `other_plugins` | the plugins for opencode and Copilot |
 //! | `rules` | adds rules to the text of a settings.json and removes them, without changing the rest |
 //! | `fuzzed` | the same rules for `fuzz/` |
 //! | `change` | a change to one file: creates it, or adds text to it |
@@ -22,7 +22,7 @@ mod credential;
 pub mod fuzzed;
 mod live;
 pub(in crate::commands) mod lost;
-pub(in crate::commands) mod opencode;
+pub(in crate::commands) mod other_plugins;
 mod plan;
 mod record;
 mod rules;

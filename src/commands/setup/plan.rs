@@ -3,7 +3,7 @@
 use crate::commands::service;
 use crate::commands::setup::change::Change;
 use crate::commands::setup::live::{self, LiveKey};
-use crate::commands::setup::opencode;
+use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::Record;
 use crate::commands::setup::systemd;
 use crate::commands::setup::wanted::{self, Wanted};
@@ -43,19 +43,12 @@ impl Plan {
                 Part::Permissions => plan.take(wanted::permissions()?),
             }
         }
-        if args.writes_opencode_plugin() || (args.updates_live() && opencode::is_recorded(record)) {
-            plan.opencode(record)?;
+        for plugin in OtherPlugin::ALL.into_iter().filter(|plugin| plugin.is_wanted(args, record)) {
+            let (wanted, note) = plugin.wanted(record)?;
+            plan.notes.extend(note.map(str::to_owned));
+            plan.take(wanted);
         }
         Ok(plan)
-    }
-
-    fn opencode(&mut self, record: &Record) -> Result<()> {
-        let wanted = opencode::wanted(record)?;
-        if matches!(&wanted, Ok(Some(change)) if change.before.is_none()) {
-            self.notes.push(format!("opencode: {}", opencode::FIRST_START));
-        }
-        self.take(wanted);
-        Ok(())
     }
 
     fn take(&mut self, wanted: Wanted) {

@@ -318,7 +318,7 @@ fn a_request_of_opencode_that_is_not_known_gets_no_reply() {
     live.hang_up();
     assert_eq!(live.hear(), None);
     let told: Vec<_> = world.audited().into_iter().filter(|entry| entry["event"] == "dialog_not_asked").collect();
-    assert!(told.len() == 2 && told.iter().all(|entry| entry["by"] == "askbox live"), "{told:?}");
+    assert!(told.len() == 2 && told.iter().all(|entry| entry["by"] == "askbox live opencode"), "{told:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod acp_agents;
 mod agent_version;
 mod cannot_run;
 mod codex;
+mod copilot;
 mod documents;
 mod history;
 mod installation;

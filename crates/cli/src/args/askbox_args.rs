@@ -103,6 +103,8 @@ pub struct Live {
 pub enum LiveProgram {
     /// opencode, by the plugin that `askbox setup --opencode` writes
     Opencode,
+    /// GitHub's Copilot (an experiment), by the extension that `askbox setup --copilot` writes
+    Copilot,
 }
 
 #[allow(missing_docs)]
@@ -412,6 +414,9 @@ pub struct Setup {
     /// The same for the sessions of opencode: sets live.opencode, and writes the plugin for opencode
     #[arg(long, conflicts_with = "remove")]
     pub opencode: bool,
+    /// An experiment, the same for Copilot's permissions: sets live.experimental_copilot, and writes an extension for Copilot
+    #[arg(long, conflicts_with = "remove")]
+    pub copilot: bool,
     /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
     #[arg(long, value_name = "NAME", conflicts_with = "remove")]
     pub credential: Option<String>,
@@ -423,7 +428,7 @@ pub struct Setup {
 pub enum Part {
     /// The configuration file
     Config,
-    /// The keys of [live] in the configuration file, and the plugin of opencode; only with --live, --codex or --opencode, or if you agree
+    /// The keys of [live] in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode or --copilot, or if you agree
     Live,
     /// The watcher as a service of systemd
     Service,
@@ -461,7 +466,7 @@ impl Setup {
     /// The parts that the flags select.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
-        let is_live = self.live || self.codex || self.opencode;
+        let is_live = self.live || self.codex || self.opencode || self.copilot;
         let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (is_live && *part == Part::Live);
         // It shows the dialogs of all sessions, so the person has to agree.
         let is_agreed = |part: &Part| *part != Part::Live || is_live || self.remove || self.only.contains(part);
@@ -474,15 +479,15 @@ impl Setup {
         chosen
     }
 
-    /// True if the flags ask for the plugin of opencode.
+    /// True if files for live sessions may be written.
     #[must_use]
-    pub fn writes_opencode_plugin(&self) -> bool {
-        self.opencode && !self.without.contains(&Part::Live)
+    pub fn allows_live(&self) -> bool {
+        !self.without.contains(&Part::Live)
     }
 
     /// True if the files that an earlier setup wrote for live sessions are brought up to date.
     #[must_use]
     pub fn updates_live(&self) -> bool {
-        !self.without.contains(&Part::Live) && (self.only.is_empty() || self.only.contains(&Part::Live))
+        self.allows_live() && (self.only.is_empty() || self.only.contains(&Part::Live))
     }
 }

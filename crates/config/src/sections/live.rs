@@ -32,6 +32,9 @@ section! {
         /// Whether the permissions and questions of opencode's sessions are questions of the mailbox as well. `askbox setup --opencode`
         /// writes the plugin for opencode that this needs. The other plugin, its hook and `enabled` are not needed.
         opencode: bool = false,
+        /// An experiment, which may change or go: whether the permissions of Copilot's sessions are questions of the mailbox as well.
+        /// `askbox setup --copilot` writes the extension for Copilot that this needs, and sessions need `copilot --experimental`.
+        experimental_copilot: bool = false,
     }
 }
 

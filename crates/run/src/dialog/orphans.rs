@@ -14,8 +14,12 @@ use askbox_mailbox::{Mailbox, Question, read_question};
 pub const BY: &str = "askbox hook";
 /// The program whose sessions have a hook.
 pub(super) const CLAUDE: &str = "claude";
-/// The program whose sessions have a plugin.
+/// opencode's name in a question.
 pub const OPENCODE: &str = "opencode";
+/// Copilot's name in a question.
+pub const COPILOT: &str = "copilot";
+/// The programs whose sessions have a plugin.
+const WITH_PLUGIN: [&str; 2] = [OPENCODE, COPILOT];
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often to look whether it has ended.
@@ -23,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reason why a question is withdrawn whose hook is gone.
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
-/// The same for a session of opencode, whose plugin keeps a process beside its dialogs.
+/// The same for a session of opencode or Copilot, whose plugin keeps a process beside its dialogs.
 const PLUGIN_IS_GONE: &str = "the plugin beside its dialog is gone: the session has ended, or still shows its dialog";
 /// The same for a session of Codex, beside whose dialogs a watcher waits.
 const WATCHER_IS_GONE: &str = "the watcher that waited beside its dialog is gone: the session has ended, or still shows its dialog";
@@ -99,7 +103,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
 /// Says who does not wait beside the dialog any more.
 fn who_is_gone(question: &Question) -> &'static str {
     match &question.asked.live {
-        Some(live) if live.program == OPENCODE => PLUGIN_IS_GONE,
+        Some(live) if WITH_PLUGIN.contains(&live.program.as_str()) => PLUGIN_IS_GONE,
         Some(live) if live.program != CLAUDE => WATCHER_IS_GONE,
         _ => HOOK_IS_GONE,
     }

@@ -162,7 +162,7 @@ fn recovery_settles_a_printed_answer_and_launches_nothing() {
 
 #[test]
 fn nobody_confirms_the_sent_answer_of_a_process_that_died() {
-    for program in [orphans::OPENCODE, "codex"] {
+    for program in [orphans::OPENCODE, orphans::COPILOT, "codex"] {
         let mut asking = Asking::of(program);
         asking.answer().unwrap();
         asking.print();

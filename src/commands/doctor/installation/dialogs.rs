@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
-use crate::commands::doctor::installation::{agent_version, opencode};
+use crate::commands::doctor::installation::{agent_version, plugins};
 use crate::commands::live;
 use askbox_agent::claude::{self, Version};
 use askbox_mailbox::text::without_bom;
@@ -29,10 +29,13 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         of_claude(checkup);
     }
     if checkup.config.live.opencode {
-        opencode::look(checkup);
+        plugins::look(checkup, &plugins::OPENCODE);
+    }
+    if checkup.config.live.experimental_copilot {
+        plugins::look(checkup, &plugins::COPILOT);
     }
     let live = &checkup.config.live;
-    if live.enabled || live.codex || live.opencode {
+    if live.enabled || live.codex || live.opencode || live.experimental_copilot {
         not_asked(checkup);
     }
 }
@@ -57,8 +60,7 @@ fn not_asked(checkup: &mut Checkup) {
         let program = match entry.by.as_str() {
             // The hook beside a dialog of Claude Code.
             BY => "claude",
-            live::BY => "opencode",
-            _ => "codex",
+            by => by.strip_prefix(live::BY).unwrap_or("codex"),
         };
         checkup.report("dialog", "audit.jsonl", said, format!("{program} --version"));
     }

@@ -9,7 +9,7 @@
 //! | `agent_version` | the version of `claude` |
 //! | `codex` | Codex's daemon, and what keeps the dialogs of its sessions out of the mailbox |
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
-//! | `opencode` | the plugin for opencode, and the version of `opencode` |
+//! | `plugins` | the plugins for opencode and Copilot, and the versions of both |
 //! | `page` | the devices that may answer on the web page |
 //! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
@@ -25,10 +25,10 @@ pub(super) mod agent_version;
 pub(super) mod codex;
 mod dialogs;
 mod login_shell;
-mod opencode;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;
+mod plugins;
 mod promises;
 pub(super) mod setup;
 #[cfg(feature = "sync")]

@@ -1,0 +1,71 @@
+//! The programs whose dialogs `askbox live` holds, and how they differ.
+
+use askbox_cli::args::askbox_args::LiveProgram;
+use askbox_config::Config;
+use askbox_run::dialog::orphans::{COPILOT, OPENCODE};
+
+/// The begin of the name of this command in the questions that it ends. The name of the program follows.
+pub(in crate::commands) const BY: &str = "askbox live ";
+
+/// A program with a plugin that starts `askbox live`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Program {
+    Opencode,
+    /// An experiment: Copilot's extensions are one, too.
+    Copilot,
+}
+
+impl From<LiveProgram> for Program {
+    fn from(program: LiveProgram) -> Self {
+        match program {
+            LiveProgram::Opencode => Self::Opencode,
+            LiveProgram::Copilot => Self::Copilot,
+        }
+    }
+}
+
+impl Program {
+    /// Its name in a question.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Opencode => OPENCODE,
+            Self::Copilot => COPILOT,
+        }
+    }
+
+    /// The name of this command in the questions that it ends. [`BY`] is its begin.
+    pub(super) fn by(self) -> &'static str {
+        match self {
+            Self::Opencode => "askbox live opencode",
+            Self::Copilot => "askbox live copilot",
+        }
+    }
+
+    /// True if the operator wants its dialogs in the mailbox.
+    pub(super) fn is_wanted(self, config: &Config) -> bool {
+        match self {
+            Self::Opencode => config.live.opencode,
+            Self::Copilot => config.live.experimental_copilot,
+        }
+    }
+
+    /// The reason of the end if another reply was first.
+    pub(super) fn answered(self) -> &'static str {
+        match self {
+            Self::Opencode => "it was answered at its terminal, or by another client of opencode",
+            Self::Copilot => "it was answered at its terminal, or by another extension of Copilot",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_each_live_command_has_its_program() {
+        for program in [Program::Opencode, Program::Copilot] {
+            assert_eq!(program.by().strip_prefix(BY), Some(program.name()));
+        }
+    }
+}
