@@ -4,7 +4,6 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 
 use askbox_mailbox::disk::{self, LinesFromEnd};
