@@ -76,9 +76,75 @@ fn an_answer_gives_the_idle_session_of_codex_one_turn() {
     let end = world.closed("docs", "delivered", 1).remove(0);
     assert_eq!(end["closed"]["by"], "relaunch watch");
     assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
+    assert!(world.ok("relaunch", &["status", "docs"]).contains("answer     a\n"));
     is_silent(&world, &daemon, 1);
     assert!(!world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
     assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
+}
+
+#[test]
+fn an_answer_for_a_session_of_codex_pauses_no_queue() {
+    let (world, daemon, watcher) = scene();
+    watcher.stop();
+    world.reconfigure("scripted.sh", "none.sh");
+    asks(&world, "docs");
+    daemon.works(THREAD);
+    let _watcher = world.watch();
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it is looked at", || daemon.calls("thread/read").len() > 2);
+    let status = world.ok("relaunch", &["status", "docs"]);
+    assert!(!status.contains("none.sh") && status.contains("the session that asked takes the answer itself"), "{status}");
+    daemon.ends_its_turn(THREAD);
+    told(&daemon, THREAD, 1);
+    world.closed("docs", "delivered", 1);
+    assert!(world.audited().iter().all(|entry| entry["event"] != "queue_paused"), "{:?}", world.audited());
+}
+
+#[test]
+fn a_person_and_the_session_of_codex_get_one_answer_once() {
+    let (world, daemon, _watcher) = scene();
+    asks(&world, "docs");
+    daemon.at_the_next_turn(AtTurn::Later);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it is begun", || !daemon.begun(THREAD).is_empty());
+    // The daemon has the turn, and has not replied yet.
+    world.agent_does("docs", "echo done");
+    let said = world.run("relaunch", &["docs"]);
+    assert_ne!(said.code(), 0, "{}", said.words());
+    daemon.replies_to_the_turn();
+    world.closed("docs", "delivered", 1);
+    assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "{:?}", world.audited());
+    assert_eq!(daemon.begun(THREAD).len(), 1);
+}
+
+#[test]
+fn the_doctor_names_an_answer_that_no_session_of_codex_hears_of() {
+    let (world, daemon, watcher) = scene();
+    asks(&world, "docs");
+    daemon.puts_away(THREAD);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it is looked at", || daemon.calls("thread/read").len() > 1);
+    watcher.stop();
+    let path = world.in_mailbox("answered/docs.json");
+    let mut document = world.document("answered/docs.json");
+    document["answer"]["at"] = "2026-01-01T00:00:00Z".into();
+    std::fs::write(&path, document.to_string()).unwrap();
+    let _watcher = world.watch();
+    let says = |why: &str| {
+        let said = world.run("askbox", &["doctor", "docs"]).words();
+        let words = format!("has not taken the answer, because {why}: resume it (codex resume {THREAD}), or start an agent with it");
+        assert!(said.contains(&words) && said.contains("relaunch -- docs"), "{said}");
+        let status = world.ok("relaunch", &["status", "docs"]);
+        let words = [format!("is not told of the answer, because {why}"), format!("codex resume {THREAD}")];
+        assert!(words.iter().all(|words| status.contains(words)), "{status}");
+    };
+    says("codex's daemon has put the session away");
+    daemon.loses(THREAD);
+    says("codex's daemon does not have the session");
+    drop(daemon);
+    says("codex's daemon is not running");
+    world.reconfigure("codex = true", "codex = false");
+    says("live.codex is off");
 }
 
 #[test]
@@ -194,6 +260,8 @@ fn a_turn_of_codex_whose_reply_is_lost_is_not_begun_again() {
     world.ok("ask-answer", &["docs", "a"]);
     world.closed("docs", "delivered", 1);
     assert_eq!(daemon.begun(THREAD).len(), 1, "the history of the session has it");
+    // The outputs in a history may be longer than any message.
+    assert!(daemon.calls("thread/read").iter().all(|params| params["includeTurns"].is_null()));
 }
 
 #[test]

@@ -165,12 +165,18 @@ pub fn queue_paused(mailbox: &Mailbox, config: Option<&Config>) -> Option<String
     }
 }
 
+/// Says why no watcher tells sessions of Codex of their answers. `None` if one does.
+#[must_use]
+pub fn no_news_for_codex(mailbox: &Mailbox, config: Option<&Config>) -> Option<&'static str> {
+    match config {
+        Some(config) if !config.live.codex => Some("live.codex is off"),
+        _ if !presence::anybody(mailbox).unwrap_or(true) => Some("no watcher is running"),
+        _ => None,
+    }
+}
+
 fn not_told(mailbox: &Mailbox, config: Option<&Config>, id: &WorkflowId) -> Option<HoldUp> {
-    let why = match config {
-        Some(config) if !config.live.codex => "live.codex is off",
-        _ if !presence::anybody(mailbox).unwrap_or(true) => "no watcher is running",
-        _ => return None,
-    };
+    let why = no_news_for_codex(mailbox, config)?;
     let words = format!("its session of Codex is not told, because {why}; to start an agent with the answer: relaunch {id}");
     Some(HoldUp::NotTold(words))
 }

@@ -65,6 +65,8 @@ pub(super) struct Checkup {
     pub progress: Progress,
     /// The time that the doctor gives a watcher before it says that the watcher hangs. It is given only once: `None` afterwards.
     pub moment: Option<Duration>,
+    /// True if Codex's daemon has not answered.
+    pub is_codex_silent: bool,
 }
 
 impl Checkup {

@@ -119,7 +119,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
     let (findings, agent_folders) = (Vec::new(), HashSet::new());
-    let mut checkup = Checkup { root, mailbox, config, watcher, stale, flag, findings, more: 0, agent_folders, progress, moment };
+    let is_codex_silent = false;
+    let mut checkup =
+        Checkup { root, mailbox, config, watcher, stale, flag, findings, more: 0, agent_folders, progress, moment, is_codex_silent };
     let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let mut road = None;

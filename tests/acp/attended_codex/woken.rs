@@ -41,7 +41,7 @@ fn an_answer_wakes_the_idle_session_of_codex() {
     codex.says("ask me", json!([shell("ask-post -w docs 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
     codex.idles();
     assert_eq!(codex.world.document("pending/docs.json")["codex_thread"], codex.thread);
-    codex.api.on("docs: was answered", json!([shell("relaunch status docs; checkpoint get docs user_answer"), {"text": "Merged."}]));
+    codex.api.on("docs: was answered", json!([shell("relaunch status docs"), {"text": "Merged."}]));
     let begun = Instant::now();
     codex.world.ok("ask-answer", &["docs", "merge"]);
     until("the model has a turn", || codex.told().contains("- docs: was answered (relaunch status docs)"));
@@ -49,10 +49,32 @@ fn an_answer_wakes_the_idle_session_of_codex() {
     assert!(begun.elapsed() < SOON);
     codex.idles();
     let told = codex.told();
-    assert!(told.contains("\nmerge\n"), "it has read the answer: {told}");
+    assert!(told.contains("\nanswer     merge\n"), "it has read the answer: {told}");
     assert_eq!(told.matches("was answered (relaunch status docs)").count(), 1, "once: {told}");
     codex.world.closed("docs", "delivered", 1);
-    assert!(codex.world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
+    let audited = codex.world.audited();
+    assert!(
+        audited.iter().all(|entry| entry["event"] != "launched" && entry["event"] != "queue_paused"),
+        "no agent is started: {audited:?}"
+    );
+}
+
+#[test]
+fn a_killed_watcher_wakes_the_session_of_codex_once() {
+    needs!("acp-agents");
+    let (mut codex, watcher) = Attended::begin_watched();
+    codex.says("ask me", json!([shell("ask-post -w docs 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
+    codex.idles();
+    codex.api.on("docs: was answered", json!([{"text": "Merged."}]));
+    let telling = codex.world.in_mailbox(format!("looked/{}.telling.json", codex.thread));
+    codex.world.ok("ask-answer", &["docs", "merge"]);
+    until("the turn is on record", || telling.exists() || codex.world.names("closed").iter().any(|name| name.starts_with("docs.")));
+    watcher.kill();
+    let _watcher = codex.world.watch();
+    codex.world.closed("docs", "delivered", 1);
+    until("the model has a turn", || codex.told().contains("- docs: was answered"));
+    until("nothing is on record", || !telling.exists());
+    assert_eq!(codex.told().matches("was answered (relaunch status docs)").count(), 1);
 }
 
 #[test]

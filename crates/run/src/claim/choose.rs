@@ -113,6 +113,15 @@ pub fn take(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result
     choose(mailbox, workflow, By::Watcher(config))?.and_then(|chosen| chosen.take(mailbox))
 }
 
+/// Does the steps before a claim for a watcher, without a claim: completes an answer that was made by hand, and refuses an answer that does not
+/// count. `None` if an agent can be launched with the answer.
+pub fn look(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<Option<Refusal>> {
+    Ok(match choose(mailbox, workflow, By::Watcher(config))? {
+        ClaimAttempt::Claimed(_) => None,
+        ClaimAttempt::Refused(refusal) => Some(refusal),
+    })
+}
+
 /// [`take`] for a supervisor in this process, at the command of a person. If the program cannot be started, the answer stays where it is:
 /// a watcher finds it there. The supervisor launches its agent first and writes the attempt's record while the agent starts:
 /// see [`crate::supervise::ownership::Attempt`].

@@ -42,6 +42,6 @@ pub mod permitted;
 pub mod plan;
 mod stages;
 
-pub use choose::{ClaimAttempt, Refusal, for_asker, for_main_agent, take, take_to_launch};
+pub use choose::{ClaimAttempt, Refusal, for_asker, for_main_agent, look, take, take_to_launch};
 pub(crate) use stages::make_durable;
 pub use stages::{Claim, OnRecord, Taken};

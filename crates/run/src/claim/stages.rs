@@ -202,6 +202,19 @@ impl Claim<OnRecord> {
         self.close(mailbox, Closing::now(Closed::Superseded, by, Some(why.to_owned())))
     }
 
+    /// Returns the answer to `answered/`: surely nobody has got it from this claimant.
+    ///
+    /// # Errors
+    /// If the answer stays where it is. Recovery then returns it.
+    pub fn given_back(self, mailbox: &Mailbox) -> Result<()> {
+        let _lock = mailbox.lock(&self.run.workflow_id)?;
+        let answered = mailbox.document(Folder::Answered, &self.run.workflow_id);
+        match disk::rename(&mailbox.round(Folder::Running, &self.round()), &answered)? {
+            Placed::NameExists => Err(Error::conflict(format!("a later answer of {} waits", self.run.workflow_id), "see: relaunch status")),
+            Placed::Done => record::forget(mailbox, &self.run),
+        }
+    }
+
     fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
         let lock = mailbox.lock(&self.run.workflow_id)?;
         self.run.progress.ended_at = Some(askbox_mailbox::time::now());

@@ -42,6 +42,8 @@ struct State {
     begun: Vec<(String, String)>,
     /// What happens to the next turn that a client begins.
     at_turn: Option<AtTurn>,
+    /// The reply to a turn that waits, with its client.
+    late: Option<(usize, Value)>,
 }
 
 /// What happens when a client begins a turn.
@@ -53,6 +55,8 @@ pub enum AtTurn {
     CutBehind,
     /// The daemon refuses it.
     Refuse,
+    /// The daemon replies to it later: see [`Daemon::replies_to_the_turn`].
+    Later,
 }
 
 #[derive(Default)]
@@ -190,6 +194,13 @@ impl Daemon {
         lock(&self.state).at_turn = Some(what);
     }
 
+    /// The daemon replies to the turn whose reply waits.
+    pub fn replies_to_the_turn(&self) {
+        let mut state = lock(&self.state);
+        let (client, reply) = state.late.take().expect("a turn");
+        state.clients[client].outbox.push(reply);
+    }
+
     /// The texts of the turns that clients have begun in this session.
     pub fn begun(&self, thread: &str) -> Vec<String> {
         lock(&self.state).begun.iter().filter(|(of, _)| of == thread).map(|(_, text)| text.clone()).collect()
@@ -267,12 +278,17 @@ impl State {
 
     fn thread(&self, id: &str) -> Option<Value> {
         let (cwd, parent) = self.threads.get(id)?;
-        let turns: Vec<_> =
-            self.begun.iter().filter(|(of, _)| of == id).map(|(_, text)| json!({"items": [{"id": "i", "text": text}]})).collect();
         Some(
             json!({"id": id, "cwd": cwd, "status": self.status(id), "parentThreadId": parent, "agentNickname": parent.as_ref().map(|_| "Ada"),
-            "agentRole": null, "preview": "x", "source": "cli", "turns": turns}),
+            "agentRole": null, "preview": "x", "source": "cli", "turns": []}),
         )
+    }
+
+    /// The places of a session's turns that have these words.
+    fn search(&self, params: &Value) -> Value {
+        let words = params["searchTerm"].as_str().expect("words");
+        let has = |(of, text): &&(String, String)| params["threadId"] == **of && text.contains(words);
+        json!({"data": self.begun.iter().filter(has).map(|_| json!({"turnId": "turn"})).collect::<Vec<_>>(), "nextCursor": null})
     }
 
     /// The request has ended in this way.
@@ -314,6 +330,10 @@ impl State {
                 None
             }
             Some(AtTurn::Refuse) => Some(Value::Null),
+            Some(AtTurn::Later) => {
+                self.late = Some((client, json!({"id": message["id"], "result": {"turn": {"id": "turn"}}})));
+                None
+            }
             None => {
                 self.tell_status(thread);
                 Some(json!({"turn": {"id": "turn"}}))
@@ -345,8 +365,9 @@ impl State {
         let result = match method {
             "initialize" => json!({"userAgent": "scripted"}),
             "thread/loaded/list" => json!({"data": self.threads.keys().collect::<Vec<_>>(), "nextCursor": null}),
-            "thread/read" | "thread/resume" if !self.threads.contains_key(&of) => Value::Null,
+            "thread/read" | "thread/resume" | "thread/searchOccurrences" if !self.threads.contains_key(&of) => Value::Null,
             "thread/read" => json!({"thread": self.thread(&of)}),
+            "thread/searchOccurrences" => self.search(&message["params"]),
             "thread/resume" => {
                 let items = self.items.get(&of).cloned().unwrap_or_default();
                 json!({"thread": self.thread(&of), "initialTurnsPage": {"data": [{"id": "turn", "items": items, "status": "inProgress"}]}})

@@ -107,6 +107,7 @@ impl<'a> Bridge<'a> {
     fn end_all(&mut self, how: &str) {
         let office = self.office;
         self.dialogs.values_mut().for_each(|dialog| dialog.end(office, how));
+        self.waking.end(office);
     }
 
     /// Waits for messages, handles them, and does what is due.

@@ -15,6 +15,7 @@
 //! | `question` | the question that a request becomes |
 //! | `reply` | a person's answer as the reply to the daemon |
 //! | `dialog` | one request, from the grace time to the receipt |
+//! | [`untold`] | why a session is not told of its answer, for people who look |
 //! | `news` `telling` `waking` | the news for a session, which gets one turn with them |
 //! | `bridge` | all requests of one connection |
 //! | `service` | the thread of the watcher: connects, and connects again |
@@ -34,6 +35,7 @@ pub(crate) mod service;
 pub mod sessions;
 mod telling;
 mod threads;
+pub mod untold;
 mod waking;
 mod wire;
 

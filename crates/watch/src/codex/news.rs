@@ -146,6 +146,8 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
         Standing::Parked | Standing::Interrupted => line(End::Parked),
         Standing::Expired => line(End::Expired),
         Standing::Withdrawn => line(End::Withdrawn),
+        // A watcher has claimed the answer to tell of it. If that watcher was killed, the answer comes back.
+        Standing::Running | Standing::Orphaned if is_own && is_taken() => Found::NotYet,
         _ => Found::Nothing,
     })
 }

@@ -45,11 +45,27 @@ pub enum Doing {
 /// # Errors
 /// If the daemon does not answer in this time, or not as expected.
 pub fn all(folder: &Path, patience: Duration) -> Result<Option<Vec<CodexSession>>> {
+    in_time(folder, patience, ask)
+}
+
+/// Asks the daemon. `None` if no daemon runs.
+pub(super) fn in_time<T: Send + 'static>(
+    folder: &Path,
+    patience: Duration,
+    ask: impl FnOnce(Client, Instant) -> Result<T> + Send + 'static,
+) -> Result<Option<T>> {
     let socket = home::socket_in(folder);
     let until = Instant::now() + patience;
     let (sender, receiver) = mpsc::channel();
     // Connecting to a daemon that hangs has no end, so a thread does it. The thread ends with this program.
-    thread::start(move || sender.send(ask(&socket, until)))?;
+    thread::start(move || {
+        let asked = Client::connect(&socket).and_then(|client| {
+            let Some(mut client) = client else { return Ok(None) };
+            client.introduce(until)?;
+            ask(client, until).map(Some)
+        });
+        sender.send(asked)
+    })?;
     receiver.recv_timeout(patience).unwrap_or_else(|_| Err(silent(patience)))
 }
 
@@ -57,9 +73,7 @@ fn silent(patience: Duration) -> Error {
     Error::failed(format!("codex's daemon has not answered within {} s", patience.as_secs()), "codex app-server daemon version")
 }
 
-fn ask(socket: &Path, until: Instant) -> Result<Option<Vec<CodexSession>>> {
-    let Some(mut client) = Client::connect(socket)? else { return Ok(None) };
-    client.introduce(until)?;
+fn ask(mut client: Client, until: Instant) -> Result<Vec<CodexSession>> {
     let loaded = client.call(1, "thread/loaded/list", &json!({}), until)?.map_err(|why| wire::refused(&why))?;
     let ids: Vec<String> = serde_json::from_value(loaded["data"].clone()).unwrap_or_default();
     let mut threads = Vec::new();
@@ -69,7 +83,7 @@ fn ask(socket: &Path, until: Instant) -> Result<Option<Vec<CodexSession>>> {
             threads.extend(wire::thread(result));
         }
     }
-    Ok(Some(of_persons(threads)))
+    Ok(of_persons(threads))
 }
 
 /// The sessions of people. Subagents, and sessions that Codex makes for itself, are left out.

@@ -1,5 +1,6 @@
 //! A turn that a session of Codex is given, on record before it is sent. So a watcher that dies in between leaves what it was about to say, and
-//! the next one looks in the session whether it was said.
+//! the next one looks in the session whether it was said. Its answers are claimed before it is sent, so that no person starts an agent with one
+//! of them in the same moment.
 
 use std::path::PathBuf;
 
@@ -11,9 +12,10 @@ use crate::codex::dialog::Office;
 use crate::codex::news::{self, Line};
 use crate::codex::wire::ThreadId;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::SessionId;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, wake};
-use askbox_run::claim::{self, ClaimAttempt};
+use askbox_mailbox::id::{RoundId, SessionId};
+use askbox_mailbox::{Folder, Mailbox, disk, wake};
+use askbox_run::attempt::record::{self, Claimant};
+use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 
 /// The maximum size of the file, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -57,32 +59,83 @@ impl Telling {
     }
 
     /// The session has the text: its answers are delivered, and nothing of it is told again.
-    pub(super) fn was_told(&self, office: Office<'_>, thread: &SessionId) -> Result<()> {
+    pub(super) fn was_told(&self, office: Office<'_>, thread: &SessionId, claims: Claims) -> Result<()> {
+        claims.delivered(office.mailbox)?;
         let policy = office.config.answers.policy();
         for line in &self.lines {
-            deliver(office, line)?;
             news::forget(office.mailbox, &policy, thread, &line.workflow, Some(line))?;
         }
-        self.was_refused(office.mailbox, thread)
+        self.is_over(office.mailbox, thread)
     }
 
-    /// The session has surely not got the text.
-    pub(super) fn was_refused(&self, mailbox: &Mailbox, thread: &SessionId) -> Result<()> {
+    /// Removes the record: the session has the text and its answers are delivered, or it has surely not got the text.
+    pub(super) fn is_over(&self, mailbox: &Mailbox, thread: &SessionId) -> Result<()> {
         disk::remove(&path(mailbox, thread))
     }
 }
 
-/// Closes the round whose answer the session was told of. If the answer was taken back, or another process has it, nothing is closed.
-fn deliver(office: Office<'_>, line: &Line) -> Result<()> {
-    let Some(takes) = line.takes else { return Ok(()) };
-    let Ok(document) = read_question::document(&office.mailbox.document(Folder::Answered, &line.workflow)) else { return Ok(()) };
-    let answered_at = document.typed.answer.and_then(|answer| answer.at);
-    if document.typed.question_id != Some(line.question) || answered_at != Some(takes) {
-        return Ok(());
+/// The answers in the news of a turn. As long as they are claimed, nobody else can start an agent with them.
+#[derive(Default)]
+pub(super) struct Claims(Vec<Claim<OnRecord>>);
+
+impl Claims {
+    /// Claims the answers of these news. Returns the news without those whose answer somebody else has by now.
+    pub(super) fn take(office: Office<'_>, lines: Vec<Line>) -> Result<(Self, Vec<Line>)> {
+        let (mut claims, mut told) = (Self::default(), Vec::new());
+        for line in lines {
+            match claims.add(office, &line) {
+                Ok(false) => {}
+                Ok(true) => told.push(line),
+                Err(e) => {
+                    claims.given_back(office.mailbox)?;
+                    return Err(e);
+                }
+            }
+        }
+        Ok((claims, told))
     }
-    match claim::for_asker(office.mailbox, &line.workflow, &office.config.answers.policy())? {
-        ClaimAttempt::Claimed(claim) if claim.round().question == line.question => claim.delivered(office.mailbox, BY),
-        // Recovery moves a claim that nobody ends back to the answers.
-        ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => Ok(()),
+
+    /// Claims the answer of this line, if it has one. Returns false if somebody else has the answer, or if it was taken back.
+    fn add(&mut self, office: Office<'_>, line: &Line) -> Result<bool> {
+        let Some(takes) = line.takes else { return Ok(true) };
+        match claim::for_asker(office.mailbox, &line.workflow, &office.config.answers.policy())? {
+            ClaimAttempt::Claimed(claim) => {
+                let answered_at = claim.document.typed.answer.as_ref().and_then(|answer| answer.at);
+                if claim.round().question != line.question || answered_at != Some(takes) {
+                    claim.given_back(office.mailbox)?;
+                    return Ok(false);
+                }
+                self.0.push(*claim);
+                Ok(true)
+            }
+            ClaimAttempt::Refused(_) => Ok(false),
+        }
+    }
+
+    /// The session has got the answers.
+    fn delivered(self, mailbox: &Mailbox) -> Result<()> {
+        self.0.into_iter().try_for_each(|claim| claim.delivered(mailbox, BY))
+    }
+
+    /// The session has surely not got the answers: they wait again.
+    pub(super) fn given_back(self, mailbox: &Mailbox) -> Result<()> {
+        self.0.into_iter().try_for_each(|claim| claim.given_back(mailbox))
+    }
+
+    /// Returns the answers to their folder that were claimed for these news by a watcher that was killed, or whose connection broke. Returns false
+    /// if another process is about to do so.
+    pub(super) fn of_the_dead(mailbox: &Mailbox, lines: &[Line]) -> Result<bool> {
+        let mut all = true;
+        for line in lines.iter().filter(|line| line.takes.is_some()) {
+            let round = RoundId { workflow: line.workflow.clone(), question: line.question };
+            if !disk::exists(mailbox.round(Folder::Running, &round)) {
+                continue;
+            }
+            match inline::left_behind(mailbox, &round)? {
+                Some(claim) => claim.given_back(mailbox)?,
+                None => all &= record::latest(mailbox, &round)?.is_some_and(|run| run.claimant != Claimant::Inline),
+            }
+        }
+        Ok(all)
     }
 }

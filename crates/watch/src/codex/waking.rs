@@ -2,8 +2,10 @@
 //!
 //! 1. *Reads* the session. A subagent's news go to the session that a person sees. A session at work is left alone until it rests. A session that
 //!    the daemon has put away is left alone until somebody resumes it: this client does not know the sandbox and the approvals that its user chose.
-//! 2. *Joins* it, so that its dialogs in the turn reach this client.
-//! 3. *Tells* it: the text is put on record, then sent, and its answers are delivered once the daemon has taken it.
+//! 2. *Searches* it for a text that a watcher has left on record, if there is one. The daemon does that, because a session's outputs may be longer
+//!    than any message. A summary of the turns would not do: a text that joined a turn under way is not in it.
+//! 3. *Joins* it, so that its dialogs in the turn reach this client.
+//! 4. *Tells* it: the answers are claimed, the text is put on record, then sent. The answers are delivered once the daemon has taken it.
 //!
 //! One session at a time, so that two subagents of a session do not tell it in the same moment.
 
@@ -14,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::codex::dialog::{Call, Office};
 use crate::codex::news;
-use crate::codex::telling::Telling;
+use crate::codex::telling::{Claims, Telling};
 use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{SessionId, WorkflowId};
@@ -52,8 +54,18 @@ struct Job {
 
 enum Step {
     Reads { of: ThreadId, depth: usize, left: Option<Telling> },
+    Searches { left: Telling, rests: bool },
     Joins { to: ThreadId, left: Option<Telling> },
-    Tells(Telling),
+    Tells(Telling, Claims),
+}
+
+impl Job {
+    /// No reply comes any more. Answers that are claimed wait again. The session may have been told of them, which its turns will say.
+    fn ends(self, office: Office<'_>) {
+        if let Step::Tells(_, claims) = self.step {
+            claims.given_back(office.mailbox).unwrap_or_else(|e| log::error(&e));
+        }
+    }
 }
 
 /// Why a session is told later.
@@ -80,6 +92,7 @@ impl Waking {
     pub(super) fn tick(&mut self, office: Office<'_>) -> Option<(JobId, Call)> {
         if let Some(job) = self.job.take_if(|job| job.since.elapsed() > PATIENCE) {
             self.failed(job.thread);
+            job.ends(office);
         }
         let named = news::named(office.mailbox);
         self.has_threads = named.is_some();
@@ -93,8 +106,12 @@ impl Waking {
                 continue;
             }
             let left = Telling::left_behind(office.mailbox, &thread);
-            match news::of_thread(office.mailbox, &office.config.answers.policy(), &thread, &workflows) {
-                Ok(lines) if lines.is_empty() && left.is_none() => continue,
+            let policy = office.config.answers.policy();
+            let returned = left.as_ref().map_or(Ok(true), |left| Claims::of_the_dead(office.mailbox, &left.lines));
+            let news = returned.and_then(|is_settled| Ok((is_settled, news::of_thread(office.mailbox, &policy, &thread, &workflows)?)));
+            match news {
+                Ok((false, _)) => continue,
+                Ok((true, lines)) if lines.is_empty() && left.is_none() => continue,
                 Ok(_) => {}
                 // Another process keeps a lock, or a file cannot be read now.
                 Err(e) => {
@@ -104,12 +121,19 @@ impl Waking {
                 }
             }
             let of = left.as_ref().map_or_else(|| thread.to_string(), |left| left.to.clone());
-            let call = ("thread/read", json!({ "threadId": of, "includeTurns": left.is_some() }));
+            let call = ("thread/read", json!({ "threadId": of }));
             self.jobs += 1;
             self.job = Some(Job { id: self.jobs, thread, since: now, step: Step::Reads { of, depth: 0, left } });
             return Some((self.jobs, call));
         }
         None
+    }
+
+    /// The connection is over.
+    pub(super) fn end(&mut self, office: Office<'_>) {
+        if let Some(job) = self.job.take() {
+            job.ends(office);
+        }
     }
 
     /// A session rests: it may be one that was at work.
@@ -135,8 +159,9 @@ impl Waking {
                 if !self.failures.contains_key(&thread) {
                     tracing::warn!(%thread, "codex gives a session no turn with the news of askbox: {why}");
                 }
-                if let Step::Tells(telling) = step {
-                    telling.was_refused(office.mailbox, &thread)?;
+                if let Step::Tells(telling, claims) = step {
+                    claims.given_back(office.mailbox)?;
+                    telling.is_over(office.mailbox, &thread)?;
                 }
                 self.failed(thread);
                 return Ok(nothing(Vec::new()));
@@ -144,26 +169,30 @@ impl Waking {
         };
         match step {
             Step::Reads { of, depth, left } => {
-                if let Some(left) = &left
-                    && result.to_string().contains(&left.id.to_string())
-                {
-                    left.was_told(office, &thread)?;
-                    self.failures.remove(&thread);
-                    return Ok(nothing(Vec::new()));
-                }
                 let Some(read) = wire::thread(result) else { return Ok(nothing(self.failed(thread))) };
-                match read.parent_thread_id {
-                    Some(parent) if depth < DEPTH => {
-                        let call = ("thread/read", json!({ "threadId": parent, "includeTurns": false }));
-                        Ok(nothing(self.goes_on(id, thread, Step::Reads { of: parent, depth: depth + 1, left }, call)))
+                let rests = read.status == Status::Resting;
+                Ok(nothing(match (left, read.parent_thread_id) {
+                    (Some(left), _) => {
+                        let params = json!({ "threadId": left.to, "searchTerm": left.id, "limit": 1 });
+                        self.goes_on(id, thread, Step::Searches { left, rests }, ("thread/searchOccurrences", params))
                     }
-                    _ if read.status != Status::Resting => Ok(nothing(self.is_busy(thread))),
-                    _ => {
-                        let call = ("thread/resume", json!({ "threadId": of, "excludeTurns": true }));
-                        Ok(nothing(self.goes_on(id, thread, Step::Joins { to: of, left }, call)))
+                    (None, Some(parent)) if depth < DEPTH => {
+                        let call = ("thread/read", json!({ "threadId": parent }));
+                        self.goes_on(id, thread, Step::Reads { of: parent, depth: depth + 1, left: None }, call)
                     }
-                }
+                    _ => self.joins(id, thread, of, None, rests),
+                }))
             }
+            Step::Searches { left, rests } => match result["data"].as_array() {
+                Some(found) if found.is_empty() => Ok(nothing(self.joins(id, thread, left.to.clone(), Some(left), rests))),
+                Some(_) => {
+                    let (claims, _) = Claims::take(office, left.lines.clone())?;
+                    left.was_told(office, &thread, claims)?;
+                    self.failures.remove(&thread);
+                    Ok(nothing(Vec::new()))
+                }
+                None => Ok(nothing(self.failed(thread))),
+            },
             Step::Joins { to, left } => {
                 let loaded = wire::thread(result);
                 let calls = if loaded.as_ref().is_some_and(|loaded| matches!(loaded.status, Status::Active { .. })) {
@@ -173,30 +202,45 @@ impl Waking {
                 };
                 Ok(Next { calls, loaded })
             }
-            Step::Tells(telling) => {
-                telling.was_told(office, &thread)?;
+            Step::Tells(telling, claims) => {
+                telling.was_told(office, &thread, claims)?;
                 self.failures.remove(&thread);
                 Ok(nothing(Vec::new()))
             }
         }
     }
 
-    /// Sends the news as they are now. A person may have taken an answer since a watcher put them on record.
+    fn joins(&mut self, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>, rests: bool) -> Vec<Call> {
+        if !rests {
+            return self.is_busy(thread);
+        }
+        let call = ("thread/resume", json!({ "threadId": to, "excludeTurns": true }));
+        self.goes_on(id, thread, Step::Joins { to, left }, call)
+    }
 
+    /// Sends the news as they are now. A person may have taken an answer since a watcher put them on record.
     fn tell(&mut self, office: Office<'_>, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>) -> Result<Vec<Call>> {
         let lines = news::of_thread(office.mailbox, &office.config.answers.policy(), &thread, &Self::named(office, &thread))?;
+        let (claims, lines) = Claims::take(office, lines)?;
         let telling = match left {
-            Some(left) if left.lines == lines => left,
+            Some(left) if left.lines == lines => Ok(left),
             // They were taken back, or somebody else has taken them.
             left if lines.is_empty() => {
-                left.map_or(Ok(()), |left| left.was_refused(office.mailbox, &thread))?;
+                left.map_or(Ok(()), |left| left.is_over(office.mailbox, &thread))?;
                 return Ok(vec![("thread/unsubscribe", json!({ "threadId": to }))]);
             }
-            _ => Telling::begin(office.mailbox, &thread, to, lines)?,
+            _ => Telling::begin(office.mailbox, &thread, to, lines),
+        };
+        let telling = match telling {
+            Ok(telling) => telling,
+            Err(e) => {
+                claims.given_back(office.mailbox)?;
+                return Err(e);
+            }
         };
         let input = json!([{ "type": "text", "text": telling.text(), "text_elements": [] }]);
         let call = ("turn/start", json!({ "threadId": telling.to, "input": input }));
-        Ok(self.goes_on(id, thread, Step::Tells(telling), call))
+        Ok(self.goes_on(id, thread, Step::Tells(telling, claims), call))
     }
 
     fn named(office: Office<'_>, thread: &SessionId) -> Vec<WorkflowId> {

@@ -181,6 +181,11 @@ impl LaunchQueue {
         Some(workflow)
     }
 
+    /// The workflow that [`Self::pop`] returns next.
+    pub(super) fn first(&self) -> Option<&WorkflowId> {
+        self.order.first().map(|(_, workflow)| workflow)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }

@@ -7,12 +7,12 @@ use crate::dates::{Dates, RETRY_AFTER, pause_after};
 use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;
-use askbox_mailbox::Folder;
-use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Folder, disk, read_question};
 use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
+use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
 use askbox_run::{dialog, log};
 
@@ -31,10 +31,24 @@ fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
     programs::cannot_start(&askbox_config::load().ok()?.config, workflow)
 }
 
+/// Looks again at an answer that could not be claimed, unless another process has it.
+fn look_again(served: &Served, dates: &mut Dates, workflow: &WorkflowId, error: &Error) {
+    let pause = pause_after(error);
+    if !matches!(error, Error::Conflict { .. }) {
+        dates.look_later(served.mailbox.document(Folder::Answered, workflow), pause);
+    }
+}
+
 impl Launches {
     /// Launches the runs that are allowed, up to `relaunch.max_concurrent`.
     pub(crate) fn launch(&mut self, served: &Served, dates: &mut Dates) {
-        while self.something_waits() && self.gate_is_open(served, dates) {
+        while self.something_waits() {
+            if self.ready.is_empty() && self.leave_to_session(served, dates) {
+                continue;
+            }
+            if !self.gate_is_open(served, dates) {
+                break;
+            }
             let Some(_place) = self.places.reserve(served, self.supervisors.live(), &self.ready) else { break };
             if let Some(run) = self.ready.pop_front() {
                 self.start(served, dates, run);
@@ -51,6 +65,23 @@ impl Launches {
 
     fn something_waits(&self) -> bool {
         !(self.ready.is_empty() && self.queue.is_empty())
+    }
+
+    /// Leaves the first answer of the queue to its session, if one takes it. No agent has to be started for it, so nothing pauses it.
+    fn leave_to_session(&mut self, served: &Served, dates: &mut Dates) -> bool {
+        let Some(first) = self.queue.first() else { return false };
+        let document = read_question::document(&served.mailbox.document(Folder::Answered, first));
+        if !document.is_ok_and(|document| Delivery::asked_for(&document.typed) == Delivery::Session) {
+            return false;
+        }
+        let Some(workflow) = self.queue.pop() else { return false };
+        match claim::look(&served.mailbox, &served.config, &workflow) {
+            Ok(Some(refusal)) => self.not_claimed(served, dates, workflow, refusal),
+            // Another round of the workflow lies there by now.
+            Ok(None) => self.enqueue(served, &workflow),
+            Err(e) => look_again(served, dates, &workflow, &e),
+        }
+        true
     }
 
     fn gate_is_open(&mut self, served: &Served, dates: &mut Dates) -> bool {
@@ -79,17 +110,15 @@ impl Launches {
             return;
         }
         self.without_program.remove(&workflow);
-        let refusal = match claim::take(&served.mailbox, &served.config, &workflow) {
-            Ok(ClaimAttempt::Claimed(claim)) => return self.start_claimed(served, dates, *claim),
-            Ok(ClaimAttempt::Refused(refusal)) => refusal,
-            Err(e) => {
-                let pause = pause_after(&e);
-                if !matches!(e, Error::Conflict { .. }) {
-                    dates.look_later(answered, pause);
-                }
-                return;
-            }
-        };
+        match claim::take(&served.mailbox, &served.config, &workflow) {
+            Ok(ClaimAttempt::Claimed(claim)) => self.start_claimed(served, dates, *claim),
+            Ok(ClaimAttempt::Refused(refusal)) => self.not_claimed(served, dates, workflow, refusal),
+            Err(e) => look_again(served, dates, &workflow, &e),
+        }
+    }
+
+    fn not_claimed(&mut self, served: &Served, dates: &mut Dates, workflow: WorkflowId, refusal: Refusal) {
+        let answered = served.mailbox.document(Folder::Answered, &workflow);
         match refusal {
             Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
             // Its hook is gone, so nobody can take the answer.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::codex::untold;
 use crate::relaunch::hold_queue;
 use crate::report::summary::{self, Queue, QueueState};
 use askbox_cli::program::{self, Context};
@@ -14,7 +15,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, text};
+use askbox_mailbox::{Mailbox, read_question, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::attempt::record;
 use askbox_run::process::programs;
@@ -25,7 +26,8 @@ use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
 /// Prints one workflow, or all workflows that are not over.
 pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let Some(workflow) = workflow else { return show_open(mailbox, context, json) };
-    let found = look(mailbox, context, Some(workflow))?;
+    let mut found = look(mailbox, context, Some(workflow))?;
+    found.iter_mut().filter(|status| status.is_of_session).for_each(|status| of_session(mailbox, context, status));
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {
@@ -33,6 +35,15 @@ pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>,
         program::print(&words(&found, context, true))?;
     }
     Ok(0)
+}
+
+/// Adds the reason why the session that takes this answer is not told of it.
+fn of_session(mailbox: &Mailbox, context: &Context, status: &mut Status) {
+    let Ok(document) = read_question::answered(mailbox, &status.workflow_id) else { return };
+    let loaded = context.loaded().ok();
+    if let Ok(Some(why)) = untold::because(mailbox, loaded.as_ref().map(|loaded| &loaded.config), &document.typed) {
+        status.why = Some(format!("the session that asked is not told of the answer, because {why}"));
+    }
 }
 
 /// How many workflows are printed together.
@@ -188,6 +199,7 @@ fn details(status: &Status, context: &Context) -> String {
     line("not found", status.live.as_ref().and_then(|live| live.not_found).map(not_found_in_words));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
+    line("answer", status.answer.clone());
     line("asked by", status.asked_by.clone());
     line("attempt", status.attempt.map(|a| a.to_string()));
     line("session", status.session_id.map(|s| s.to_string()));
@@ -324,7 +336,7 @@ fn explain_with<'s>(
     all: impl Iterator<Item = &'s mut Status>,
     moment: impl Fn(Time) -> String,
 ) -> Result<()> {
-    let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state)).collect();
+    let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state) && !status.is_of_session).collect();
     if waiting.is_empty() {
         return Ok(());
     }
@@ -353,8 +365,7 @@ fn explain_with<'s>(
         without_program(status, &loaded.config, &mut runners);
     }
     if !presence::anybody(mailbox)? {
-        // The session that asked needs no watcher: then there is another reason. Whether a process waits for the answer is not looked at,
-        // because a look holds its lock for a moment. A waiter takes the answer at once.
+        // Whether a process waits for the answer is not looked at, because a look holds its lock for a moment. A waiter takes the answer at once.
         for status in waiting.into_iter().filter(|status| status.why.is_none()) {
             status.why = Some("no watcher is running to launch its agent".to_owned());
             status.todo = status.todo.take().or_else(|| Some(format!("relaunch watch, or once: relaunch {}", status.workflow_id)));
@@ -365,7 +376,6 @@ fn explain_with<'s>(
 
 /// Adds the reason if the program of the workflow's runner cannot be started. `known` holds the errors of the runners that were looked at.
 fn without_program(status: &mut Status, config: &Config, known: &mut HashMap<String, Option<(String, String)>>) {
-    // Another reason, such as that its session takes the answer, comes first.
     let Ok((name, runner)) = config.runner_of(&status.workflow_id) else { return };
     let error = known.entry(name.to_string()).or_insert_with(|| {
         let error = programs::of_runner(&runner).err()?;

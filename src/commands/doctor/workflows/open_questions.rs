@@ -18,8 +18,9 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
 use askbox_run::attempt::record;
-use askbox_run::delivery::Delivery;
+use askbox_run::delivery::{self, Delivery};
 use askbox_run::process::programs;
+use askbox_watch::codex::untold;
 
 /// Checks a file of `pending/`.
 pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
@@ -165,10 +166,14 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
             return;
         }
         Delivery::Session => {
-            if since >= PATIENCE {
+            let why = not_told_because(checkup, mailbox, &question);
+            if why.is_some() || since >= PATIENCE {
                 let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
+                let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
+                let resume = question.codex_thread.and_then(|_| delivery::resume_command(&question));
+                let resume = resume.map(|command| format!(" ({command})")).unwrap_or_default();
                 let said = format!(
-                    "answered {ago} ago, but the session{session} that asked has not taken the answer: resume it, or start an agent with it"
+                    "answered {ago} ago, but the session{session} that asked has not taken the answer{why}: resume it{resume}, or start an agent with it"
                 );
                 checkup.report("unclaimed", id.as_str(), said, by_hand);
             }
@@ -205,6 +210,16 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
         let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
         checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
     }
+}
+
+/// Says why the session of Codex that takes this answer is not told of it. A daemon that hangs is asked only once.
+fn not_told_because(checkup: &mut Checkup, mailbox: &Mailbox, question: &Question) -> Option<&'static str> {
+    if checkup.is_codex_silent {
+        return None;
+    }
+    let why = untold::because(mailbox, Some(&checkup.config), question);
+    checkup.is_codex_silent = why.is_err();
+    why.ok().flatten()
 }
 
 /// True if a watcher has a reason not to launch the agent of this answer now.

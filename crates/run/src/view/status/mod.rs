@@ -14,6 +14,7 @@ use crate::supervise::stop;
 use crate::view::activity::Live;
 use crate::view::activity_so_far;
 use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::answer::AnswerValue;
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::{Error, Result};
@@ -29,6 +30,8 @@ pub use shape::{Standing, Status, View};
 
 /// The limit of [`Status::question`], in bytes: a view holds the statuses of all workflows.
 const QUESTION: usize = 4000;
+/// The limit of [`Status::answer`], in bytes.
+const ANSWER: usize = 64 << 10;
 
 /// The work of a round so far, in all attempts. `is_live` is true if a process of the run is left.
 fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
@@ -249,6 +252,8 @@ fn with_run(
     };
     Ok(Status {
         live,
+        answer: run.as_ref().and_then(|_| taken_by_its_session(question)),
+        is_of_session: to_session,
         question_id: Some(round.question),
         question: text::beginning(&question.title(), QUESTION),
         asked_by: question.asked.asked_by.clone(),
@@ -281,6 +286,14 @@ fn with_run(
         result: run.and_then(|r| r.progress.result),
         ..Status::blank(&round.workflow, state)
     })
+}
+
+/// The answer that its session has taken. The session may have no checkpoint to read it from.
+fn taken_by_its_session(question: &Question) -> Option<String> {
+    let answer = question.answer.as_ref().filter(|_| Delivery::asked_for(question) == Delivery::Session)?;
+    let value = answer.value.as_ref().map_or_else(|| answer.word().to_owned(), AnswerValue::to_text);
+    let note = answer.note.as_deref().map(|note| format!("\n{note}")).unwrap_or_default();
+    Some(text::beginning(&(value + &note), ANSWER))
 }
 
 /// Says who gave a round up, and what had become of its run.

@@ -133,6 +133,12 @@ pub struct Status {
     pub question_id: Option<QuestionId>,
     /// The beginning of the question.
     pub question: String,
+    /// The beginning of the answer, if the session that asked has taken it itself. In JSON, the history has the answer.
+    #[serde(skip)]
+    pub answer: Option<String>,
+    /// True if the session that asked takes the answer itself, so that no agent is launched with it.
+    #[serde(skip)]
+    pub is_of_session: bool,
     /// Who asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
@@ -181,6 +187,8 @@ impl Status {
             state,
             question_id: None,
             question: String::new(),
+            answer: None,
+            is_of_session: false,
             asked_by: None,
             since: None,
             attempt: None,
