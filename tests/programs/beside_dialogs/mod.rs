@@ -201,23 +201,6 @@ fn a_hook_killed_while_it_withdraws_is_followed() {
 }
 
 #[test]
-fn a_watcher_soon_withdraws_the_question_of_a_dead_hook() {
-    let after_kill = |_| {
-        let world = world();
-        let _watcher = world.watch();
-        let (mut hook, id) = asking(&world);
-        hook.kill().unwrap();
-        let killed = Instant::now();
-        hook.wait().unwrap();
-        closed(&world, &id, "withdrawn");
-        killed.elapsed()
-    };
-    // The machine of the tests is busy. So the quickest counts.
-    let quickest = (0..3).map(after_kill).min().unwrap();
-    assert!(quickest.as_millis() < 1500, "{quickest:?}");
-}
-
-#[test]
 fn a_hook_killed_while_it_posts_is_followed() {
     needs!("strace");
     let mut posted = 0;
