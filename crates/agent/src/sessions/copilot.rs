@@ -45,6 +45,13 @@ struct Context {
     cwd: PathBuf,
 }
 
+impl Data {
+    /// True if this call is none of those that have ended.
+    fn is_open(&self, ended: &HashSet<String>) -> bool {
+        self.tool_call_id.as_ref().is_none_or(|id| !ended.contains(id))
+    }
+}
+
 impl Event {
     fn at(&self) -> Option<Time> {
         self.timestamp.parse().ok()
@@ -105,10 +112,8 @@ fn newest(events: impl Iterator<Item = Event>) -> (Doing, Option<Time>) {
                     return (Doing::Waits(Need::Permission), at);
                 }
             }
-            "tool.execution_start" if event.data.tool_name.as_deref() == Some(ASK_USER) => {
-                if event.data.tool_call_id.as_ref().is_none_or(|id| !ended.contains(id)) {
-                    return (Doing::Waits(Need::Answer), event.at());
-                }
+            "tool.execution_start" if event.data.tool_name.as_deref() == Some(ASK_USER) && event.data.is_open(&ended) => {
+                return (Doing::Waits(Need::Answer), event.at());
             }
             // An earlier process of the session has left the rest.
             "abort" | "session.start" | "session.resume" | "session.shutdown" => break,
