@@ -428,7 +428,7 @@ pub struct Setup {
 pub enum Part {
     /// The configuration file
     Config,
-    /// The keys of [live] in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode or --copilot, or if you agree
+    /// The keys of `[live]` in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode or --copilot, or if you agree
     Live,
     /// The watcher as a service of systemd
     Service,
