@@ -44,6 +44,15 @@ fn doctor_reports_what_stands_in_the_place_of_a_log() {
 }
 
 #[test]
+fn doctor_knows_the_folders_that_askbox_makes_among_files() {
+    let world = well();
+    world.sh("mkdir -p -m 700 m/costs/workflows m/costs/times m/looked/codex");
+    assert_eq!(findings(&world), [] as [Value; 0]);
+    world.sh("mkfifo m/looked/codex/x");
+    finds_and_mends(&world, "no_file", "looked/codex/x");
+}
+
+#[test]
 fn a_name_that_is_taken_does_not_stop_the_doctors_commands() {
     let world = well();
     world.sh("ask-post -w own 'Mine?' && cp m/pending/own.json m/pending/other.json");

@@ -96,11 +96,19 @@ fn logs(checkup: &mut Checkup, root: &Path) {
             no_file(checkup, &entry.path);
         }
     }
-    for folder in ["costs", "looked"] {
-        for entry in entries(&root.join(folder)).filter(|entry| is_special(entry) || entry.is_folder()) {
+    for folder in ["costs", "looked"].into_iter().chain(INNER_FOLDERS) {
+        let is_none = |entry: &disk::Entry| is_special(entry) || (entry.is_folder() && !is_inner_folder(root, &entry.path));
+        for entry in entries(&root.join(folder)).filter(is_none) {
             no_file(checkup, &entry.path);
         }
     }
+}
+
+/// The folders that askbox makes among these files.
+const INNER_FOLDERS: [&str; 3] = ["costs/workflows", "costs/times", "looked/codex"];
+
+fn is_inner_folder(root: &Path, path: &Path) -> bool {
+    INNER_FOLDERS.iter().any(|inner| path == root.join(inner))
 }
 
 /// True for a named pipe, a socket or a device.
