@@ -57,7 +57,7 @@ impl Event {
         self.timestamp.parse().ok()
     }
 
-    /// What the session does after this event, as far as no dialog waits. `None` if the event does not say.
+    /// The state of the session after this event, if no dialog waits. `None` if the event does not say.
     fn doing(&self) -> Option<Doing> {
         match self.kind.as_str() {
             "assistant.turn_end" | "abort" | "session.start" | "session.resume" => Some(Doing::Rests),
@@ -95,7 +95,7 @@ fn session(id: String, folder: &Path, pid: i32) -> Result<Option<Found>> {
     Ok(Some(Found { id, pid: Some(pid), cwd, title: None, doing, since }))
 }
 
-/// What the session does, from its events, the newest first.
+/// The state of the session, from its events, the newest first.
 fn newest(events: impl Iterator<Item = Event>) -> (Doing, Option<Time>) {
     // The ids of requests and calls.
     let mut ended = HashSet::new();

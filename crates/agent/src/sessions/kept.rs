@@ -10,7 +10,7 @@ use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::processes::Seen;
 
-/// The maximum number of entries of a folder that are looked at.
+/// The maximum number of entries that are read of a folder.
 const MOST: usize = 10_000;
 /// The longest file of JSON, in bytes.
 const LONGEST_FILE: u64 = 64 << 10;

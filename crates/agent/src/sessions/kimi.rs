@@ -81,7 +81,7 @@ fn session(id: String, folder: &Path, age: Duration) -> Result<Option<Found>> {
     Ok(Some(Found { id, pid: None, cwd: state.cwd, title: state.title, doing, since }))
 }
 
-/// What the session does, from its records, the newest first.
+/// The state of the session, from its records, the newest first.
 fn newest(records: impl Iterator<Item = Record>) -> (Doing, Option<Time>) {
     let mut ended = HashSet::new();
     let mut newest = None;

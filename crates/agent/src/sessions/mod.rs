@@ -4,7 +4,7 @@
 //! - `copilot`, `kimi`, `qwen`: the sessions of other programs. `kept`: reads their files within bounds.
 //!
 //! # Limitations
-//! None of these files is documented. What they say is shown, and decides nothing.
+//! The programs do not document these files. A list shows their content, and no decision follows from it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct Found {
     pub since: Option<Time>,
 }
 
-/// What a session does.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// A dialog waits for its user.
@@ -60,7 +60,7 @@ pub enum Doing {
     Unknown,
 }
 
-/// What a dialog asks for.
+/// The request of a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Leave to make a tool call.

@@ -8,7 +8,7 @@ use askbox_mailbox::{Mailbox, wake};
 /// The session of Codex's daemon whose shell runs this program, if the operator connects askbox to the daemon (`live.codex`) and a watcher has
 /// seen the session there.
 ///
-/// The variable alone proves nothing: `codex exec` and `codex --no-daemon` set it too, and nobody can give such a session a turn. A run of
+/// The variable alone is no proof: `codex exec` and `codex --no-daemon` set it too, and such a session cannot be given a turn. A run of
 /// askbox is woken in its own way. If Claude Code is above or below Codex, the variables do not tell which of them runs this program.
 #[must_use]
 pub fn codex_thread(mailbox: &Mailbox) -> Option<SessionId> {

@@ -59,7 +59,7 @@ pub(super) struct Bridge<'a> {
     waiting: HashMap<ThreadId, Instant>,
     dialogs: HashMap<(ThreadId, RequestId), Dialog>,
     waking: Waking,
-    /// The sessions that the daemon has told of.
+    /// The sessions that the daemon has named.
     seen: HashSet<ThreadId>,
 }
 

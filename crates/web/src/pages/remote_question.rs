@@ -80,7 +80,7 @@ impl Drawn {
         Self { state, sent, step: (step, class), why, todo, goes_on: stands.is_open() }
     }
 
-    /// The same state while the machine is not reached, which an offer on its way waits for.
+    /// The same state while the machine is not reached. An offer on its way waits for the machine.
     fn while_away(self, view: &HostView, progress: &Progress) -> Self {
         match machines::while_away(view) {
             Some(away) if matches!(progress, Progress::UnderWay | Progress::Sent) => Self { why: away, ..self },
