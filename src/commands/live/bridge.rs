@@ -5,26 +5,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::commands::live::dialog::{Dialog, not_asked};
-use crate::commands::live::programs::Program;
+use crate::commands::live::office::Office;
 use crate::commands::live::request::Request;
 use crate::commands::live::wire::{self, Incoming, RequestId};
 use askbox_cli::program;
-use askbox_config::Config;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 
 /// How often the mailbox is looked at while a dialog is open.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GONE: &str = "its session has ended";
-
-/// The mailbox, the operator's wishes, and the program whose dialogs these are.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Office<'a> {
-    pub(super) mailbox: &'a Mailbox,
-    pub(super) config: &'a Config,
-    pub(super) program: Program,
-}
 
 /// Serves the dialogs until the plugin closes its end, or ends with its program.
 ///

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::commands::live::bridge::Office;
+use crate::commands::live::office::Office;
 use crate::commands::live::request::Request;
 use crate::commands::live::{question, reply, wire};
 use askbox_cli::program;

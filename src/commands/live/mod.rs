@@ -15,6 +15,7 @@
 //! | `question` | the question that a request becomes |
 //! | `reply` | a person's answer as the reply to the program |
 //! | `dialog` | one request, from the grace time to the receipt |
+//! | `office` | the mailbox, the configuration and the program |
 //! | `bridge` | all requests of one process |
 //!
 //! A failure here ends this process without a reply, and the dialog stays as it is. The reply `always` is never sent: it would change
@@ -23,6 +24,7 @@
 mod bridge;
 mod copilot;
 mod dialog;
+mod office;
 mod programs;
 mod question;
 mod reply;
@@ -50,7 +52,7 @@ pub fn run(args: &Live, context: &Context) -> Result<u8> {
     let config = context.config()?;
     if program.is_wanted(&config) {
         let mailbox = Mailbox::locate(None).and_then(Mailbox::open_or_create)?;
-        bridge::serve(bridge::Office { mailbox: &mailbox, config: &config, program })?;
+        bridge::serve(office::Office { mailbox: &mailbox, config: &config, program })?;
     }
     Ok(0)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::commands::live::bridge::Office;
+use crate::commands::live::office::Office;
 use crate::commands::live::programs::Program;
 use crate::commands::live::request::Request;
 use crate::commands::live::wire::Outgoing;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::sessions::{Doing, Found, Need, Sessions, kept};
+use crate::sessions::found::{Doing, Found, Need, Sessions};
+use crate::sessions::kept;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::sessions::{Doing, Found, Sessions, kept};
+use crate::sessions::found::{Doing, Found, Sessions};
+use crate::sessions::kept;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;
 
