@@ -241,6 +241,20 @@ fn an_answer_that_a_person_took_is_not_told_as_one_of_codex() {
 }
 
 #[test]
+fn an_answer_claimed_by_a_killed_watcher_can_be_relaunched_at_once() {
+    let (world, daemon, watcher) = scene();
+    asks(&world, "docs");
+    daemon.at_the_next_turn(AtTurn::Later);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it was begun", || !daemon.calls("turn/start").is_empty());
+    assert!(!world.in_mailbox("answered/docs.json").exists(), "the watcher has claimed it");
+    watcher.kill();
+    world.agent_does("docs", "echo done");
+    world.ok("relaunch", &["docs"]);
+    world.closed("docs", "delivered", 1);
+}
+
+#[test]
 fn a_lost_daemon_of_codex_is_told_when_it_is_back() {
     let (world, first, _watcher) = scene();
     asks(&world, "docs");

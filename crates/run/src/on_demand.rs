@@ -37,20 +37,17 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     if let Err(spent) = DayBudget::check(mailbox, config) {
         return if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
     }
-    let refusal = match claim::take_to_launch(mailbox, config, workflow)? {
-        ClaimAttempt::Claimed(claim) => return Ok(RunNow::Supervise(Attempt::Taken(claim))),
-        ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
-        ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
-    };
-    match recovery::recover_now(mailbox, config, workflow)? {
-        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => {
-            // The attempt is on record. It stays in `running/`, where a watcher finds it.
-            programs::check(config, workflow)?;
-            return Ok(RunNow::Supervise((&*run).into()));
+    let found = match claim_or_go_on(mailbox, config, workflow)? {
+        // The process that had claimed the answer is dead or did not need it: the answer is back.
+        RunNow::Refused(Refusal::NothingAnswered) if status::of_workflow(mailbox, workflow)?.state == Standing::Answered => {
+            claim_or_go_on(mailbox, config, workflow)?
         }
-        Some(Recovered::Over) if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered => return Ok(RunNow::Delivered),
-        _ => {}
-    }
+        found => found,
+    };
+    let refusal = match found {
+        RunNow::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
+        other => return Ok(other),
+    };
     let now = status::of_workflow(mailbox, workflow)?;
     match now.state {
         Standing::Interrupted => {}
@@ -60,6 +57,24 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
     }
     programs::check(config, workflow)?;
     Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into()))
+}
+
+/// Claims the answer, or goes on with a claimed round that no process supervises.
+fn claim_or_go_on(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
+    let refusal = match claim::take_to_launch(mailbox, config, workflow)? {
+        ClaimAttempt::Claimed(claim) => return Ok(RunNow::Supervise(Attempt::Taken(claim))),
+        ClaimAttempt::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
+        ClaimAttempt::Refused(why) => return Ok(RunNow::Refused(why)),
+    };
+    match recovery::recover_now(mailbox, config, workflow)? {
+        Some(Recovered::Launch(run) | Recovered::Claimed(run)) => {
+            // The attempt is on record. It stays in `running/`, where a watcher finds it.
+            programs::check(config, workflow)?;
+            Ok(RunNow::Supervise((&*run).into()))
+        }
+        Some(Recovered::Over) if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered => Ok(RunNow::Delivered),
+        _ => Ok(RunNow::Refused(refusal)),
+    }
 }
 
 /// [`run_now`] for `relaunch exec`, whose runner is the only one in `config`. It also goes on with a round that is parked: the person has

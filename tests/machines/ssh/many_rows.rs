@@ -33,9 +33,13 @@ awk 'BEGIN {{ while (length(context) < 480) context = context "Background. "
   for (n = 0; n < {MANY}; n++) print "{{\"line\":\"question\"," {id} ",\"document\":{{\"schema_version\":1," {id} ",{text},{more},\"context\":\"" context "\"}}}}" }}'
 echo '{{"line":"listed"}}'
 alive &
+alive=$!
 read _ < {fifo}
+# Two writers would mix their lines.
+kill $alive
+wait $alive
 awk 'BEGIN {{ for (n = 0; n < {MANY}; n++) print "{{\"line\":\"gone\"," {id} ",\"fate\":\"answered\"}}" }}'
-wait
+alive
 "#,
         fifo = fifo.display()
     );
