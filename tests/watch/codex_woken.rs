@@ -241,7 +241,7 @@ fn an_answer_that_a_person_took_is_not_told_as_one_of_codex() {
 }
 
 #[test]
-fn an_answer_claimed_by_a_killed_watcher_can_be_relaunched_at_once() {
+fn an_answer_that_a_killed_watcher_claimed_can_be_relaunched() {
     let (world, daemon, watcher) = scene();
     asks(&world, "docs");
     daemon.at_the_next_turn(AtTurn::Later);
