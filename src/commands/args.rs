@@ -225,7 +225,7 @@ pub enum Command {
     /// a run of askbox, the command ends at once.
     ///
     /// Qwen has no such plugin. `askbox live qwen -- ARGS` becomes `qwen ARGS`, with a process beside it that holds its dialogs. Without
-    /// `[live] experimental_qwen = true`, in a run of askbox, and for a call that nobody attends (`-p`), it is `qwen ARGS` and nothing else.
+    /// `[live] experimental_qwen = true`, in a run of askbox, and for a call without a person (`-p`), it is just `qwen ARGS`.
     #[command(after_help = "Examples:
   $ askbox setup --only live --opencode   # writes the key, and the plugin that starts this command
   $ askbox live opencode < /dev/null && echo the mailbox opens

@@ -140,7 +140,7 @@ fn a_refusal_from_elsewhere_ends_qwens_turn() {
     terminal.see_no_more(DIALOG);
     terminal.see(PROMPT);
     assert!(qwen.effects().is_empty() && !terminal.screen().contains("all about the first part"));
-    // The session goes on. Of two dialogs at once, one is allowed and the other is not.
+    // The session goes on. One of two dialogs is allowed, and the other is not.
     let two = json!({"tools": [shell("echo one >> $HOME/effects"), shell("echo two >> $HOME/effects")]});
     qwen.says(&terminal, "the second part", two, DIALOG);
     until("both wait", || qwen.world.names("pending").len() == 2);

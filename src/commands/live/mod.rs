@@ -1,9 +1,8 @@
 //! `askbox live`: the dialogs of one process of opencode, Copilot or Qwen as questions of the mailbox.
 //!
 //! The plugin in the program starts this command when a dialog opens, and keeps it as long as one is open. Qwen has no such plugin, and is
-//! started by this command ([`qwen`]). The program itself shows
-//! the dialog at its terminal and takes the first reply. It answers a later one with 404, or says that nothing waits, so it is known who
-//! was first.
+//! started by this command. The program itself shows the dialog at its terminal and takes the first reply. It answers a later one with
+//! 404, or says that nothing waits, so it is known who was first.
 //!
 //! | file | idea |
 //! |---|---|

@@ -10,7 +10,7 @@ pub(super) enum Way {
     /// Standard input and output, whose other ends a plugin has.
     Plugin,
     /// The files of one process of Qwen.
-    Files(Files),
+    Files(Box<Files>),
 }
 
 impl Way {

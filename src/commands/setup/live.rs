@@ -85,8 +85,8 @@ impl LiveKey {
 }
 
 /// The line that starts Qwen beside askbox. Setup changes no file of a shell.
-pub(super) const QWEN_ALIAS: &str = "Qwen: only sessions that askbox starts take part. Add this line to the file of your shell, such as ~/.bashrc:\n  \
-     alias qwen='askbox live qwen --'";
+pub(super) const QWEN_ALIAS: &str = "Qwen: only sessions that askbox starts take part. Add this line to the file of your shell, such as \
+     ~/.bashrc:\n  alias qwen='askbox live qwen --'";
 
 /// A question to the person at the terminal.
 struct Offer {

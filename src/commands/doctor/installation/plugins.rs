@@ -1,4 +1,5 @@
-//! Everything that keeps the dialogs of opencode's, Copilot's or Qwen's sessions out of the mailbox, although their key in `[live]` is switched on.
+//! Everything that keeps the dialogs of opencode's, Copilot's or Qwen's sessions out of the mailbox, although their key in `[live]` is
+//! switched on.
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ pub(in crate::commands::live) fn serve(office: Office<'_>, folder: &Path, of: u3
     let folder = Folder::open(folder.to_path_buf())?;
     let gone = || Error::failed("the process that starts Qwen has ended", "askbox live qwen");
     let qwen = ProcessHandle::open(of).ok_or_else(gone)?;
-    let result = files::open(&folder, qwen).and_then(|(files, lines)| bridge::serve(office, &mut Way::Files(files), &lines));
+    let result = files::open(&folder, qwen).and_then(|(files, lines)| bridge::serve(office, &mut Way::Files(Box::new(files)), &lines));
     folder.remove();
     result
 }

@@ -26,14 +26,14 @@ pub(super) enum Line {
     },
     /// A dialog has opened.
     ControlRequest { request_id: RequestId, request: Map<String, Value> },
-    /// What became of a request.
+    /// The end of a request, or an error.
     ControlResponse { response: Response },
     /// All others.
     #[serde(other)]
     Other,
 }
 
-/// What became of a request.
+/// The end of a request, or an error.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum Response {

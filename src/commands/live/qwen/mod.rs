@@ -14,8 +14,8 @@
 //! | `lines` | the lines of Qwen that matter |
 //! | `request` | a request, as the call that a person is shown |
 //!
-//! Measured with Qwen 0.24.4: its protocol says that an allowed call was taken. It says nothing about a refused call, so a refusal is
-//! sent again until Qwen says that the call does not wait any more.
+//! Measured with Qwen 0.24.4: its protocol says that an allowed call was taken. It is silent about a refused call. So a refusal is sent
+//! again until Qwen says that the call has ended.
 
 mod arguments;
 pub(super) mod beside;
