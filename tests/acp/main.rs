@@ -6,6 +6,7 @@ extern crate askbox_testkit as support;
 mod attended_codex;
 mod attended_copilot;
 mod attended_opencode;
+mod attended_qwen;
 mod codex;
 mod kimi;
 mod listed;

@@ -12,6 +12,7 @@ mod beside;
 mod beside_copilot;
 mod beside_dialogs;
 mod beside_opencode;
+mod beside_qwen;
 mod damaged;
 mod demo;
 mod dependencies;

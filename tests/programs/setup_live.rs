@@ -156,3 +156,17 @@ fn setup_writes_the_extension_of_copilot_only_if_asked_to() {
     world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
     assert_eq!(tree(&world), before);
 }
+
+#[test]
+fn setup_shows_the_alias_of_qwen_and_writes_no_file_of_a_shell() {
+    let world = home();
+    let before = tree(&world);
+    world.ok("askbox", &["setup", "--yes", "--live", "--opencode"]);
+    assert!(!config(&world).contains("\nexperimental_qwen"), "nobody has agreed");
+    world.ok("askbox", &["setup", "--remove", "--yes"]);
+    let shown = world.ok("askbox", &["setup", "--yes", "--only", "live", "--qwen"]);
+    assert!(shown.contains("sets live.experimental_qwen") && shown.contains("\n  alias qwen='askbox live qwen --'\n"), "{shown}");
+    assert!(has(&world, "experimental_qwen = true"));
+    world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
+    assert_eq!(tree(&world), before);
+}

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::commands::live::dialog::{Dialog, not_asked};
 use crate::commands::live::office::Office;
 use crate::commands::live::request::Request;
-use crate::commands::live::wire::{self, Incoming, RequestId};
+use crate::commands::live::way::Way;
+use crate::commands::live::wire::{Incoming, RequestId};
 use askbox_cli::program;
 use askbox_mailbox::error::Result;
 
@@ -16,38 +17,44 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const GONE: &str = "its session has ended";
 
-/// Serves the dialogs until the plugin closes its end, or ends with its program.
+/// Serves the dialogs until the lines end: the plugin has closed its end, or the program has ended.
 ///
 /// # Errors
-/// If the plugin can no longer be read or written.
-pub(super) fn serve(office: Office<'_>) -> Result<()> {
-    let lines = wire::lines()?;
+/// If the program can no longer be written to.
+pub(super) fn serve(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
     let mut dialogs = HashMap::new();
-    let result = pass_until_end(office, &lines, &mut dialogs);
+    let result = pass_until_end(office, way, lines, &mut dialogs);
     dialogs.values_mut().for_each(|dialog| dialog.end(office, GONE));
     result
 }
 
-fn pass_until_end(office: Office<'_>, lines: &Receiver<Incoming>, dialogs: &mut HashMap<RequestId, Dialog>) -> Result<()> {
+fn pass_until_end(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>, dialogs: &mut HashMap<RequestId, Dialog>) -> Result<()> {
     loop {
-        match lines.recv_timeout(LOOK_EVERY) {
+        // Without a dialog, only a line brings work.
+        let line = match dialogs.is_empty() {
+            true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => lines.recv_timeout(LOOK_EVERY),
+        };
+        match line {
             Ok(line) => {
-                handle(office, line, dialogs);
                 // The end of a dialog may lie behind this line, and comes before any look at the mailbox.
-                lines.try_iter().for_each(|line| handle(office, line, dialogs));
+                for line in std::iter::once(line).chain(lines.try_iter()) {
+                    way.read(&line).into_iter().for_each(|told| handle(office, told, dialogs));
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         for dialog in dialogs.values_mut() {
-            dialog.tick(office)?;
+            dialog.tick(office, way)?;
         }
         dialogs.retain(|_, dialog| !dialog.is_over());
+        way.send_again()?;
     }
 }
 
-fn handle(office: Office<'_>, line: Incoming, dialogs: &mut HashMap<RequestId, Dialog>) {
-    match line {
+fn handle(office: Office<'_>, told: Incoming, dialogs: &mut HashMap<RequestId, Dialog>) {
+    match told {
         Incoming::Asked(asked) => match Request::read(office.program, *asked) {
             Ok(request) => {
                 dialogs.entry(request.id.clone()).or_insert_with(|| Dialog::new(request));

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::commands::live::office::Office;
 use crate::commands::live::request::Request;
-use crate::commands::live::{question, reply, wire};
+use crate::commands::live::way::Way;
+use crate::commands::live::{question, reply};
 use askbox_cli::program;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::{Error, Result};
@@ -56,8 +57,8 @@ impl Dialog {
     /// Does what is due.
     ///
     /// # Errors
-    /// If the plugin is gone.
-    pub(super) fn tick(&mut self, office: Office<'_>) -> Result<()> {
+    /// If the program can no longer be written to.
+    pub(super) fn tick(&mut self, office: Office<'_>, way: &mut Way) -> Result<()> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Grace if self.begun.elapsed() < office.config.live.grace.0 => self.state = State::Grace,
             State::Grace => match self.ask(office) {
@@ -66,7 +67,7 @@ impl Dialog {
                 Err(e) if e.is_held() => self.state = State::Grace,
                 Err(e) => not_asked(office, &program::message(&e)),
             },
-            State::Asked(beside) => return self.look(office, beside),
+            State::Asked(beside) => return self.look(office, way, beside),
             State::Replied { claim, sent } if sent.elapsed() >= PATIENCE => {
                 or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
             }
@@ -81,10 +82,10 @@ impl Dialog {
     }
 
     /// Looks for an answer, and sends it.
-    fn look(&mut self, office: Office<'_>, beside: Beside) -> Result<()> {
+    fn look(&mut self, office: Office<'_>, way: &mut Way, beside: Beside) -> Result<()> {
         match beside.look(office.mailbox, &office.config.answers.policy()) {
             Ok(Look::Waits) => self.state = State::Asked(beside),
-            Ok(Look::Answered(claim)) => return self.give(office, &beside, claim),
+            Ok(Look::Answered(claim)) => return self.give(office, way, &beside, claim),
             Ok(Look::Changed) => not_asked(office, "a dialog's question was changed"),
             Ok(Look::Withdrawn) => {}
             Err(e) => {
@@ -95,8 +96,8 @@ impl Dialog {
         Ok(())
     }
 
-    /// Sends the claimed answer to the plugin.
-    fn give(&mut self, office: Office<'_>, beside: &Beside, claim: Box<Claim<OnRecord>>) -> Result<()> {
+    /// Sends the claimed answer to the program.
+    fn give(&mut self, office: Office<'_>, way: &mut Way, beside: &Beside, claim: Box<Claim<OnRecord>>) -> Result<()> {
         let reply = match reply::of(office, beside.round(), &claim.document.typed, &self.request) {
             Ok(reply) => reply,
             Err(e) => {
@@ -104,7 +105,7 @@ impl Dialog {
                 return Ok(());
             }
         };
-        if let Err(e) = wire::send(&reply) {
+        if let Err(e) = way.send(&reply) {
             or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
             return Err(e);
         }

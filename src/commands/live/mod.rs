@@ -1,14 +1,16 @@
-//! `askbox live`: the dialogs of one process of opencode or Copilot as questions of the mailbox.
+//! `askbox live`: the dialogs of one process of opencode, Copilot or Qwen as questions of the mailbox.
 //!
-//! The plugin in the program starts this command when a dialog opens, and keeps it as long as one is open. The program itself shows
-//! the dialog at its terminal and takes the first reply. It answers a later one with 404, or says that nothing waits, so it is known who
-//! was first.
+//! The plugin in the program starts this command when a dialog opens, and keeps it as long as one is open. Qwen has no such plugin, and is
+//! started by this command. The program itself shows the dialog at its terminal and takes the first reply. It answers a later one with
+//! 404, or says that nothing waits, so it is known who was first.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `askbox.js` | the plugin for opencode: tells what opencode asks, and gives it the replies |
 //! | `extension.mjs` | the extension for Copilot, which does the same |
 //! | `programs` | how the programs differ |
+//! | `qwen` | the sessions of Qwen |
+//! | `way` | the way to the program: the lines of its plugin, or Qwen's files |
 //! | `wire` | the JSON lines between the plugin and this command |
 //! | `request` | a request, as the call that a person is shown, and the requests of opencode |
 //! | `copilot` | the requests of Copilot |
@@ -27,32 +29,45 @@ mod dialog;
 mod office;
 mod programs;
 mod question;
+mod qwen;
 mod reply;
 mod request;
+mod way;
 mod wire;
 
 use askbox_cli::args::askbox_args::Live;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::error::{Error, Result};
 
 pub(in crate::commands) use programs::BY;
+use programs::Program;
 
 /// The plugin for opencode.
 pub const OPENCODE_PLUGIN: &str = include_str!("askbox.js");
 /// The extension for Copilot.
 pub const COPILOT_EXTENSION: &str = include_str!("extension.mjs");
 
-/// Runs `askbox live`. It ends at once in a run of askbox, and if the operator does not want it.
+/// Runs `askbox live`. Beside a plugin, it ends at once in a run of askbox, and if the operator does not want it. Qwen starts in any
+/// case.
 pub fn run(args: &Live, context: &Context) -> Result<u8> {
-    let program = programs::Program::from(args.program);
-    if program::env("ASKBOX_RUN").is_some() {
-        return Ok(0);
+    let program = Program::from(args.program);
+    if !args.args.is_empty() && program != Program::Qwen {
+        return Err(Error::usage("only qwen is started by this command, with its arguments", "askbox live qwen -- ARGS"));
     }
-    let config = context.config()?;
-    if program.is_wanted(&config) {
+    let is_wanted = || Ok(program::env("ASKBOX_RUN").is_none() && program.is_wanted(&context.config()?));
+    let beside = args.beside.as_deref().zip(args.of);
+    if program == Program::Qwen && beside.is_none() {
+        return Err(qwen::start::run(&args.args, is_wanted));
+    }
+    if is_wanted()? {
+        let config = context.config()?;
         let mailbox = Mailbox::locate(None).and_then(Mailbox::open_or_create)?;
-        bridge::serve(office::Office { mailbox: &mailbox, config: &config, program })?;
+        let office = office::Office { mailbox: &mailbox, config: &config, program };
+        match beside {
+            Some((folder, of)) => qwen::beside::serve(office, folder, of)?,
+            None => bridge::serve(office, &mut way::Way::Plugin, &wire::lines(std::io::stdin())?)?,
+        }
     }
     Ok(0)
 }

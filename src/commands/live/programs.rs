@@ -2,17 +2,19 @@
 
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
-use askbox_run::dialog::orphans::{COPILOT, OPENCODE};
+use askbox_run::dialog::orphans::{COPILOT, OPENCODE, QWEN};
 
 /// The begin of the name of this command in the questions that it ends. The name of the program follows.
 pub(in crate::commands) const BY: &str = "askbox live ";
 
-/// A program with a plugin that starts `askbox live`.
+/// A program whose dialogs are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Program {
     Opencode,
     /// An experiment: Copilot's extensions are one, too.
     Copilot,
+    /// An experiment.
+    Qwen,
 }
 
 impl From<LiveProgram> for Program {
@@ -20,6 +22,7 @@ impl From<LiveProgram> for Program {
         match program {
             LiveProgram::Opencode => Self::Opencode,
             LiveProgram::Copilot => Self::Copilot,
+            LiveProgram::Qwen => Self::Qwen,
         }
     }
 }
@@ -30,6 +33,7 @@ impl Program {
         match self {
             Self::Opencode => OPENCODE,
             Self::Copilot => COPILOT,
+            Self::Qwen => QWEN,
         }
     }
 
@@ -38,6 +42,7 @@ impl Program {
         match self {
             Self::Opencode => "askbox live opencode",
             Self::Copilot => "askbox live copilot",
+            Self::Qwen => "askbox live qwen",
         }
     }
 
@@ -46,6 +51,7 @@ impl Program {
         match self {
             Self::Opencode => config.live.opencode,
             Self::Copilot => config.live.experimental_copilot,
+            Self::Qwen => config.live.experimental_qwen,
         }
     }
 
@@ -54,6 +60,7 @@ impl Program {
         match self {
             Self::Opencode => "it was answered at its terminal, or by another client of opencode",
             Self::Copilot => "it was answered at its terminal, or by another extension of Copilot",
+            Self::Qwen => "it was answered at its terminal",
         }
     }
 }
@@ -64,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_name_of_each_live_command_has_its_program() {
-        for program in [Program::Opencode, Program::Copilot] {
+        for program in [Program::Opencode, Program::Copilot, Program::Qwen] {
             assert_eq!(program.by().strip_prefix(BY), Some(program.name()));
         }
     }

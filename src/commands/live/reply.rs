@@ -52,7 +52,7 @@ enum Decision {
 }
 
 impl Decision {
-    /// The path and the body of the reply. The extension of Copilot knows the call of its API by itself.
+    /// The path and the body of the reply. The extension of Copilot knows the call of its API by itself. Qwen takes no words.
     fn reply(self, program: Program, id: &str) -> (String, Value) {
         match (program, self) {
             (Program::Opencode, Self::Once) => (format!("/permission/{id}/reply"), json!({ "reply": "once" })),
@@ -61,6 +61,7 @@ impl Decision {
             }
             (Program::Copilot, Self::Once) => (String::new(), json!({ "kind": "approve-once" })),
             (Program::Copilot, Self::Reject(words)) => (String::new(), with(json!({ "kind": "reject" }), "feedback", words)),
+            (Program::Qwen, decision) => (String::new(), json!({ "allowed": matches!(decision, Self::Once) })),
         }
     }
 }

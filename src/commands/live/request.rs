@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::commands::live::copilot;
 use crate::commands::live::programs::Program;
+use crate::commands::live::qwen;
 use crate::commands::live::wire::{Asked, Part, RequestId, Session};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
@@ -83,6 +84,7 @@ impl Request {
         match program {
             Program::Opencode => Self::of_opencode(asked),
             Program::Copilot => copilot::read(asked),
+            Program::Qwen => qwen::request::read(asked),
         }
     }
 

@@ -1,16 +1,15 @@
 //! The JSON lines between the plugin and this command: the plugin tells what its program asks, and this command what to reply.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{self, Receiver};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use askbox_cli::program;
-use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::error::Result;
 use askbox_mailbox::thread;
 
-/// The longest line of the plugin, in bytes.
+/// The longest line that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 /// The id of a request. It stands in the path of the reply, so it has no other letters than the programs' own ids.
@@ -119,30 +118,22 @@ pub(super) struct Outgoing {
     pub(super) body: Value,
 }
 
-/// Sends a reply to the plugin.
-///
-/// # Errors
-/// If the plugin is gone.
-pub(super) fn send(reply: &Outgoing) -> Result<()> {
-    program::print_json(reply)
-}
-
-/// Reads the plugin's lines in a thread. The channel ends with the plugin, or with a line that nobody could mean.
+/// Reads lines in a thread. The channel ends with the input, or with a line that is too long.
 ///
 /// # Errors
 /// If the system gives no thread.
-pub(super) fn lines() -> Result<Receiver<Incoming>> {
+pub(super) fn lines(input: impl Read + Send + 'static) -> Result<Receiver<Vec<u8>>> {
     let (sender, lines) = mpsc::channel();
     thread::start(move || {
-        let mut input = std::io::stdin().lock();
+        let mut input = BufReader::new(input);
         loop {
             let mut line = Vec::new();
-            match input.by_ref().take(LONGEST).read_until(b'\n', &mut line).io("read", "standard input") {
+            match input.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) if !line.ends_with(b"\n") => return,
                 Ok(_) => {}
             }
-            if sender.send(read(&line)).is_err() {
+            if sender.send(line).is_err() {
                 return;
             }
         }
@@ -150,8 +141,8 @@ pub(super) fn lines() -> Result<Receiver<Incoming>> {
     Ok(lines)
 }
 
-/// Reads a line. One that cannot be read is about a dialog that stays at its terminal.
-fn read(line: &[u8]) -> Incoming {
+/// Reads a line of the plugin. One that cannot be read is about a dialog that stays at its terminal.
+pub(super) fn read(line: &[u8]) -> Incoming {
     let not_known = |e| Incoming::Failed { id: None, why: format!("the plugin has sent a line in a form that is not known: {e}") };
     serde_json::from_slice(line).unwrap_or_else(not_known)
 }

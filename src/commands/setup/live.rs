@@ -22,6 +22,8 @@ pub(super) enum LiveKey {
     Opencode,
     /// `live.experimental_copilot`: Copilot.
     Copilot,
+    /// `live.experimental_qwen`: Qwen.
+    Qwen,
 }
 
 impl LiveKey {
@@ -32,6 +34,7 @@ impl LiveKey {
             Self::Codex => "live.codex",
             Self::Opencode => "live.opencode",
             Self::Copilot => "live.experimental_copilot",
+            Self::Qwen => "live.experimental_qwen",
         }
     }
 
@@ -42,6 +45,7 @@ impl LiveKey {
             Self::Codex => "codex = true\n",
             Self::Opencode => "opencode = true\n",
             Self::Copilot => "experimental_copilot = true\n",
+            Self::Qwen => "experimental_qwen = true\n",
         }
     }
 
@@ -51,6 +55,7 @@ impl LiveKey {
             Self::Codex => config.live.codex,
             Self::Opencode => config.live.opencode,
             Self::Copilot => config.live.experimental_copilot,
+            Self::Qwen => config.live.experimental_qwen,
         }
     }
 
@@ -73,11 +78,15 @@ impl LiveKey {
                 question: "Do you want that for opencode?",
                 instead: "add --opencode, or --without live",
             },
-            Self::Copilot => return None,
+            Self::Copilot | Self::Qwen => return None,
         };
         Some(offer)
     }
 }
+
+/// The line that starts Qwen beside askbox. Setup changes no file of a shell.
+pub(super) const QWEN_ALIAS: &str = "Qwen: only sessions that askbox starts take part. Add this line to the file of your shell, such as \
+     ~/.bashrc:\n  alias qwen='askbox live qwen --'";
 
 /// A question to the person at the terminal.
 struct Offer {
@@ -89,9 +98,14 @@ struct Offer {
 
 /// The keys that the flags select.
 pub(super) fn keys(args: &Setup) -> Vec<LiveKey> {
-    let claude = args.live || !(args.codex || args.opencode || args.copilot);
-    let all =
-        [(claude, LiveKey::Claude), (args.codex, LiveKey::Codex), (args.opencode, LiveKey::Opencode), (args.copilot, LiveKey::Copilot)];
+    let claude = args.live || !(args.codex || args.opencode || args.copilot || args.qwen);
+    let all = [
+        (claude, LiveKey::Claude),
+        (args.codex, LiveKey::Codex),
+        (args.opencode, LiveKey::Opencode),
+        (args.copilot, LiveKey::Copilot),
+        (args.qwen, LiveKey::Qwen),
+    ];
     all.into_iter().filter_map(|(is_chosen, key)| is_chosen.then_some(key)).collect()
 }
 

@@ -11,6 +11,7 @@ mod installation;
 mod lost_setup;
 mod mailbox_files;
 mod opencode;
+mod qwen;
 mod road;
 mod runs;
 mod settings;

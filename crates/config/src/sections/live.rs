@@ -35,6 +35,9 @@ section! {
         /// An experiment, which may change or go: whether the permissions of Copilot's sessions are questions of the mailbox as well.
         /// `askbox setup --copilot` writes the extension for Copilot that this needs, and sessions need `copilot --experimental`.
         experimental_copilot: bool = false,
+        /// An experiment, which may change or go: whether the permissions of Qwen's sessions are questions of the mailbox as well. Only
+        /// sessions that were started as `askbox live qwen -- ARGS` in place of `qwen ARGS` take part.
+        experimental_qwen: bool = false,
     }
 }
 

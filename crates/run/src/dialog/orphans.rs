@@ -18,6 +18,8 @@ pub(super) const CLAUDE: &str = "claude";
 pub const OPENCODE: &str = "opencode";
 /// Copilot's name in a question.
 pub const COPILOT: &str = "copilot";
+/// Qwen's name in a question.
+pub const QWEN: &str = "qwen";
 /// The programs whose sessions have a plugin.
 const WITH_PLUGIN: [&str; 2] = [OPENCODE, COPILOT];
 /// How long a hook may live after it was told to end.
@@ -29,6 +31,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
 /// The same for a session of opencode or Copilot, whose plugin keeps a process beside its dialogs.
 const PLUGIN_IS_GONE: &str = "the plugin beside its dialog is gone: the session has ended, or still shows its dialog";
+/// The same for a session of Qwen, whose start begins a process beside it.
+const PROCESS_IS_GONE: &str = "the process beside its dialog is gone: the session has ended, or still shows its dialog";
 /// The same for a session of Codex, beside whose dialogs a watcher waits.
 const WATCHER_IS_GONE: &str = "the watcher that waited beside its dialog is gone: the session has ended, or still shows its dialog";
 
@@ -104,6 +108,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
 fn who_is_gone(question: &Question) -> &'static str {
     match &question.asked.live {
         Some(live) if WITH_PLUGIN.contains(&live.program.as_str()) => PLUGIN_IS_GONE,
+        Some(live) if live.program == QWEN => PROCESS_IS_GONE,
         Some(live) if live.program != CLAUDE => WATCHER_IS_GONE,
         _ => HOOK_IS_GONE,
     }

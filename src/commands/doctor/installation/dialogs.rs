@@ -34,8 +34,11 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if checkup.config.live.experimental_copilot {
         plugins::look(checkup, &plugins::COPILOT);
     }
+    if checkup.config.live.experimental_qwen {
+        plugins::program(checkup, &plugins::QWEN);
+    }
     let live = &checkup.config.live;
-    if live.enabled || live.codex || live.opencode || live.experimental_copilot {
+    if live.enabled || live.codex || live.opencode || live.experimental_copilot || live.experimental_qwen {
         not_asked(checkup);
     }
 }

@@ -1,4 +1,5 @@
-//! Everything that keeps the dialogs of opencode's or Copilot's sessions out of the mailbox, although their key in `[live]` is switched on.
+//! Everything that keeps the dialogs of opencode's, Copilot's or Qwen's sessions out of the mailbox, although their key in `[live]` is
+//! switched on.
 
 use std::path::Path;
 
@@ -9,9 +10,9 @@ use askbox_agent::claude::Version;
 use askbox_mailbox::text;
 use askbox_run::process::programs;
 
-/// A plugin, and the program that it needs.
+/// A program, whose plugin may be another matter.
 pub(super) struct Needed {
-    plugin: OtherPlugin,
+    program: &'static str,
     /// The key of askbox's configuration.
     key: &'static str,
     /// The oldest version whose dialogs were tried with the mailbox.
@@ -22,28 +23,50 @@ pub(super) struct Needed {
     upgrade: &'static str,
 }
 
-pub(super) const OPENCODE: Needed = Needed {
+/// A plugin, and the program that it needs.
+pub(super) struct NeededPlugin {
+    plugin: OtherPlugin,
+    needed: Needed,
+}
+
+pub(super) const OPENCODE: NeededPlugin = NeededPlugin {
     plugin: OtherPlugin::Opencode,
-    key: "live.opencode",
-    oldest: "1.18.33",
-    missing: "live_without_opencode",
-    install: "npm install -g opencode-ai",
-    upgrade: "opencode upgrade",
+    needed: Needed {
+        program: "opencode",
+        key: "live.opencode",
+        oldest: "1.18.33",
+        missing: "live_without_opencode",
+        install: "npm install -g opencode-ai",
+        upgrade: "opencode upgrade",
+    },
 };
 
-pub(super) const COPILOT: Needed = Needed {
+pub(super) const COPILOT: NeededPlugin = NeededPlugin {
     plugin: OtherPlugin::Copilot,
-    key: "live.experimental_copilot",
-    oldest: "1.0.102",
-    missing: "live_without_copilot",
-    install: "npm install -g @github/copilot",
-    upgrade: "npm install -g @github/copilot",
+    needed: Needed {
+        program: "copilot",
+        key: "live.experimental_copilot",
+        oldest: "1.0.102",
+        missing: "live_without_copilot",
+        install: "npm install -g @github/copilot",
+        upgrade: "npm install -g @github/copilot",
+    },
+};
+
+/// Qwen has no plugin.
+pub(super) const QWEN: Needed = Needed {
+    program: "qwen",
+    key: "live.experimental_qwen",
+    oldest: "0.24.4",
+    missing: "live_without_qwen",
+    install: "npm install -g @qwen-code/qwen-code",
+    upgrade: "npm install -g @qwen-code/qwen-code",
 };
 
 /// Reports a program that is missing or too old, and a plugin that is missing or belongs to another version.
-pub(super) fn look(checkup: &mut Checkup, needed: &Needed) {
+pub(super) fn look(checkup: &mut Checkup, NeededPlugin { plugin, needed }: &NeededPlugin) {
     program(checkup, needed);
-    let Needed { plugin, key, .. } = *needed;
+    let key = needed.key;
     let Some(path) = plugin.path() else { return };
     let write = format!("askbox setup --only live {}", plugin.flag());
     match plugin.installed(&path) {
@@ -60,8 +83,9 @@ pub(super) fn look(checkup: &mut Checkup, needed: &Needed) {
     }
 }
 
-fn program(checkup: &mut Checkup, needed: &Needed) {
-    let (name, key) = (needed.plugin.program(), needed.key);
+/// Reports a program that is missing or too old.
+pub(super) fn program(checkup: &mut Checkup, needed: &Needed) {
+    let (name, key) = (needed.program, needed.key);
     let Ok(program) = programs::find(Path::new(name)) else {
         let said = format!("{key} is set, but the program `{name}` is not on PATH");
         return checkup.report(needed.missing, key, said, needed.install);
@@ -75,7 +99,7 @@ fn program(checkup: &mut Checkup, needed: &Needed) {
     }
 }
 
-/// The version in a word of the output. opencode prints nothing else, and Copilot a sentence.
+/// The version in a word of the output. opencode and Qwen print nothing else, and Copilot a sentence.
 fn version(word: &str) -> Option<Version> {
     Version::parse(word.trim_end_matches('.'))
 }

@@ -1,0 +1,113 @@
+//! Whether Qwen's arguments begin a session that a person attends.
+
+use std::ffi::OsString;
+
+/// Options with a value in the next argument, which change nothing about who attends the session.
+const WITH_VALUE: [&str; 27] = [
+    "--add-dir",
+    "--allowed-mcp-server-names",
+    "--allowed-tools",
+    "--append-system-prompt",
+    "--approval-mode",
+    "--auth-type",
+    "--exclude-tools",
+    "--extensions",
+    "--fallback-model",
+    "--include-directories",
+    "--max-session-turns",
+    "--max-tool-calls",
+    "--mcp-config",
+    "--model",
+    "--openai-api-key",
+    "--openai-base-url",
+    "--openai-logging-dir",
+    "--output-style",
+    "--prompt-interactive",
+    "--proxy",
+    "--resume",
+    "--session-id",
+    "--system-prompt",
+    "-e",
+    "-i",
+    "-m",
+    "-r",
+];
+
+/// Options of a session that nobody attends, or that has such files already.
+const APART: [&str; 18] = [
+    "--acp",
+    "--experimental-acp",
+    "--help",
+    "--input-file",
+    "--input-format",
+    "--json-fd",
+    "--json-file",
+    "--json-schema",
+    "--list-extensions",
+    "--output-format",
+    "--prompt",
+    "--version",
+    "-h",
+    "-l",
+    "-o",
+    "-p",
+    "-v",
+    "--",
+];
+
+/// True if these arguments begin a session at the terminal. In doubt, they do not: a word that is not the value of a known option is
+/// a command of Qwen, or a prompt that Qwen answers once.
+pub(super) fn begin_a_session(args: &[OsString]) -> bool {
+    let mut takes_value = false;
+    for arg in args {
+        let Some(arg) = arg.to_str() else { return false };
+        let name = arg.split('=').next().unwrap_or(arg);
+        if !arg.starts_with('-') {
+            if !std::mem::take(&mut takes_value) {
+                return false;
+            }
+        } else if APART.contains(&name) || is_short_with_value(arg) {
+            return false;
+        } else {
+            takes_value = WITH_VALUE.contains(&arg);
+        }
+    }
+    true
+}
+
+/// True for `-pWORDS` and a group such as `-yp`, which may hold a prompt.
+fn is_short_with_value(arg: &str) -> bool {
+    !arg.starts_with("--") && arg.len() > 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_session_at_the_terminal_gets_the_files_of_qwen() {
+        let begins = |args: &[&str]| begin_a_session(&args.iter().map(OsString::from).collect::<Vec<_>>());
+        for args in [&[][..], &["-y"], &["-m", "qwen3", "--debug"], &["--model=x"], &["-r", "id"], &["-c"], &["-i", "do it"], &["--resume"]]
+        {
+            assert!(begins(args), "{args:?}");
+        }
+        for args in [
+            &["-p", "do it"][..],
+            &["--prompt=do it"],
+            &["-pdo"],
+            &["-yp", "do"],
+            &["do it"],
+            &["mcp", "list"],
+            &["--debug", "do it"],
+            &["-m", "qwen3", "do it"],
+            &["--json-file", "x"],
+            &["--input-file=x"],
+            &["--acp"],
+            &["-o", "json"],
+            &["--", "do it"],
+            &["--version"],
+        ] {
+            assert!(!begins(args), "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The private folder of one session: a named pipe with Qwen's events, and a file with the replies.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use askbox_cli::program;
+use askbox_mailbox::disk;
+use askbox_mailbox::error::{Error, IoContext, Result};
+
+/// The begin of the folder's name.
+const PREFIX: &str = "askbox-qwen-";
+
+/// The folder of one session.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes the folder and the file for the replies. The process beside the session makes the pipe.
+    pub(super) fn make() -> Result<Self> {
+        let runtime = program::env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
+        let path = runtime.unwrap_or_else(std::env::temp_dir).join(format!("{PREFIX}{}", Uuid::new_v4()));
+        disk::touch_folder(&path)?;
+        let folder = Self::open(path)?;
+        disk::touch(&folder.replies())?;
+        Ok(folder)
+    }
+
+    /// Takes a folder that was made. Refuses one that another user could look into.
+    pub(super) fn open(path: PathBuf) -> Result<Self> {
+        let meta = disk::metadata(&path).io("look at", &path)?;
+        if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o077 != 0 {
+            return Err(Error::failed(format!("{} is not a private folder of this user", path.display()), "askbox live qwen"));
+        }
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The pipe with Qwen's events.
+    pub(super) fn events(&self) -> PathBuf {
+        self.0.join("events")
+    }
+
+    /// The file with the replies. Qwen looks at its size, so it only grows.
+    pub(super) fn replies(&self) -> PathBuf {
+        self.0.join("replies")
+    }
+
+    /// Makes the pipe, and opens its end to read.
+    pub(super) fn read_events(&self) -> Result<File> {
+        disk::fifo::open_reader(&self.events())
+    }
+
+    /// True if a process reads the pipe.
+    pub(super) fn is_read(&self) -> bool {
+        disk::fifo::open_writer(&self.events()).is_ok_and(|writer| writer.is_some())
+    }
+
+    /// Removes the folder with its two files.
+    pub(super) fn remove(&self) {
+        let _ = disk::untouch(&self.events());
+        let _ = disk::untouch(&self.replies());
+        disk::remove_folder_if_empty(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_session_is_private_and_goes_with_its_files() {
+        let folder = Folder::make().unwrap();
+        assert_eq!(disk::metadata(folder.path()).unwrap().mode() & 0o777, 0o700);
+        assert!(!folder.is_read());
+        let reader = folder.read_events().unwrap();
+        assert!(folder.is_read());
+        drop(reader);
+        assert!(!folder.is_read());
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o750)).unwrap();
+        assert!(Folder::open(folder.path().to_path_buf()).is_err(), "others may look into it");
+        folder.remove();
+        assert!(!folder.path().exists());
+    }
+}

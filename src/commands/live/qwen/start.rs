@@ -1,0 +1,110 @@
+//! Becomes `qwen`, with a process beside it that holds its dialogs. If that process cannot be started, Qwen starts without it.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::commands::live::qwen::arguments::begin_a_session;
+use crate::commands::live::qwen::folder::Folder;
+use askbox_cli::program;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_run::dialog::orphans::QWEN;
+use askbox_run::process::programs;
+
+/// How long the process beside it may take until it reads Qwen's events.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often to look.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The variable with the pid of the process that became `qwen`.
+const BECAME: &str = "ASKBOX_LIVE_QWEN";
+
+/// Becomes `qwen` with these arguments. `is_wanted` says if the operator wants its dialogs in the mailbox. Returns only if `qwen`
+/// cannot be run.
+pub(in crate::commands::live) fn run(args: &[OsString], is_wanted: impl FnOnce() -> Result<bool>) -> Error {
+    let qwen = match find() {
+        Ok(qwen) => qwen,
+        Err(e) => return e,
+    };
+    let is_attended = begin_a_session(args) && std::io::stdin().is_terminal();
+    let beside = match is_attended.then(|| is_wanted().and_then(|is_wanted| is_wanted.then(Beside::start).transpose())).transpose() {
+        Ok(beside) => beside.flatten(),
+        Err(e) => {
+            program::say(&format!("qwen's dialogs stay at this terminal alone: {}\n", program::message(&e)));
+            None
+        }
+    };
+    let mut command = Command::new(&qwen);
+    if let Some(beside) = &beside {
+        command.arg("--json-file").arg(beside.folder.events()).arg("--input-file").arg(beside.folder.replies());
+    }
+    let error = command.args(args).env(BECAME, std::process::id().to_string()).exec();
+    if let Some(beside) = beside {
+        beside.give_up();
+    }
+    Error::failed(format!("{} cannot be run: {error}", qwen.display()), "npm install -g @qwen-code/qwen-code")
+}
+
+/// The program `qwen` on PATH.
+fn find() -> Result<PathBuf> {
+    let missing = |_| Error::failed("the program `qwen` is not on PATH", "npm install -g @qwen-code/qwen-code");
+    let qwen = programs::find(Path::new(QWEN)).map_err(missing)?;
+    let is_this = || Some(std::fs::canonicalize(&qwen).ok()? == std::fs::canonicalize(std::env::current_exe().ok()?).ok()?);
+    // A script of this name may start this command again, in its place or as its child.
+    let parent = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
+    let became = program::env(BECAME).and_then(|pid| pid.parse::<u32>().ok());
+    if is_this() == Some(true) || became.is_some_and(|pid| pid == std::process::id() || pid == parent) {
+        let problem = format!("{} starts `askbox live qwen` again, and not Qwen", qwen.display());
+        return Err(Error::failed(problem, "put the folder of the real qwen first on PATH, and use an alias in place of a script"));
+    }
+    Ok(qwen)
+}
+
+/// The process beside the session that is about to begin.
+struct Beside {
+    folder: Folder,
+    child: Child,
+}
+
+impl Beside {
+    fn start() -> Result<Self> {
+        let folder = Folder::make()?;
+        let own = std::env::current_exe().io("find", "this program")?;
+        let mut command = Command::new(own);
+        command.args(["live", QWEN, "--beside"]).arg(folder.path()).arg("--of").arg(std::process::id().to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = match command.spawn().io("start", "the process beside it") {
+            Ok(child) => child,
+            Err(e) => {
+                folder.remove();
+                return Err(e);
+            }
+        };
+        let mut beside = Self { folder, child };
+        if beside.is_ready() {
+            return Ok(beside);
+        }
+        beside.give_up();
+        Err(Error::failed("the process beside it has not started: see `askbox doctor`", "askbox doctor"))
+    }
+
+    /// Waits until the process reads Qwen's events. By then, it has left this terminal.
+    fn is_ready(&mut self) -> bool {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {
+            if self.folder.is_read() {
+                return true;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        false
+    }
+
+    fn give_up(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.folder.remove();
+    }
+}
