@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::section::section;
+use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::Span;
 
@@ -35,6 +36,9 @@ section! {
         /// An experiment, which may change or go: whether the permissions of Copilot's sessions are questions of the mailbox as well.
         /// `askbox setup --copilot` writes the extension for Copilot that this needs, and sessions need `copilot --experimental`.
         experimental_copilot: bool = false,
+        /// The programs whose dialogs are told as news: `"kimi"`, `"gemini"`. Nobody can answer their dialogs in the mailbox. After `grace`,
+        /// the targets get the event `at_terminal`. `askbox setup` shows the hooks that this needs. Example: `["kimi", "gemini"]`.
+        news: Vec<Program> = Vec::new(),
     }
 }
 
