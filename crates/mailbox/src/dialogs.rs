@@ -239,13 +239,25 @@ pub fn read(mailbox: &Mailbox, id: Uuid) -> Result<Dialog> {
 
 /// The dialogs that wait. Files of programs that have ended are removed, and files that cannot be read are left out.
 pub fn waiting(mailbox: &Mailbox) -> Vec<(Uuid, Dialog)> {
-    let now = time::now();
-    let all = ids(mailbox).into_iter().filter_map(|id| Some((id, read(mailbox, id).ok()?)));
-    let (over, waiting): (Vec<_>, Vec<_>) = all.partition(|(_, dialog)| dialog.is_over(now));
+    let (over, waiting) = over_and_waiting(mailbox);
     for (id, _) in over {
         let _ = close(mailbox, id);
     }
     waiting
+}
+
+/// The dialogs that wait, without a change to any file.
+#[must_use]
+pub fn seen(mailbox: &Mailbox) -> Vec<Dialog> {
+    over_and_waiting(mailbox).1.into_iter().map(|(_, dialog)| dialog).collect()
+}
+
+type Dialogs = Vec<(Uuid, Dialog)>;
+
+fn over_and_waiting(mailbox: &Mailbox) -> (Dialogs, Dialogs) {
+    let now = time::now();
+    let all = ids(mailbox).into_iter().filter_map(|id| Some((id, read(mailbox, id).ok()?)));
+    all.partition(|(_, dialog)| dialog.is_over(now))
 }
 
 /// The names in the folder whose files cannot be read as a dialog, each with the reason.
@@ -259,7 +271,8 @@ pub fn unreadable(mailbox: &Mailbox) -> Result<Vec<(String, Error)>> {
     }
     let entries = disk::entries(&folder).io("read", &folder)?.flatten().take(MOST_ENTRIES);
     let names = entries.filter(disk::Entry::is_file).filter_map(|entry| entry.name.into_string().ok());
-    let unreadable = names.filter_map(|name| Some((id_of_name(&name)?, name))).filter_map(|(id, name)| Some((name, read(mailbox, id).err()?)));
+    let unreadable =
+        names.filter_map(|name| Some((id_of_name(&name)?, name))).filter_map(|(id, name)| Some((name, read(mailbox, id).err()?)));
     // A dialog may end during the look.
     Ok(unreadable.filter(|(_, error)| !error.is_missing_file()).collect())
 }

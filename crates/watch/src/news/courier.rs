@@ -63,7 +63,8 @@ impl Courier {
             return;
         }
         let (sender, notes) = mpsc::channel();
-        let office = Office::new(mailbox.clone(), notify.clone(), Terminals::new(live.clone()), targets.clone(), *takes_replies, sender.clone());
+        let office =
+            Office::new(mailbox.clone(), notify.clone(), Terminals::new(live.clone()), targets.clone(), *takes_replies, sender.clone());
         match thread::start(move || office.run(&notes)) {
             Ok(thread) => (self.thread, self.waiting, self.retry_at) = (Some((sender, thread)), None, None),
             Err(e) => {

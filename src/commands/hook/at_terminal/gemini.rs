@@ -88,7 +88,10 @@ mod tests {
         assert!(was_for(&dialog("shell", &long), &after("run_shell_command", &long)));
         assert!(!was_for(&dialog("shell", "touch f1"), &after("run_shell_command", "ls")));
         assert!(!was_for(&dialog("shell", "touch f1"), &after("read_file", "touch f1")));
-        assert!(was_for(&dialog("edit", "a.txt"), &after("write_file", "")) && !was_for(&dialog("edit", "ls"), &after("run_shell_command", "ls")));
+        assert!(
+            was_for(&dialog("edit", "a.txt"), &after("write_file", ""))
+                && !was_for(&dialog("edit", "ls"), &after("run_shell_command", "ls"))
+        );
     }
 
     #[test]

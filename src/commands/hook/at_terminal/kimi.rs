@@ -13,7 +13,12 @@ pub(super) fn read(event: &Value) -> Option<News> {
             let path = || word(display, "path").map(|path| file(&path));
             let asks = word(display, "command").or_else(|| word(event, "action")).or_else(path);
             let tool = word(event, "tool_name").unwrap_or_default();
-            Some(News::Opens { id: Some(id), cwd: word(event, "cwd").unwrap_or_default(), asks: asks.unwrap_or_else(|| tool.clone()), tool })
+            Some(News::Opens {
+                id: Some(id),
+                cwd: word(event, "cwd").unwrap_or_default(),
+                asks: asks.unwrap_or_else(|| tool.clone()),
+                tool,
+            })
         }
         "PermissionResult" => Some(News::Ends(id)),
         _ => None,
@@ -35,12 +40,8 @@ mod tests {
 
     #[test]
     fn a_dialog_of_kimi_opens_and_ends_with_the_same_id() {
-        let opens = |asks: &str| News::Opens {
-            id: Some("approval_d4ad".into()),
-            cwd: "/work/docs".into(),
-            tool: "Bash".into(),
-            asks: asks.into(),
-        };
+        let opens =
+            |asks: &str| News::Opens { id: Some("approval_d4ad".into()), cwd: "/work/docs".into(), tool: "Bash".into(), asks: asks.into() };
         assert_eq!(read(&request()), Some(opens("touch f1")));
         let mut other = request();
         other["display"] = json!({"kind": "file_io", "operation": "write", "path": "/work/docs/a.txt", "content": "hello"});
@@ -52,7 +53,8 @@ mod tests {
 
     #[test]
     fn an_event_of_kimi_in_another_form_is_not_read() {
-        let changes = [("hook_event_name", json!("Stop")), ("hook_event_name", json!(1)), ("id", json!(null)), ("id", json!("")), ("id", json!([]))];
+        let changes =
+            [("hook_event_name", json!("Stop")), ("hook_event_name", json!(1)), ("id", json!(null)), ("id", json!("")), ("id", json!([]))];
         for (name, value) in changes {
             let mut event = request();
             event[name] = value;
