@@ -46,7 +46,7 @@ impl Attended {
         terminal.press(&["Enter"]);
     }
 
-    /// What the target was told, as `PROGRAM TOOL ASKS`.
+    /// The news that the target has, as `PROGRAM TOOL ASKS`.
     fn told(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.world.path("told")).unwrap_or_default();
         let all = text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -78,7 +78,7 @@ impl Attended {
     fn is_told(&self, words: &str) {
         let dialog = until("the dialog is noted", || self.dialog());
         assert!(dialog["process"]["pid"].is_number(), "{dialog}");
-        let line = crate::support::command_line(i32::try_from(dialog["process"]["pid"].as_i64().unwrap()).unwrap());
+        let line = crate::support::process::command_line(i32::try_from(dialog["process"]["pid"].as_i64().unwrap()).unwrap());
         assert!(words.split(' ').next().is_some_and(|program| line.contains(program)), "{line}");
         until("the dialog is told", || self.told().last().is_some_and(|last| last == words));
     }
@@ -160,6 +160,7 @@ fn a_dialog_of_gemini_at_its_terminal_is_told() {
     terminal.see("Request cancelled");
     assert_eq!(gemini.dialog(), second);
     gemini.says(&terminal, "the third part", &json!({"tool": "write_file", "input": {"file_path": "a.txt", "content": "hello"}}));
+    terminal.see("Apply this change?");
     gemini.is_told("gemini edit a.txt");
     terminal.burst(&["Enter"]);
     terminal.see("all about the third part");

@@ -123,8 +123,8 @@ fn hostile_events_and_links_leave_no_harm() {
     }
     assert_eq!(dialogs(&world), [] as [Value; 0]);
     let mut long = kimi("PermissionRequest", "approval_1");
-    for text in [&mut long["session_id"], &mut long["cwd"], &mut long["tool_name"], &mut long["id"]] {
-        *text = "\u{1b}]0;x\u{7}/../../\u{202e}".repeat(100_000).into();
+    for name in ["session_id", "cwd", "tool_name", "id"] {
+        long[name] = "\u{1b}]0;x\u{7}/../../\u{202e}".repeat(100_000).into();
     }
     long["display"]["command"] = "\u{1b}[2J\n".repeat(100_000).into();
     tell(&world, "kimi", &long);

@@ -144,7 +144,7 @@ impl Dialog {
         name.map_or_else(|| "-".to_owned(), |name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME))
     }
 
-    /// When the dialog has waited for this long. `None` if no date is so late.
+    /// When the dialog has waited for this long. `None` if the date is out of range.
     #[must_use]
     pub fn due(&self, grace: std::time::Duration) -> Option<Time> {
         self.since.checked_add_signed(TimeDelta::from_std(grace).ok()?)
@@ -215,7 +215,7 @@ pub fn close(mailbox: &Mailbox, id: Uuid) -> Result<()> {
     disk::untouch(&path(mailbox, id))
 }
 
-/// Notes that the dialogs of this session have ended for which `has_ended` returns true.
+/// Removes the dialogs of this session that have ended. `has_ended` decides about each.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses.

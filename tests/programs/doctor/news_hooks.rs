@@ -8,17 +8,18 @@ use super::{configure, findings, finds, finds_and_mends, well};
 fn doctor_misses_the_hooks_of_dialogs_that_are_news() {
     let world = well();
     configure(&world, "[live]\nnews = [\"kimi\", \"gemini\"]\n");
-    assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.kimi-code/config.toml"));
     assert_eq!(findings(&world).len(), 2);
+    configure(&world, "[live]\nnews = [\"kimi\"]\n");
+    assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.kimi-code/config.toml"));
     let kimi = |event: &str| format!("[[hooks]]\nevent = \"{event}\"\ncommand = \"askbox hook --from kimi\"\n");
     std::fs::create_dir(world.home().join(".kimi-code")).unwrap();
     let file = world.home().join(".kimi-code/config.toml");
     std::fs::write(&file, kimi("PermissionRequest")).unwrap();
-    assert_eq!(findings(&world).len(), 2);
+    assert_eq!(findings(&world).len(), 1);
     std::fs::write(&file, kimi("PermissionRequest") + &kimi("PermissionResult")).unwrap();
-    assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.gemini/settings.json"));
-    configure(&world, "[live]\nnews = [\"kimi\"]\n");
     assert_eq!(findings(&world), [] as [Value; 0]);
+    configure(&world, "[live]\nnews = [\"gemini\"]\n");
+    assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.gemini/settings.json"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Dialogs at the terminals of programs that nobody can answer from another place (`live.news`). Such a dialog has no question. In a target's
-//! records it is a round with the dialog's id, of a workflow with the program's name, and its only event is `at_terminal`.
+//! Dialogs at the terminals of programs that nobody can answer from another place (`live.news`). Such a dialog has no question. A target's
+//! record shows it as a round: the program's name is the workflow, the dialog's id is the question, and `at_terminal` is the only event.
 
 use std::sync::mpsc::Sender;
 

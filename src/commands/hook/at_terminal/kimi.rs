@@ -1,5 +1,5 @@
-//! The events of Kimi (measured with 2.1.0): `PermissionRequest` comes beside the dialog, and `PermissionResult` with the same `id` after each
-//! end: Yes, No, Esc and Ctrl-C. Questions of the agent have no such events.
+//! The events of Kimi (measured with 2.1.0). `PermissionRequest` comes beside the dialog. `PermissionResult` comes with the same `id` after Yes,
+//! No, Esc and Ctrl-C. Questions of the agent have no such events.
 
 use serde_json::Value;
 
