@@ -18,10 +18,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use askbox_cli::program::{self, Context};
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::dialogs::{self, Dialog, Process, Program};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::platform::processes::Seen;
-use askbox_mailbox::{Mailbox, text};
 
 /// The maximum size of an event, in bytes. A hook after a call gets the call's output.
 const LONGEST: u64 = 16 << 20;
@@ -120,9 +120,9 @@ fn word(of: &Value, name: &str) -> Option<String> {
     of.get(name)?.as_str().filter(|word| !word.is_empty()).map(str::to_owned)
 }
 
-/// The name of the file that a call is about.
+/// The name of the file at a path.
 fn file(path: &str) -> String {
-    text::file_name(Path::new(path))
+    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
