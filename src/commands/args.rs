@@ -217,6 +217,9 @@ pub enum Command {
     /// Once the question is answered, the run goes on, and the very same call has the answer. A call that a rule of `[approvals] ask`
     /// names waits in the same way, and is made once a person has allowed it. A session of a user is told what waits
     /// when it starts, and with a prompt what happened since it last looked. Anywhere else, nothing is printed.
+    ///
+    /// `--from kimi` and `--from gemini` take the hooks of these programs instead, and print nothing: a dialog that waits at a terminal is
+    /// told as news, if `[live] news` names the program. `askbox setup` shows the lines for their files.
     Hook(Hook),
     /// Hold the dialogs of one process of opencode, Copilot or Qwen in the mailbox
     ///

@@ -12,6 +12,7 @@ use askbox_agent::sessions::{self, Doing, Found, Need, Program};
 use askbox_cli::args::askbox_args::Sessions;
 use askbox_cli::program;
 use askbox_cli::terminal::{columns, fitted};
+use askbox_mailbox::dialogs::{self, Dialog};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
@@ -44,9 +45,9 @@ struct Listed {
 pub fn run(args: &Sessions) -> Result<u8> {
     let folder = claude::config_dir(|name| std::env::var_os(name))
         .ok_or_else(|| Error::usage("the sessions of Claude Code have no place: $HOME is unset", "set $HOME"))?;
-    let waiting = match args.common.open_if_made()? {
-        Some(mailbox) => waiting(&mailbox)?,
-        None => Waiting::new(),
+    let (waiting, at_terminals) = match args.common.open_if_made()? {
+        Some(mailbox) => (waiting(&mailbox)?, dialogs::seen(&mailbox)),
+        None => (Waiting::new(), Vec::new()),
     };
     let mut found: Vec<Listed> = sessions::claude::all(&folder).into_iter().map(Listed::of_claude).collect();
     let mut programs = "Claude Code, Codex, Copilot, Kimi or Qwen";
@@ -58,6 +59,9 @@ pub fn run(args: &Sessions) -> Result<u8> {
         }
     }
     found.extend(Program::ALL.into_iter().flat_map(of_other));
+    // The files of Kimi tell more. Gemini's files do not tell that a session waits.
+    let of_gemini = |dialog: &Dialog| dialog.program == dialogs::Program::Gemini;
+    found.extend(at_terminals.into_iter().filter(of_gemini).map(Listed::of_dialog));
     // Those that wait for their user come first, the longest wait first.
     found.sort_by_key(|session| (!session.is_waiting && !waiting.contains_key(&session.id), session.since, session.id.clone()));
     if args.common.json {
@@ -161,6 +165,21 @@ impl Listed {
             fields: json!({ "pid": session.pid, "status": status, "waiting_for": need, "may_have_ended": session.pid.is_none() }),
             id: session.id,
             cwd: session.cwd,
+        }
+    }
+
+    /// A session whose hook told of a dialog.
+    fn of_dialog(dialog: Dialog) -> Self {
+        let pid = dialog.process.map(|process| process.pid);
+        Self {
+            program: dialog.program.command(),
+            title: None,
+            since: Some(dialog.since),
+            is_waiting: true,
+            does: format!("waits at its terminal: {}", text::excerpt(&format!("{} {}", dialog.tool, dialog.asks), 40)),
+            fields: json!({ "pid": pid, "status": "waiting", "waiting_for": "permission", "may_have_ended": pid.is_none() }),
+            id: dialog.session_id,
+            cwd: dialog.cwd.into(),
         }
     }
 

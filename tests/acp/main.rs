@@ -3,6 +3,7 @@
 
 extern crate askbox_testkit as support;
 
+mod at_terminal;
 mod attended_codex;
 mod attended_copilot;
 mod attended_opencode;

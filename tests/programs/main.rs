@@ -34,6 +34,7 @@ mod machines;
 mod mcp;
 mod named_files;
 mod near_misses;
+mod news_hooks;
 mod next_steps;
 mod notify_test;
 mod one_decision;

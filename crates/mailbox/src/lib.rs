@@ -76,6 +76,7 @@
 //! | `due` | dates and events that continue a question without a person |
 //! | `family` | parents and children among workflows |
 //! | `who` | the processes that use the mailbox: who answers, who asked within which run, whether a watcher is present |
+//! | `dialogs` | the dialogs at the terminals of programs that nobody can answer from another place |
 //! | `audit`, `workflows`, `pause` | the audit trail; the records of workflows; a file by which the operator holds the queue |
 //! | `read_question`, `round` | reads one question document; the round of a question, and the rounds of a workflow |
 //! | `layout` | folders, paths, the workflow's lock |
@@ -95,6 +96,8 @@ pub mod audit;
 #[doc(hidden)]
 pub mod checkpoints;
 mod client;
+#[doc(hidden)]
+pub mod dialogs;
 #[doc(hidden)]
 pub mod disk;
 #[doc(hidden)]

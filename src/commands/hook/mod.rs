@@ -7,11 +7,13 @@
 //! | `dialog` | the dialog of an attended session, which is a question of the mailbox at the same moment |
 //! | `take_question` | handles such a call: posts and defers it, then answers it |
 //! | `take_approval` | handles a call that a person has to allow |
+//! | `at_terminal` | the hooks of Kimi and Gemini: a dialog waits at a terminal |
 //! | `post_call` | a call becomes a question, and waits |
 //! | `news` | the news for a user's session: waiting questions, events since it last looked, and how far it has looked |
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
 //! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
 
+mod at_terminal;
 mod dialog;
 mod event;
 mod handed_on;
@@ -24,10 +26,11 @@ mod take_question;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use askbox_cli::args::askbox_args::Hook;
+use askbox_cli::args::askbox_args::{Hook, NewsProgram};
 use askbox_cli::ask_user_call;
 use askbox_cli::program::{self, Context};
 use askbox_config::ToolRule;
+use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Mailbox, thread};
@@ -46,6 +49,14 @@ const REFUSED: u8 = 2;
 
 /// Runs `askbox hook`; returns the exit status.
 pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
+    if let Some(program) = rules.from {
+        let program = match program {
+            NewsProgram::Kimi => Program::Kimi,
+            NewsProgram::Gemini => Program::Gemini,
+        };
+        at_terminal::take(program, context);
+        return Ok(0);
+    }
     if let Some(round) = &rules.receipt {
         return dialog::await_receipt(round).map(|()| 0);
     }

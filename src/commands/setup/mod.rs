@@ -7,6 +7,7 @@
 //! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
+//! | `news_hooks` | the hooks of Kimi and Gemini, which a person adds |
 //! | `rules` | adds rules to the text of a settings.json and removes them, without changing the rest |
 //! | `fuzzed` | the same rules for `fuzz/` |
 //! | `change` | a change to one file: creates it, or adds text to it |
@@ -22,6 +23,7 @@ mod credential;
 pub mod fuzzed;
 mod live;
 pub(in crate::commands) mod lost;
+pub(in crate::commands) mod news_hooks;
 pub(in crate::commands) mod other_plugins;
 mod plan;
 mod record;

@@ -3,6 +3,7 @@
 use crate::commands::service;
 use crate::commands::setup::change::Change;
 use crate::commands::setup::live::{self, LiveKey};
+use crate::commands::setup::news_hooks;
 use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::Record;
 use crate::commands::setup::systemd;
@@ -51,6 +52,7 @@ impl Plan {
             plan.notes.extend(note.map(str::to_owned));
             plan.take(wanted);
         }
+        plan.notes.extend(news_hooks::notes(args));
         Ok(plan)
     }
 

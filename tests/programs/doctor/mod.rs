@@ -10,6 +10,7 @@ mod history;
 mod installation;
 mod lost_setup;
 mod mailbox_files;
+mod news_hooks;
 mod opencode;
 mod qwen;
 mod road;

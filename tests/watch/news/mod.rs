@@ -5,12 +5,14 @@
 //! | `mod.rs` | a program that notes what it is told |
 //! | `events.rs` | which events are told |
 //! | `moments.rs` | when: grace, presence, quiet hours |
+//! | `at_terminals.rs` | dialogs at terminals that nobody can answer from another place |
 //! | `crashes.rs` | the teller is killed, doubled, refused |
 //! | `killed_at_each_step.rs` | fifty questions, cards and buttons, and a notifier that is killed in between |
 //! | `webhook.rs` | a request, checked by an independent receiver |
 //! | `desktop.rs` | a real notification daemon |
 //! | `phone.rs` | ntfy: buttons, late replies, forged ones |
 
+mod at_terminals;
 mod crashes;
 mod desktop;
 mod events;

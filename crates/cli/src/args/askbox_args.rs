@@ -75,6 +75,18 @@ pub struct Hook {
     /// How the dialog of that hook has ended
     #[arg(long, hide = true, value_name = "HOW", requires = "left")]
     pub ended: Option<String>,
+    /// Take an event of this program, whose dialogs are told as news: `[live] news`
+    #[arg(long, value_enum, value_name = "PROGRAM", conflicts_with_all = ["ask", "refuse", "receipt", "left"])]
+    pub from: Option<NewsProgram>,
+}
+
+/// A program whose dialogs are told as news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NewsProgram {
+    /// Kimi, by the hooks that `askbox setup` shows
+    Kimi,
+    /// Gemini, by the hooks that `askbox setup` shows
+    Gemini,
 }
 
 fn round(word: &str) -> Result<RoundId, String> {

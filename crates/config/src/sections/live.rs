@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::section::section;
+use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::Span;
 
@@ -38,6 +39,9 @@ section! {
         /// An experiment, which may change or go: whether the permissions of Qwen's sessions are questions of the mailbox as well. Only
         /// sessions that were started as `askbox live qwen -- ARGS` in place of `qwen ARGS` take part.
         experimental_qwen: bool = false,
+        /// The programs whose dialogs are told as news: `"kimi"`, `"gemini"`. Nobody can answer their dialogs in the mailbox. After `grace`,
+        /// the targets get the event `at_terminal`. `askbox setup` shows the hooks that this needs. Example: `["kimi", "gemini"]`.
+        news: Vec<Program> = Vec::new(),
     }
 }
 

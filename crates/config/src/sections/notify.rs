@@ -184,7 +184,7 @@ pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result
     named.iter().try_for_each(|(name, target)| target.check(name))
 }
 
-/// Something that happened to a round.
+/// Something that happened to a round, or to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -206,11 +206,13 @@ pub enum Event {
     Failed,
     /// Attempts to deliver the answer failed, and a person must look.
     Parked,
+    /// A session waits at its terminal, and nobody can answer its dialog from another place: `live.news`.
+    AtTerminal,
 }
 
 impl Event {
     /// All events.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Asked,
         Self::Approval,
         Self::Reminder,
@@ -220,6 +222,7 @@ impl Event {
         Self::Delivered,
         Self::Failed,
         Self::Parked,
+        Self::AtTerminal,
     ];
 
     /// The word for the event, in files, messages and arguments.
@@ -235,6 +238,7 @@ impl Event {
             Self::Delivered => "delivered",
             Self::Failed => "failed",
             Self::Parked => "parked",
+            Self::AtTerminal => "at_terminal",
         }
     }
 

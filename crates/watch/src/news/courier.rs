@@ -13,9 +13,10 @@ use crate::news::note::Note;
 use crate::news::post::{self, Place};
 use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
+use crate::news::terminals::{self, Terminals};
 use crate::news::{means, wanted};
 use crate::outgoing::call;
-use askbox_config::{Config, Notify, Target, targets};
+use askbox_config::{Config, Live, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -41,7 +42,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 pub struct Courier {
     thread: Option<(Sender<Note>, JoinHandle<()>)>,
     /// The values to start with, as long as the system has no thread for the courier.
-    waiting: Option<(Mailbox, Notify, BTreeMap<String, Target>, bool)>,
+    waiting: Option<(Mailbox, Notify, Live, BTreeMap<String, Target>, bool)>,
     retry_at: Option<Instant>,
 }
 
@@ -51,18 +52,19 @@ impl Courier {
     pub fn new(mailbox: &Mailbox, config: &Config) -> Self {
         let targets = targets(&config.notify, &config.target);
         let takes_replies = config.answers.takes_replies();
-        let waiting = (!targets.is_empty()).then(|| (mailbox.clone(), config.notify.clone(), targets, takes_replies));
+        let waiting = (!targets.is_empty()).then(|| (mailbox.clone(), config.notify.clone(), config.live.clone(), targets, takes_replies));
         Self { thread: None, waiting, retry_at: None }
     }
 
     /// Starts the thread, if there is a target. If the system has no thread to spare, it is tried again later.
     pub fn keep_at_work(&mut self) {
-        let Some((mailbox, notify, targets, takes_replies)) = &self.waiting else { return };
+        let Some((mailbox, notify, live, targets, takes_replies)) = &self.waiting else { return };
         if self.retry_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
         let (sender, notes) = mpsc::channel();
-        let office = Office::new(mailbox.clone(), notify.clone(), targets.clone(), *takes_replies, sender.clone());
+        let office =
+            Office::new(mailbox.clone(), notify.clone(), Terminals::new(live.clone()), targets.clone(), *takes_replies, sender.clone());
         match thread::start(move || office.run(&notes)) {
             Ok(thread) => (self.thread, self.waiting, self.retry_at) = (Some((sender, thread)), None, None),
             Err(e) => {
@@ -107,6 +109,7 @@ impl Drop for Courier {
 struct Office {
     mailbox: Mailbox,
     notify: Notify,
+    terminals: Terminals,
     targets: BTreeMap<String, Target>,
     /// True if replies to messages count.
     takes_replies: bool,
@@ -120,9 +123,16 @@ struct Office {
 }
 
 impl Office {
-    fn new(mailbox: Mailbox, notify: Notify, targets: BTreeMap<String, Target>, takes_replies: bool, sender: Sender<Note>) -> Self {
+    fn new(
+        mailbox: Mailbox,
+        notify: Notify,
+        terminals: Terminals,
+        targets: BTreeMap<String, Target>,
+        takes_replies: bool,
+        sender: Sender<Note>,
+    ) -> Self {
         let (desks, dates) = (BTreeMap::new(), HashMap::new());
-        Self { mailbox, notify, targets, takes_replies, sender, desks, key: None, dates, lock: None }
+        Self { mailbox, notify, terminals, targets, takes_replies, sender, desks, key: None, dates, lock: None }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -141,6 +151,8 @@ impl Office {
                 match note {
                     Note::Look(workflow) => drop(look.insert(workflow)),
                     Note::LookAtAll => look_at_all = true,
+                    // Each pass looks at them.
+                    Note::Dialogs => {}
                     Note::Told(target, places, result) => self.told(&target, &places, result),
                     Note::Heard(target, heard, _ticket) => look.extend(self.hear(&target, heard)),
                     Note::Silent(target, why) => self.silent(&target, &why),
@@ -182,13 +194,15 @@ impl Office {
         for workflow in look {
             self.look(&workflow)?;
         }
+        self.terminals.look(&self.mailbox, self.desks.values_mut())?;
         let told = self.tell(time::now());
         self.listen();
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
         let dates = self.dates.values().copied().chain(told).map(until);
         let streams = self.desks.values().flat_map(|desk| [desk.listener.deadline(), desk.follow_until]).flatten();
         let streams = streams.map(|at| at.saturating_duration_since(Instant::now()));
-        Ok(dates.chain(streams).fold(LONGEST_SLEEP, Duration::min))
+        let longest = if self.terminals.polls() { ASK_EVERY } else { LONGEST_SLEEP };
+        Ok(dates.chain(streams).fold(longest, Duration::min))
     }
 
     /// Reads the records of an earlier watcher.
@@ -216,7 +230,7 @@ impl Office {
             };
             self.desks.insert(name.clone(), desk);
         }
-        Ok(())
+        self.terminals.begin(&self.mailbox, &self.sender)
     }
 
     /// Every workflow that may have news for somebody.
@@ -234,7 +248,11 @@ impl Office {
 
     /// Brings the records of a workflow's rounds up to date.
     fn look(&mut self, workflow: &WorkflowId) -> Result<()> {
-        let known: BTreeSet<RoundId> = self.desks.values().flat_map(|desk| desk.ledger.rounds_of(workflow).cloned()).collect();
+        let rounds_of = |desk: &Desk| {
+            let rounds = desk.ledger.rounds_of(workflow).filter(|round| !terminals::is_one(&desk.ledger, round));
+            rounds.cloned().collect::<Vec<_>>()
+        };
+        let known: BTreeSet<RoundId> = self.desks.values().flat_map(rounds_of).collect();
         let known: Vec<RoundId> = known.into_iter().collect();
         let found = wanted::facts_of_workflow(&self.mailbox, workflow, &known);
         let now = time::now();

@@ -12,6 +12,7 @@ use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
+use crate::news::terminals;
 use crate::news::wanted::{self, Facts};
 use crate::outgoing::call;
 use askbox_config::{Event, Notify, Target};
@@ -93,6 +94,9 @@ impl Desk {
         key: Option<&ReplyKey>,
         (round, event, count): &Place,
     ) -> Result<Option<(Message, Vec<String>)>> {
+        if *event == Event::AtTerminal {
+            return Ok(self.of_dialog(mailbox, name, round).map(|message| (message, Vec::new())));
+        }
         let found = wanted::facts_of_workflow(mailbox, &round.workflow, std::slice::from_ref(round));
         let is_still_so = |facts: &&Facts| facts.round == *round && (!event.asks() || facts.waits_for_a_person());
         let Some(facts) = found.iter().find(is_still_so) else { return Ok(None) };
@@ -108,6 +112,13 @@ impl Desk {
             None => Vec::new(),
         };
         Ok(Some((message, replies)))
+    }
+
+    /// The message about a dialog at a terminal. `None` if it has ended.
+    fn of_dialog(&self, mailbox: &Mailbox, name: &str, round: &RoundId) -> Option<Message> {
+        let record = self.ledger.get(round)?;
+        let entry = record.events.iter().find(|entry| entry.event == Event::AtTerminal)?;
+        Some(Message::of_dialog(name, (record.id(name, entry), record.card(name)), &terminals::dialog(mailbox, round)?))
     }
 
     fn of_several(&self, mailbox: &Mailbox, name: &str, places: &[Place]) -> Result<Message> {

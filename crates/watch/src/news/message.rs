@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::news::wanted::Facts;
 use askbox_config::Event;
+use askbox_mailbox::dialogs::Dialog;
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::text;
@@ -31,6 +32,8 @@ pub(super) struct Message {
     pub text: String,
     #[serde(flatten)]
     pub about: Option<About>,
+    #[serde(flatten)]
+    pub session: Option<AboutSession>,
     /// The number of events that a message about several rounds stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub several: Option<usize>,
@@ -71,6 +74,19 @@ pub(super) struct About {
     pub cost_usd: Option<f64>,
 }
 
+/// The dialog of a session that a message is about. Nobody can answer it from another place.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct AboutSession {
+    pub program: &'static str,
+    pub session_id: String,
+    pub project: String,
+    pub tool: String,
+    /// The call in the program's words.
+    pub asks: String,
+    /// When the dialog opened.
+    pub since: Time,
+}
+
 /// How much attention a message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
@@ -109,6 +125,7 @@ impl Message {
             Event::Delivered => (format!("{workflow}: delivered{cost}{why}"), if why.is_empty() { Urgency::Low } else { Urgency::Normal }),
             Event::Failed => (format!("{workflow}: attempt {attempt} failed{why}"), Urgency::Low),
             Event::Parked => (format!("{workflow} needs you: parked{why}"), Urgency::High),
+            Event::AtTerminal => (format!("{workflow} waits at its terminal"), Urgency::Normal),
         };
         let place = if about.project == "-" { String::new() } else { format!(" · {}", about.project) };
         let text = format!("{}{place}", about.question);
@@ -117,16 +134,33 @@ impl Message {
         let buttons = if event.asks() { buttons(facts) } else { Vec::new() };
         let (schema_version, at) = (askbox_mailbox::document::SCHEMA_VERSION, time::now());
         let (event, target, title) = (event.word(), target.to_owned(), text::excerpt(&title, LONGEST_WHY));
-        Self { schema_version, id, event, at, target, title, text, about: Some(about), several: None, open, card, urgency, buttons }
+        let (about, session, several) = (Some(about), None, None);
+        Self { schema_version, id, event, at, target, title, text, about, session, several, open, card, urgency, buttons }
+    }
+
+    /// The message about a dialog at the terminal of a session.
+    pub(super) fn of_dialog(target: &str, (id, card): (Uuid, Uuid), dialog: &Dialog) -> Self {
+        let (project, asks) = (dialog.project(), text::excerpt(&dialog.asks, LONGEST_QUESTION));
+        let place = if project == "-" { String::new() } else { format!(" · {project}") };
+        let tool = if dialog.tool.is_empty() { String::new() } else { format!("{}: ", dialog.tool) };
+        let (title, text) = (format!("{} waits at its terminal", dialog.program.name()), format!("{tool}{asks}{place}"));
+        let (program, session_id, tool, since) = (dialog.program.command(), dialog.session_id.clone(), dialog.tool.clone(), dialog.since);
+        let session = Some(AboutSession { program, session_id, project, tool, asks, since });
+        Self { id, card, session, ..Self::plain(target, Event::AtTerminal.word(), &title, &text) }
     }
 
     /// The message about several events at once.
     pub(super) fn of_several(target: &str, id: Uuid, events: &[Event], waiting: usize, open: &str) -> Self {
         let count = |event: Event| events.iter().filter(|e| **e == event).count();
+        let at_terminals = count(Event::AtTerminal);
         let ends = [Event::Delivered, Event::Failed, Event::Parked].map(|event| (count(event), event.word()));
-        let ends: Vec<String> = ends.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let ends = ends.into_iter().chain([(at_terminals, "at a terminal")]);
+        let ends: Vec<String> = ends.filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         let wait = if waiting == 1 { "1 question waits".to_owned() } else { format!("{waiting} questions wait") };
-        let title = format!("{wait} for an answer");
+        let title = match at_terminals {
+            n if n < events.len() => format!("{wait} for an answer"),
+            n => format!("{n} sessions wait at their terminals"),
+        };
         let text = if ends.is_empty() { "ask-answer list".to_owned() } else { format!("{}; ask-answer list", ends.join(", ")) };
         let open = (!open.is_empty()).then(|| list_of(open));
         Self {
@@ -138,6 +172,7 @@ impl Message {
             title,
             text,
             about: None,
+            session: None,
             several: Some(events.len()),
             open,
             card: id,
@@ -158,6 +193,7 @@ impl Message {
             title: title.to_owned(),
             text: text.to_owned(),
             about: None,
+            session: None,
             several: None,
             open: None,
             card: id,

@@ -18,6 +18,7 @@
 //! | `note` | the messages to the thread |
 //! | `desk` | one target at work |
 //! | `wanted` | the state of a round in the mailbox, and the events to send that follow from it |
+//! | `terminals` | the dialogs at terminals that nobody can answer from another place |
 //! | `record` | how far each event of a round and a target has come, and these records on disk |
 //! | `present` | whether a person sees a new question anyway |
 //! | `post` | which events are sent now, and which together |
@@ -43,6 +44,7 @@ mod post;
 mod present;
 pub mod reachable;
 mod record;
+mod terminals;
 pub mod waiting;
 mod wanted;
 

@@ -10,6 +10,8 @@ pub(super) enum Note {
     Look(WorkflowId),
     /// Anything may have happened.
     LookAtAll,
+    /// A dialog at a terminal may have opened or ended.
+    Dialogs,
     /// The program that sent these events has ended.
     Told(String, Vec<Place>, Result<(), String>),
     /// A message came in the topic for replies of a target. Its stream reads on once the ticket is dropped.

@@ -132,6 +132,11 @@ impl Record {
     pub(in crate::news) fn is_open(&self) -> bool {
         self.events.iter().any(Entry::is_open)
     }
+
+    /// True if the round stands for a dialog at a terminal.
+    pub(in crate::news) fn is_at_terminal(&self) -> bool {
+        self.events.iter().any(|entry| entry.event == Event::AtTerminal)
+    }
 }
 
 impl Entry {

@@ -9,9 +9,10 @@ use serde_json::Value;
 use crate::commands::doctor::checkup::{Checkup, edit};
 use crate::commands::doctor::installation::{agent_version, plugins};
 use crate::commands::live;
+use crate::commands::setup::news_hooks;
 use askbox_agent::claude::{self, Version};
 use askbox_mailbox::text::without_bom;
-use askbox_mailbox::{audit, disk, text, time};
+use askbox_mailbox::{audit, dialogs, disk, text, time};
 use askbox_run::dialog::orphans::BY;
 use askbox_run::process::programs;
 
@@ -37,9 +38,25 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if checkup.config.live.experimental_qwen {
         plugins::program(checkup, &plugins::QWEN);
     }
+    of_news(checkup);
     let live = &checkup.config.live;
     if live.enabled || live.codex || live.opencode || live.experimental_copilot || live.experimental_qwen {
         not_asked(checkup);
+    }
+}
+
+/// Reports a program that does not tell of its dialogs although they are to be news, and files of dialogs that cannot be read.
+fn of_news(checkup: &mut Checkup) {
+    for program in dialogs::Program::ALL.into_iter().filter(|program| checkup.config.live.news.contains(program)).collect::<Vec<_>>() {
+        let Some(file) = news_hooks::file(program).filter(|file| !news_hooks::are_in(program, file)) else { continue };
+        let (name, shown) = (program.command(), file.display());
+        let said = format!("live.news names {name}, but {shown} has not all hooks for it; `askbox setup --dry-run` shows its lines");
+        checkup.report("live_without_hook", "live.news", said, edit(&file));
+    }
+    let unreadable = checkup.mailbox.as_ref().and_then(|mailbox| dialogs::unreadable(mailbox).ok()).unwrap_or_default();
+    for (name, error) in unreadable {
+        let path = checkup.root.join("dialogs").join(name);
+        checkup.report("dialog", checkup.shown(&path), error.to_string(), format!("rm {}", text::path_word(&path)));
     }
 }
 

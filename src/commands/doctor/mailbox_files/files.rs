@@ -85,8 +85,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     });
 }
 
-/// Reports what stands in the place of a file that askbox writes for itself: the files of the mailbox's own folder, the costs of a day and
-/// what the sessions have seen.
+/// Reports what stands in the place of a file that askbox writes for itself: a file of the mailbox's own folder, the costs of a day, the
+/// dialogs at terminals, or what the sessions have seen.
 fn logs(checkup: &mut Checkup, root: &Path) {
     for entry in entries(root) {
         let name = name(&entry.path);
@@ -96,7 +96,7 @@ fn logs(checkup: &mut Checkup, root: &Path) {
             no_file(checkup, &entry.path);
         }
     }
-    for folder in ["costs", "looked"].into_iter().chain(INNER_FOLDERS) {
+    for folder in ["costs", "dialogs", "looked"].into_iter().chain(INNER_FOLDERS) {
         let is_none = |entry: &disk::Entry| is_special(entry) || (entry.is_folder() && !is_inner_folder(root, &entry.path));
         for entry in entries(&root.join(folder)).filter(is_none) {
             no_file(checkup, &entry.path);

@@ -1,0 +1,86 @@
+//! Dialogs at the terminals of programs that nobody can answer from another place (`live.news`). Such a dialog has no question. A target's
+//! record shows it as a round: the program's name is the workflow, the dialog's id is the question, and `at_terminal` is the only event.
+
+use std::sync::mpsc::Sender;
+
+use crate::news::desk::Desk;
+use crate::news::note::Note;
+use crate::news::record::{Ledger, Record};
+use askbox_config::{Event, Live, Target};
+use askbox_mailbox::dialogs::{self, Dialog};
+use askbox_mailbox::disk;
+use askbox_mailbox::disk::file_events::Hints;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::{QuestionId, RoundId};
+use askbox_mailbox::{Mailbox, time};
+use askbox_run::log;
+
+/// The dialogs that the courier tells.
+pub(super) struct Terminals {
+    live: Live,
+    /// Report that a dialog opens or ends. Without them, each pass of the courier looks.
+    hints: Option<Hints>,
+}
+
+impl Terminals {
+    pub(super) fn new(live: Live) -> Self {
+        Self { live, hints: None }
+    }
+
+    /// Sends a note whenever a dialog opens or ends from now on.
+    pub(super) fn begin(&mut self, mailbox: &Mailbox, sender: &Sender<Note>) -> Result<()> {
+        if self.live.news.is_empty() {
+            return Ok(());
+        }
+        let folder = dialogs::folder(mailbox);
+        disk::create_folder(&folder)?;
+        let sender = sender.clone();
+        let hints = Hints::new(move |_| drop(sender.send(Note::Dialogs))).and_then(|mut hints| hints.watch(&folder).map(|()| hints));
+        self.hints = hints.inspect_err(log::error).ok();
+        Ok(())
+    }
+
+    /// True if a pass has to come soon, because nobody reports new dialogs.
+    pub(super) fn polls(&self) -> bool {
+        !self.live.news.is_empty() && self.hints.is_none()
+    }
+
+    /// Brings the records of the targets up to date.
+    pub(super) fn look<'a>(&self, mailbox: &Mailbox, desks: impl Iterator<Item = &'a mut Desk>) -> Result<()> {
+        let dialogs = if self.live.news.is_empty() { Vec::new() } else { dialogs::waiting(mailbox) };
+        let wanted: Vec<(RoundId, Dialog)> = dialogs
+            .into_iter()
+            .filter(|(_, dialog)| self.live.news.contains(&dialog.program))
+            .filter_map(|(id, dialog)| {
+                let workflow = dialog.program.command().parse().ok()?;
+                Some((RoundId { workflow, question: QuestionId::from_uuid(id) }, dialog))
+            })
+            .collect();
+        for desk in desks {
+            let over: Vec<RoundId> = desk.ledger.rounds().filter(|round| is_one(&desk.ledger, round)).cloned().collect();
+            for round in over.iter().filter(|round| wanted.iter().all(|(open, _)| open != *round)) {
+                desk.ledger.forget(round)?;
+            }
+            for (round, dialog) in wanted.iter().filter(|_| wants(&desk.target)) {
+                let due = dialog.due(self.live.grace.0).unwrap_or_else(time::now);
+                desk.ledger.change(round, |record| record.want(Event::AtTerminal, 0, due, false))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if the target is told about such dialogs.
+fn wants(target: &Target) -> bool {
+    target.events.contains(&Event::AtTerminal) && target.live.tells(true)
+}
+
+/// True if the round stands for such a dialog.
+pub(super) fn is_one(ledger: &Ledger, round: &RoundId) -> bool {
+    ledger.get(round).is_some_and(Record::is_at_terminal)
+}
+
+/// The dialog that this round stands for, if it still waits.
+pub(super) fn dialog(mailbox: &Mailbox, round: &RoundId) -> Option<Dialog> {
+    dialogs::read(mailbox, *round.question.uuid()).ok()
+}

@@ -1,0 +1,136 @@
+//! The hooks of Kimi and Gemini, whose dialogs are told as news (`live.news`). A person adds their lines to the files of these programs:
+//! setup shows the lines, and does not edit the files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use askbox_agent::sessions;
+use askbox_cli::args::askbox_args::Setup;
+use askbox_mailbox::dialogs::Program;
+use askbox_mailbox::disk;
+use askbox_mailbox::text::without_bom;
+use askbox_run::process::programs;
+
+/// The longest file of a program that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The events that the hooks of the program take.
+fn events(program: Program) -> &'static [&'static str] {
+    match program {
+        Program::Kimi => &["PermissionRequest", "PermissionResult"],
+        // No and Esc have no event of their own. The next event of the session ends its dialog.
+        Program::Gemini => &["Notification", "AfterTool", "BeforeAgent", "AfterAgent"],
+    }
+}
+
+/// The command of the hooks.
+fn command(program: Program) -> String {
+    format!("askbox hook --from {}", program.command())
+}
+
+/// The file of the program with its hooks. `None` if it has no place.
+pub(in crate::commands) fn file(program: Program) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match program {
+        Program::Kimi => sessions::Program::Kimi.folder(|name| std::env::var_os(name)).map(|folder| folder.join("config.toml")),
+        Program::Gemini => set("GEMINI_CLI_HOME").or_else(|| set("HOME")).map(|home| home.join(".gemini/settings.json")),
+    }
+}
+
+/// True if this file of the program calls all hooks.
+pub(in crate::commands) fn are_in(program: Program, file: &Path) -> bool {
+    let bytes = disk::read(file, LONGEST).unwrap_or_default();
+    let text = String::from_utf8_lossy(without_bom(&bytes));
+    match program {
+        Program::Kimi => are_in_kimi(&text),
+        Program::Gemini => are_in_gemini(&text),
+    }
+}
+
+fn are_in_kimi(text: &str) -> bool {
+    let Ok(table) = text.parse::<toml::Table>() else { return false };
+    let hooks = table.get("hooks").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let word = |hook: &toml::Value, key: &str| hook.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+    let calls = |event: &str| hooks.iter().any(|hook| word(hook, "event") == event && is_ours(Program::Kimi, &word(hook, "command")));
+    events(Program::Kimi).iter().all(|event| calls(event))
+}
+
+fn are_in_gemini(text: &str) -> bool {
+    let ours = command(Program::Gemini);
+    let Ok(settings) = serde_json::from_str::<Value>(text) else {
+        // Gemini reads a file with comments.
+        return text.contains(&ours) && events(Program::Gemini).iter().all(|event| text.contains(&format!("\"{event}\"")));
+    };
+    let groups = |event: &str| settings["hooks"][event].as_array().cloned().unwrap_or_default();
+    let hooks = |event: &str| groups(event).into_iter().flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_default());
+    let calls = |event: &str| hooks(event).any(|hook| hook["command"].as_str().is_some_and(|command| is_ours(Program::Gemini, command)));
+    settings["hooksConfig"]["enabled"] != false && events(Program::Gemini).iter().all(|event| calls(event))
+}
+
+/// True for a command that calls the hook. The person may have written the path of `askbox`.
+fn is_ours(program: Program, called: &str) -> bool {
+    called.contains("askbox") && called.contains(&format!("hook --from {}", program.command()))
+}
+
+/// The lines that a person adds to the file of the program.
+fn lines(program: Program) -> String {
+    let command = command(program);
+    match program {
+        Program::Kimi => {
+            let hook = |event: &&str| format!("[[hooks]]\nevent = \"{event}\"\ncommand = \"{command}\"\n");
+            events(program).iter().map(hook).collect()
+        }
+        Program::Gemini => {
+            let hook = |event: &str| format!("    \"{event}\": {}", json!([{"hooks": [{"type": "command", "command": command}]}]));
+            let all: Vec<_> = events(program).iter().map(|event| hook(event)).collect();
+            format!("  \"hooks\": {{\n{}\n  }}\n", all.join(",\n"))
+        }
+    }
+}
+
+/// True if a person of this machine uses the program: it is on PATH, or its folder is there.
+fn is_used(program: Program, file: &Path) -> bool {
+    programs::find(Path::new(program.command())).is_ok() || file.parent().is_some_and(Path::is_dir)
+}
+
+/// The lines for the programs that are used here and have no such hooks yet.
+pub(super) fn notes(args: &Setup) -> Vec<String> {
+    if !args.updates_live() {
+        return Vec::new();
+    }
+    let note = |program: Program| {
+        let file = file(program).filter(|file| is_used(program, file) && !are_in(program, file))?;
+        let lines: String = lines(program).lines().map(|line| format!("      | {line}\n")).collect();
+        let (name, word) = (program.name(), program.command());
+        let what = format!(
+            "{name}: nobody can answer its dialogs in the mailbox, but they can be told as news. Set `news = [\"{word}\"]` in [live] of \
+             askbox's configuration, and add to {}:\n{lines}",
+            file.display()
+        );
+        Some(what.trim_end().to_owned())
+    };
+    Program::ALL.into_iter().filter_map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shown_lines_are_found_in_the_files_of_both_programs() {
+        let kimi = lines(Program::Kimi);
+        assert!(are_in_kimi(&kimi) && are_in_kimi(&format!("model = \"m\"\n{kimi}")) && !are_in_kimi(""));
+        assert!(are_in_kimi(&kimi.replace("\"askbox hook", "\"/opt/askbox hook")));
+        for other in ["[[hooks]]\nevent = 1\n", "hooks = 1\n", &kimi.replace("PermissionResult", "Stop"), &kimi.replace("kimi", "gemini")] {
+            assert!(!are_in_kimi(other), "{other}");
+        }
+        let gemini = format!("{{\n{}}}\n", lines(Program::Gemini));
+        assert!(serde_json::from_str::<Value>(&gemini).is_ok() && are_in_gemini(&gemini), "{gemini}");
+        assert!(are_in_gemini(&format!("// mine\n{gemini}")));
+        let off = gemini.replacen('{', "{\"hooksConfig\": {\"enabled\": false},", 1);
+        for other in ["", "{}", "{\"hooks\": []}", &off, &gemini.replace("AfterTool", "X"), &gemini.replace("from gemini", "from kimi")] {
+            assert!(!are_in_gemini(other), "{other}");
+        }
+    }
+}
