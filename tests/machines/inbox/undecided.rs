@@ -37,8 +37,8 @@ fn an_unconfirmed_answer_stays_sent_until_it_counts() {
     terminal.take_back();
     terminal.see("is taken back there, not here");
     terminal.press(&["Tab"]);
-    let screen = terminal.see("not yet accepted by build");
-    assert!(screen.contains("sending since ") && screen.contains("build:docs-42"), "{screen}");
+    let screen = terminal.see("sending since ");
+    assert!(screen.contains("not yet accepted by build") && screen.contains("build:docs-42"), "{screen}");
     let screen = terminal.see("unconfirmed");
     assert!(screen.contains("may have it or not") && screen.contains("not confirmed by build"), "{screen}");
     terminal.press(&["Tab"]);
