@@ -66,6 +66,11 @@ fn handle(office: Office<'_>, told: Incoming, dialogs: &mut HashMap<RequestId, D
                 dialog.ended(office);
             }
         }
+        Incoming::Left { id } => {
+            if let Some(dialog) = dialogs.get_mut(&id) {
+                dialog.end(office, GONE);
+            }
+        }
         Incoming::Replied { id, status } => {
             if let Some(dialog) = dialogs.get_mut(&id) {
                 dialog.replied(office, status);

@@ -183,6 +183,13 @@ fn the_question_of_a_killed_qwen_is_withdrawn() {
     let qwen = Qwen::begin(&world);
     qwen.asks("r-1", "touch a");
     let id = waiting(&world);
+    // A Qwen whose terminal is closed still says this.
+    qwen.tell(&json!({"event": {"type": "system", "subtype": "session_end"}}));
+    assert!(why(&closed(&world, &id, "withdrawn")).contains("session has ended"));
+    let data = json!({"session_id": "s-2", "cwd": world.work(), "protocol_version": 2});
+    qwen.tell(&json!({"event": {"type": "system", "subtype": "session_start", "data": data}}));
+    qwen.asks("r-2", "touch b");
+    let id = waiting(&world);
     kill(qwen.pid());
     assert!(why(&closed(&world, &id, "withdrawn")).contains("session has ended"));
     qwen.nothing_is_left();
