@@ -171,13 +171,14 @@ impl Listed {
     /// A session whose hook told of a dialog.
     fn of_dialog(dialog: Dialog) -> Self {
         let pid = dialog.process.map(|process| process.pid);
+        let need = if dialog.tool == "ask_user" { "an answer" } else { "permission" };
         Self {
             program: dialog.program.command(),
             title: None,
             since: Some(dialog.since),
             is_waiting: true,
             does: format!("waits at its terminal: {}", text::excerpt(&format!("{} {}", dialog.tool, dialog.asks), 40)),
-            fields: json!({ "pid": pid, "status": "waiting", "waiting_for": "permission", "may_have_ended": pid.is_none() }),
+            fields: json!({ "pid": pid, "status": "waiting", "waiting_for": need, "may_have_ended": pid.is_none() }),
             id: dialog.session_id,
             cwd: dialog.cwd.into(),
         }

@@ -316,7 +316,7 @@ mod tests {
         close_in(&mailbox, Program::Kimi, "here", |_| true).unwrap();
         close(&mailbox, ids[2]).unwrap();
         close(&mailbox, ids[2]).unwrap();
-        assert_eq!(sessions(), [String::new(); 0]);
+        assert_eq!(sessions(), [] as [&str; 0]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 pub struct Courier {
     thread: Option<(Sender<Note>, JoinHandle<()>)>,
     /// The values to start with, as long as the system has no thread for the courier.
-    waiting: Option<(Mailbox, Notify, Live, BTreeMap<String, Target>, bool)>,
+    waiting: Option<Work>,
     retry_at: Option<Instant>,
 }
 
@@ -52,19 +52,24 @@ impl Courier {
     pub fn new(mailbox: &Mailbox, config: &Config) -> Self {
         let targets = targets(&config.notify, &config.target);
         let takes_replies = config.answers.takes_replies();
-        let waiting = (!targets.is_empty()).then(|| (mailbox.clone(), config.notify.clone(), config.live.clone(), targets, takes_replies));
+        let waiting = (!targets.is_empty()).then(|| Work {
+            mailbox: mailbox.clone(),
+            notify: config.notify.clone(),
+            live: config.live.clone(),
+            targets,
+            takes_replies,
+        });
         Self { thread: None, waiting, retry_at: None }
     }
 
     /// Starts the thread, if there is a target. If the system has no thread to spare, it is tried again later.
     pub fn keep_at_work(&mut self) {
-        let Some((mailbox, notify, live, targets, takes_replies)) = &self.waiting else { return };
+        let Some(work) = &self.waiting else { return };
         if self.retry_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
         let (sender, notes) = mpsc::channel();
-        let office =
-            Office::new(mailbox.clone(), notify.clone(), Terminals::new(live.clone()), targets.clone(), *takes_replies, sender.clone());
+        let office = Office::new(work.clone(), sender.clone());
         match thread::start(move || office.run(&notes)) {
             Ok(thread) => (self.thread, self.waiting, self.retry_at) = (Some((sender, thread)), None, None),
             Err(e) => {
@@ -106,6 +111,16 @@ impl Drop for Courier {
     }
 }
 
+/// The values that a courier works with.
+#[derive(Debug, Clone)]
+struct Work {
+    mailbox: Mailbox,
+    notify: Notify,
+    live: Live,
+    targets: BTreeMap<String, Target>,
+    takes_replies: bool,
+}
+
 struct Office {
     mailbox: Mailbox,
     notify: Notify,
@@ -123,15 +138,9 @@ struct Office {
 }
 
 impl Office {
-    fn new(
-        mailbox: Mailbox,
-        notify: Notify,
-        terminals: Terminals,
-        targets: BTreeMap<String, Target>,
-        takes_replies: bool,
-        sender: Sender<Note>,
-    ) -> Self {
-        let (desks, dates) = (BTreeMap::new(), HashMap::new());
+    fn new(work: Work, sender: Sender<Note>) -> Self {
+        let Work { mailbox, notify, live, targets, takes_replies } = work;
+        let (desks, dates, terminals) = (BTreeMap::new(), HashMap::new(), Terminals::new(live));
         Self { mailbox, notify, terminals, targets, takes_replies, sender, desks, key: None, dates, lock: None }
     }
 

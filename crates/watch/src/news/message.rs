@@ -270,4 +270,16 @@ mod tests {
         }
         assert_eq!(Message::of_several("phone", Uuid::nil(), &[Event::Asked], 1, "").open, None);
     }
+
+    #[test]
+    fn news_of_several_terminals_counts_them_and_the_questions() {
+        let of = |events: &[Event]| {
+            let message = Message::of_several("phone", Uuid::nil(), events, 1, "");
+            (message.title, message.text)
+        };
+        let both = [Event::AtTerminal, Event::AtTerminal];
+        assert_eq!(of(&both), ("2 sessions wait at their terminals".into(), "2 at a terminal; ask-answer list".into()));
+        let mixed = [Event::Asked, Event::AtTerminal];
+        assert_eq!(of(&mixed), ("1 question waits for an answer".into(), "1 at a terminal; ask-answer list".into()));
+    }
 }

@@ -30,6 +30,8 @@ impl Terminals {
     /// Sends a note whenever a dialog opens or ends from now on.
     pub(super) fn begin(&mut self, mailbox: &Mailbox, sender: &Sender<Note>) -> Result<()> {
         if self.live.news.is_empty() {
+            // The hooks are silent now, so nobody else removes what a killed program has left.
+            dialogs::waiting(mailbox);
             return Ok(());
         }
         let folder = dialogs::folder(mailbox);
