@@ -86,6 +86,7 @@ impl Attended {
     /// The program is killed while its dialog waits.
     fn is_killed(&self, pattern: &str) {
         self.world.processes(pattern).into_iter().for_each(kill);
+        until("the program is gone", || self.world.processes(pattern).is_empty());
     }
 }
 
