@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::commands::live::dialog::{Dialog, not_asked};
 use crate::commands::live::office::Office;
-use crate::commands::live::request::Request;
 use crate::commands::live::way::Way;
 use crate::commands::live::wire::{Incoming, RequestId};
 use askbox_cli::program;
@@ -55,7 +54,7 @@ fn pass_until_end(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>, 
 
 fn handle(office: Office<'_>, told: Incoming, dialogs: &mut HashMap<RequestId, Dialog>) {
     match told {
-        Incoming::Asked(asked) => match Request::read(office.program, *asked) {
+        Incoming::Asked(asked) => match office.program.request(*asked) {
             Ok(request) => {
                 dialogs.entry(request.id.clone()).or_insert_with(|| Dialog::new(request));
             }

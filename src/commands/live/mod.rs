@@ -12,8 +12,8 @@
 //! | `qwen` | the sessions of Qwen |
 //! | `way` | the way to the program: the lines of its plugin, or Qwen's files |
 //! | `wire` | the JSON lines between the plugin and this command |
-//! | `request` | a request, as the call that a person is shown, and the requests of opencode |
-//! | `copilot` | the requests of Copilot |
+//! | `request` | a request, as the call that a person is shown |
+//! | `opencode`, `copilot` | the requests of these programs |
 //! | `question` | the question that a request becomes |
 //! | `reply` | a person's answer as the reply to the program |
 //! | `dialog` | one request, from the grace time to the receipt |
@@ -27,6 +27,7 @@ mod bridge;
 mod copilot;
 mod dialog;
 mod office;
+mod opencode;
 mod programs;
 mod question;
 mod qwen;

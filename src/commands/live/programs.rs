@@ -1,7 +1,11 @@
 //! The programs whose dialogs `askbox live` holds, and how they differ.
 
+use crate::commands::live::request::Request;
+use crate::commands::live::wire::Asked;
+use crate::commands::live::{copilot, opencode, qwen};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
+use askbox_mailbox::error::Result;
 use askbox_run::dialog::orphans::{COPILOT, OPENCODE, QWEN};
 
 /// The begin of the name of this command in the questions that it ends. The name of the program follows.
@@ -52,6 +56,18 @@ impl Program {
             Self::Opencode => config.live.opencode,
             Self::Copilot => config.live.experimental_copilot,
             Self::Qwen => config.live.experimental_qwen,
+        }
+    }
+
+    /// Reads what the program has told of a dialog.
+    ///
+    /// # Errors
+    /// If it is not one that a person can answer here.
+    pub(super) fn request(self, asked: Asked) -> Result<Request> {
+        match self {
+            Self::Opencode => opencode::read(asked),
+            Self::Copilot => copilot::read(asked),
+            Self::Qwen => qwen::request::read(asked),
         }
     }
 

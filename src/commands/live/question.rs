@@ -64,7 +64,7 @@ mod tests {
             asked.session.agent = Some(agent.into());
             asked.session.title = Some("a sub (@general subagent)".into());
         }
-        let document = document(Program::Opencode, &Request::read(Program::Opencode, asked)?, askbox_mailbox::time::now())?;
+        let document = document(Program::Opencode, &Program::Opencode.request(asked)?, askbox_mailbox::time::now())?;
         check(&document.typed).map(|()| document)
     }
 

@@ -12,10 +12,10 @@ use crate::news::message::Message;
 use crate::news::note::Note;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
-use crate::news::terminals;
 use crate::news::wanted::{self, Facts};
 use crate::outgoing::call;
 use askbox_config::{Event, Notify, Target};
+use askbox_mailbox::dialogs;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
@@ -118,7 +118,8 @@ impl Desk {
     fn of_dialog(&self, mailbox: &Mailbox, name: &str, round: &RoundId) -> Option<Message> {
         let record = self.ledger.get(round)?;
         let entry = record.events.iter().find(|entry| entry.event == Event::AtTerminal)?;
-        Some(Message::of_dialog(name, (record.id(name, entry), record.card(name)), &terminals::dialog(mailbox, round)?))
+        let dialog = dialogs::read(mailbox, *round.question.uuid()).ok()?;
+        Some(Message::of_dialog(name, (record.id(name, entry), record.card(name)), &dialog))
     }
 
     fn of_several(&self, mailbox: &Mailbox, name: &str, places: &[Place]) -> Result<Message> {

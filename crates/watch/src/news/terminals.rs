@@ -81,8 +81,3 @@ fn wants(target: &Target) -> bool {
 pub(super) fn is_one(ledger: &Ledger, round: &RoundId) -> bool {
     ledger.get(round).is_some_and(Record::is_at_terminal)
 }
-
-/// The dialog that this round stands for, if it still waits.
-pub(super) fn dialog(mailbox: &Mailbox, round: &RoundId) -> Option<Dialog> {
-    dialogs::read(mailbox, *round.question.uuid()).ok()
-}
