@@ -17,6 +17,7 @@ use crate::disk;
 use crate::document::{self, SCHEMA_VERSION};
 use crate::error::{Error, IoContext, Result};
 use crate::layout::Mailbox;
+use crate::platform::ProcessHandle;
 use crate::platform::processes::{self, Seen};
 use crate::text;
 use crate::time::{self, Time};
@@ -87,9 +88,11 @@ impl Process {
         Some(Self { pid, began: seen.began() })
     }
 
-    /// True if this process is still there.
+    /// True if this process is still there. A process that has ended and that its parent has not asked about is gone.
     fn lives(&self) -> bool {
-        Self::at(self.pid).is_some_and(|now| now.began.is_none() || self.began.is_none() || now.began == self.began)
+        let is_same = |now: Self| now.began.is_none() || self.began.is_none() || now.began == self.began;
+        let has_ended = || ProcessHandle::open(self.pid.cast_unsigned()).is_some_and(|handle| handle.is_gone());
+        Self::at(self.pid).is_some_and(is_same) && !has_ended()
     }
 }
 
@@ -295,8 +298,8 @@ mod tests {
     fn a_dialog_waits_until_it_ends_or_its_process_does() {
         let (_folder, mailbox) = mailbox();
         let mut ended = std::process::Command::new("true").spawn().unwrap();
-        let gone = Process { pid: ended.id().cast_signed(), began: Some(1) };
-        ended.wait().unwrap();
+        assert!(ProcessHandle::open(ended.id()).unwrap().wait_gone(std::time::Duration::from_secs(60)));
+        let gone = Process::at(ended.id().cast_signed()).unwrap();
         let own = Process::at(std::process::id().cast_signed());
         let ids = [Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4()];
         let old = Dialog { since: time::now() - TimeDelta::hours(25), ..dialog("old", None) };
@@ -310,6 +313,10 @@ mod tests {
         };
         assert_eq!(sessions(), ["here", "unknown"]);
         assert!(!disk::exists(path(&mailbox, ids[1])), "the file of a program that has ended is removed");
+        ended.wait().unwrap();
+        let own = own.unwrap();
+        let other = Process { began: own.began.map(|_| 1), ..own };
+        assert!(!gone.lives() && own.lives() && other.lives() == own.began.is_none(), "another process may have the id");
         close_in(&mailbox, Program::Gemini, "here", |_| true).unwrap();
         close_in(&mailbox, Program::Kimi, "here", |dialog| dialog.asks == "touch f2").unwrap();
         assert_eq!(sessions(), ["here", "unknown"]);

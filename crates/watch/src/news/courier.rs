@@ -111,7 +111,7 @@ impl Drop for Courier {
     }
 }
 
-/// The values that a courier works with.
+/// The values for a courier.
 #[derive(Debug, Clone)]
 struct Work {
     mailbox: Mailbox,
