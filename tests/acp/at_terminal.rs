@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::scene::agents;
+use crate::scene::{self, agents};
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, files, kill, needs, program, until};
 
@@ -108,8 +108,9 @@ fn a_dialog_of_kimi_at_its_terminal_is_told() {
     terminal.press(&["Enter"]);
     terminal.see("context: 0%");
     let shell = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
+    scene::answers_itself(&kimi.world);
     for (part, command, key) in
-        [("the first part", "touch f1", "1"), ("the second part", "touch f2", "Escape"), ("the third part", "touch f3", "C-c")]
+        [("the first part", "touch f1; sh answers", "1"), ("the second part", "touch f2", "Escape"), ("the third part", "touch f3", "C-c")]
     {
         kimi.says(&terminal, part, &shell(command));
         terminal.see("Approve once");
@@ -118,6 +119,7 @@ fn a_dialog_of_kimi_at_its_terminal_is_told() {
         kimi.is_over();
         terminal.see_no_more("Approve once");
     }
+    scene::is_known_as_an_agents(&kimi.world);
     assert!(kimi.world.work().join("f1").exists() && !kimi.world.work().join("f2").exists());
     kimi.says(&terminal, "the last part", &shell("touch f4"));
     kimi.is_told("kimi Bash touch f4");
@@ -145,13 +147,15 @@ fn a_dialog_of_gemini_at_its_terminal_is_told() {
     let terminal = Terminal::running(&gemini.world, (140, 45), &model, &["gemini", "-m", "gemini-2.5-pro"]);
     terminal.see("Type your message");
     let shell = |command: &str| json!({"tool": "run_shell_command", "input": {"command": command, "description": "a command"}});
-    gemini.says(&terminal, "the first part", &shell("touch f1"));
+    scene::answers_itself(&gemini.world);
+    gemini.says(&terminal, "the first part", &shell("touch f1; sh answers"));
     terminal.see("Allow once");
-    gemini.is_told("gemini shell touch f1");
+    gemini.is_told("gemini shell touch f1; sh answers");
     terminal.burst(&["Enter"]);
     terminal.see("all about the first part");
     gemini.is_over();
     assert!(gemini.world.work().join("f1").exists());
+    scene::is_known_as_an_agents(&gemini.world);
     // Esc has no event of its own. The next prompt ends the dialog.
     gemini.says(&terminal, "the second part", &shell("touch f2"));
     terminal.see("Allow once");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::scene;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, kill, until};
 
@@ -93,7 +94,8 @@ fn why(end: &Value) -> &str {
 fn a_command_of_a_left_copilot_session_runs_once() {
     let copilot = Attended::begin();
     let terminal = copilot.terminal();
-    copilot.says(&terminal, "the first part", "echo ran >> $HOME/effects");
+    scene::answers_itself(&copilot.world);
+    copilot.says(&terminal, "the first part", &format!("echo ran >> $HOME/effects; {}", scene::ANSWERS));
     let id = copilot.waiting();
     let question = copilot.world.document(&format!("pending/{id}.json"));
     assert!(question["question"].as_str().unwrap().contains("command: echo ran >> $HOME/effects"), "{question}");
@@ -103,6 +105,7 @@ fn a_command_of_a_left_copilot_session_runs_once() {
     terminal.see("That is all about the first part.");
     assert!(!terminal.screen().contains(DIALOG));
     assert_eq!(copilot.effects(), ["ran"]);
+    scene::is_known_as_an_agents(&copilot.world);
     until("nobody waits beside it", || copilot.world.processes("live copilot").is_empty());
 }
 

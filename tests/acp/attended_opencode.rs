@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::scene;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, kill, program, until};
 
@@ -118,7 +119,9 @@ fn shell(command: &str) -> Value {
 fn a_command_of_a_left_opencode_session_runs_once() {
     let opencode = Attended::begin();
     let terminal = opencode.terminal();
-    opencode.says(&terminal, "do the first part", json!([shell("echo ran >> $HOME/effects"), {"text": "The part is done."}]));
+    scene::answers_itself(&opencode.world);
+    let command = format!("echo ran >> $HOME/effects; {}", scene::ANSWERS);
+    opencode.says(&terminal, "do the first part", json!([shell(&command), {"text": "The part is done."}]));
     terminal.see(DIALOG);
     let id = opencode.waiting();
     let question = opencode.world.document(&format!("pending/{id}.json"));
@@ -129,6 +132,7 @@ fn a_command_of_a_left_opencode_session_runs_once() {
     terminal.see("The part is done.");
     assert!(!terminal.screen().contains(DIALOG));
     assert_eq!(opencode.effects(), ["ran"]);
+    scene::is_known_as_an_agents(&opencode.world);
     until("nobody waits beside it", || opencode.world.processes("live opencode").is_empty());
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::scene;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, kill, names, until};
 
@@ -105,7 +106,8 @@ fn why(end: &Value) -> &str {
 fn a_command_of_a_left_qwen_session_runs_once() {
     let qwen = Attended::begin();
     let terminal = qwen.terminal();
-    qwen.says(&terminal, "the first part", shell("echo ran >> $HOME/effects"), DIALOG);
+    scene::answers_itself(&qwen.world);
+    qwen.says(&terminal, "the first part", shell(&format!("echo ran >> $HOME/effects; {}", scene::ANSWERS)), DIALOG);
     let id = qwen.waiting();
     let question = qwen.world.document(&format!("pending/{id}.json"));
     assert!(question["question"].as_str().unwrap().contains("command: echo ran >> $HOME/effects"), "{question}");
@@ -115,6 +117,7 @@ fn a_command_of_a_left_qwen_session_runs_once() {
     terminal.see("That is all about the first part.");
     assert!(!terminal.screen().contains(DIALOG));
     assert_eq!(qwen.effects(), ["ran"]);
+    scene::is_known_as_an_agents(&qwen.world);
     // An edit has a dialog of another kind.
     let file = qwen.world.home().join("written");
     let write = json!({"tool": "write_file", "input": {"file_path": file, "content": "one\n"}});

@@ -252,3 +252,19 @@ impl Scene {
         std::fs::read_to_string(self.world.home().join("effects")).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 }
+
+/// The command of [`answers_itself`].
+pub(crate) const ANSWERS: &str = "sh answers";
+
+/// Writes a script into the working folder. It asks a question in a mailbox of its own, and answers it.
+pub(crate) fn answers_itself(world: &World) {
+    let script = "export ASKBOX_DIR=$HOME/other\nask-post -w whose 'Which?' -o a -o b\nask-answer whose a\n";
+    std::fs::write(world.work().join("answers"), script).unwrap();
+}
+
+/// The answer of that script is known as one of an agent.
+pub(crate) fn is_known_as_an_agents(world: &World) {
+    let answer = until("it is answered", || std::fs::read(world.home().join("other/answered/whose.json")).ok());
+    let question: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(question["answer"]["through"], "agent", "{question}");
+}

@@ -61,13 +61,27 @@ fn an_agents_command_is_known_by_environment_or_ancestor() {
         "CLAUDECODE=1 bash -c 'env -u CLAUDECODE ask-answer w a; :'",
         // The agent itself was started by a person: nothing but its name tells.
         "cp \"$(command -v bash)\" claude && ./claude -c 'ask-answer w a; :'",
-        "cp \"$(command -v bash)\" codex && ./codex -c 'ask-answer w a; :'",
     ] {
-        let world = asked();
-        world.sh(command);
-        assert_eq!(answer(&world, "w")["through"], "agent", "{command}");
-        assert!(world.sh("ask-answer show w").contains("through ask-answer (agent)"), "{command}");
+        counts_as_an_agents(command);
     }
+}
+
+#[test]
+fn a_command_below_each_agent_program_is_an_agents() {
+    for name in ["codex", "kimi-code", "opencode"] {
+        counts_as_an_agents(&format!("cp \"$(command -v bash)\" {name} && ./{name} -c 'ask-answer w a; :'"));
+    }
+    // These are programs of Node.js, and tell by their environment alone.
+    for mark in ["COPILOT_CLI=1", "GEMINI_CLI=1", "OPENCODE=1", "PI_CODING_AGENT=true", "QWEN_CODE=1"] {
+        counts_as_an_agents(&format!("{mark} bash -c 'env -u ${{0%%=*}} ask-answer w a; :' {mark}"));
+    }
+}
+
+fn counts_as_an_agents(command: &str) {
+    let world = asked();
+    world.sh(command);
+    assert_eq!(answer(&world, "w")["through"], "agent", "{command}");
+    assert!(world.sh("ask-answer show w").contains("through ask-answer (agent)"), "{command}");
 }
 
 #[test]

@@ -4,11 +4,13 @@
 /// Environment variables that askbox sets for every process of a run.
 const MARKS_OF_A_RUN: [&str; 2] = ["ASKBOX_RUN", "ASKBOX_SUPERVISES"];
 
-/// An environment variable that Claude Code and `ask-agent` set for every process that they start.
-const MARK_OF_AN_AGENT: &str = "CLAUDECODE";
+/// Environment variables that agent programs set for every process that they start: Claude Code and `ask-agent`, Copilot, Gemini, opencode, pi, and
+/// Qwen.
+const MARKS_OF_AN_AGENT: [&str; 6] = ["CLAUDECODE", "COPILOT_CLI", "GEMINI_CLI", "OPENCODE", "PI_CODING_AGENT", "QWEN_CODE"];
 
-/// The names of agent programs. A person may have started one, so its own environment may have no mark.
-const AGENTS: [&str; 3] = ["claude", "ask-agent", "codex"];
+/// The names of agent programs. A person may have started one, so its own environment may have no mark. Kimi calls its process
+/// `kimi-code`. The processes of Copilot, Gemini, pi and Qwen have names of Node.js, so only their mark tells.
+const AGENTS: [&str; 5] = ["claude", "ask-agent", "codex", "kimi-code", "opencode"];
 
 /// The name of the process that supervises runs. A supervisor that a person started in the foreground has no other mark.
 const SUPERVISOR: &str = "relaunch";
@@ -40,7 +42,7 @@ impl Below {
         let above = above();
         match () {
             () if MARKS_OF_A_RUN.into_iter().any(is_marked) || above.has_run => Self::Run,
-            () if is_marked(MARK_OF_AN_AGENT) || above.has_agent => Self::Agent,
+            () if MARKS_OF_AN_AGENT.into_iter().any(is_marked) || above.has_agent => Self::Agent,
             () if above.ends_early => Self::Unknown,
             () => Self::NoAgent,
         }
@@ -73,7 +75,7 @@ fn above() -> Above {
     for _ in 0..DEPTH {
         let Some(ancestor) = Some(next).filter(|pid| *pid > 0).and_then(Ancestor::at) else { break };
         above.has_run |= ancestor.is_called(SUPERVISOR) || ancestor.has_any(&MARKS_OF_A_RUN);
-        above.has_agent |= AGENTS.iter().any(|agent| ancestor.is_called(agent)) || ancestor.has_any(&[MARK_OF_AN_AGENT]);
+        above.has_agent |= AGENTS.iter().any(|agent| ancestor.is_called(agent)) || ancestor.has_any(&MARKS_OF_AN_AGENT);
         leads |= next == leader;
         let pid = std::mem::replace(&mut next, ancestor.parent);
         if pid != 1 {
