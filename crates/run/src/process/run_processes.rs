@@ -63,7 +63,7 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
         parents.insert(pid, parent);
         let is_adopted = || parent == own && agent_exit::is_of_the_run(pid) && process.is_of_this_user();
         let owner = match owner(&process, &is_ours) {
-            Owner::Unknown if is_adopted() => owner_of_adopted(&process, &is_ours),
+            Owner::Unknown if is_adopted() => settled_owner(&process, &is_ours),
             Owner::Unknown => Owner::Another,
             known => known,
         };
@@ -80,23 +80,35 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
         }
         found.extend(more);
     }
-    // A pid may have been reused before its handle was opened, but not afterwards. A process whose parent has ended since then was
-    // adopted.
-    let is_the_one_found = |handle: &ProcessHandle| {
-        Seen::at(handle.pid()).is_some_and(|now| {
-            let is_adopted = || now.parent == own && agent_exit::is_of_the_run(handle.pid());
-            let has_its_parent = || parents.get(&handle.pid()).is_some_and(|earlier| now.parent == *earlier);
-            match owner(&now, &is_ours) {
-                Owner::Ours => true,
-                // Between its start and its own program it looked like the process that started it.
-                Owner::Supervisor => false,
-                Owner::Another | Owner::Unknown => has_its_parent() || is_adopted(),
-            }
-        })
+    // Each behind its parent. Pids that were reused during the look could make a circle.
+    let depth = |pid: &i32| {
+        let parent = |pid: &i32| parents.get(pid).filter(|parent| found.contains(parent)).copied();
+        std::iter::successors(parent(pid), parent).take(found.len()).count()
     };
-    found.remove(&own);
-    let pids = found.into_iter().filter_map(|pid| u32::try_from(pid).ok());
-    pids.filter_map(ProcessHandle::open).filter(is_the_one_found).filter(|handle| !handle.is_gone()).collect()
+    let mut in_order: Vec<i32> = found.iter().copied().filter(|pid| *pid != own).collect();
+    in_order.sort_by_cached_key(depth);
+    // The second look. A pid may have been reused before its handle was opened, but not afterwards. A process whose parent has ended since the
+    // first look was adopted. A process that has become a supervisor since then is none of the run, and neither is what is below it.
+    let mut of_run: HashSet<i32> = HashSet::from([own]);
+    let mut handles = Vec::new();
+    for pid in in_order {
+        let Some(handle) = u32::try_from(pid).ok().and_then(ProcessHandle::open) else { continue };
+        let is_still_one = Seen::at(pid).is_some_and(|now| {
+            let is_adopted = || now.parent == own && agent_exit::is_of_the_run(pid);
+            let is_below = || parents.get(&pid) == Some(&now.parent) && (of_run.contains(&now.parent) || !found.contains(&now.parent));
+            match settled_owner(&now, &is_ours) {
+                Owner::Ours => true,
+                Owner::Supervisor => false,
+                Owner::Another | Owner::Unknown => is_below() || is_adopted(),
+            }
+        });
+        if is_still_one {
+            of_run.insert(pid);
+            handles.push(handle);
+        }
+    }
+    handles.retain(|handle| !handle.is_gone());
+    handles
 }
 
 fn owner(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
@@ -109,9 +121,9 @@ fn owner(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
     }
 }
 
-/// Like `owner`, for an adopted process whose environment names no owner. The kernel shows a process without an environment just when
-/// it becomes another program. The supervisor of another run is adopted exactly at that time, if an agent has started it.
-fn owner_of_adopted(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
+/// Like `owner`, but waits while a process of askbox becomes its program. The kernel shows a process without an environment just then. The
+/// supervisor of another run is adopted exactly at that time, if an agent has started it.
+fn settled_owner(process: &Seen, is_ours: &impl Fn(&str) -> bool) -> Owner {
     let deadline = Instant::now() + BECOMES_A_PROGRAM;
     let is_this_program = || process.file().is_some_and(|file| std::env::current_exe().is_ok_and(|own| own == file));
     while is_this_program() && Instant::now() < deadline {
@@ -219,10 +231,29 @@ mod tests {
             let mut child = child.unwrap();
             // Linux usually shows a process without an environment at this moment.
             let seen = Seen::at(i32::try_from(child.id()).unwrap()).unwrap();
-            let owner = owner_of_adopted(&seen, &|_: &str| false);
+            let owner = settled_owner(&seen, &|_: &str| false);
             child.kill().unwrap();
             child.wait().unwrap();
             assert_eq!(owner, Owner::Supervisor);
         }
+    }
+
+    #[test]
+    fn the_agent_of_a_run_that_just_began_is_not_its_starters() {
+        let token = format!("test/{}/1", uuid::Uuid::new_v4());
+        // As an agent does that starts one run after the other: each supervisor becomes its program, and starts its own agent at once.
+        let supervises = "exec env -u ASKBOX_RUN ASKBOX_SUPERVISES=child/x/1 sh -c 'ASKBOX_RUN=child/x/1 sleep 0.01 & wait'";
+        let script = format!("while :; do ({supervises}) & ({supervises}) & ({supervises}) & wait; done");
+        let mut agent = Command::new("sh").args(["-c", &script]).env("ASKBOX_RUN", &token).spawn().unwrap();
+        let is_of_child = |seen: &Seen| seen.environment().is_some_and(|all| all.get("ASKBOX_RUN").is_some_and(|run| run == "child/x/1"));
+        let until = Instant::now() + Duration::from_secs(3);
+        let mut wrong = 0;
+        while Instant::now() < until {
+            let found = find(|found| found == token);
+            wrong += found.iter().filter_map(|handle| Seen::at(handle.pid())).filter(is_of_child).count();
+        }
+        let ended = end(|found| found == token, Duration::ZERO);
+        agent.wait().unwrap();
+        assert!(wrong == 0 && ended.is_ok(), "{wrong} agents of other runs would have been ended");
     }
 }
