@@ -28,12 +28,14 @@ impl Attended {
         world
             .configure(&format!("[live]\nnews = [\"kimi\", \"gemini\"]\ngrace = \"0s\"\n[target.desk]\nexec = [\"{}\"]\n", desk.display()));
         world.make_mailbox();
+        // Setup shows the lines for a file that has other keys.
+        let file = world.home().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "{}\n").unwrap();
         let shown = world.ok("askbox", &["setup", "--dry-run"]);
         let behind = shown.split_once(head).unwrap_or_else(|| panic!("{shown}")).1;
         let lines = behind.lines().skip(1).map_while(|line| line.strip_prefix("      | "));
         let lines: String = lines.map(|line| format!("{line}\n")).collect();
-        let file = world.home().join(file);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, contents(&lines)).unwrap();
         Self { world, api: OpenAi::start() }
     }

@@ -124,9 +124,9 @@ fn hostile_events_and_links_leave_no_harm() {
     assert_eq!(dialogs(&world), [] as [Value; 0]);
     let mut long = kimi("PermissionRequest", "approval_1");
     for name in ["session_id", "cwd", "tool_name", "id"] {
-        long[name] = "\u{1b}]0;x\u{7}/../../\u{202e}".repeat(100_000).into();
+        long[name] = "\u{1b}]0;x\u{7}/../../\u{202e}".repeat(10_000).into();
     }
-    long["display"]["command"] = "\u{1b}[2J\n".repeat(100_000).into();
+    long["display"]["command"] = "\u{1b}[2J\n".repeat(10_000).into();
     tell(&world, "kimi", &long);
     let all = dialogs(&world);
     let text = all[0].to_string();
@@ -198,7 +198,7 @@ fn setup_shows_the_hooks_of_the_programs_that_are_here() {
         behind.lines().skip(1).map_while(|line| line.strip_prefix("      | ")).map(|line| format!("{line}\n")).collect()
     };
     fs::write(world.home().join(".kimi-code/config.toml"), lines("Kimi: ")).unwrap();
-    fs::write(world.home().join(".gemini/settings.json"), format!("{{\n{}}}\n", lines("Gemini: "))).unwrap();
+    fs::write(world.home().join(".gemini/settings.json"), lines("Gemini: ")).unwrap();
     assert!(!shown().contains("--from"), "{}", shown());
     assert!(!world.ok("askbox", &["setup", "--dry-run", "--without", "live"]).contains("--from"));
 }

@@ -170,3 +170,25 @@ fn setup_shows_the_alias_of_qwen_and_writes_no_file_of_a_shell() {
     world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
     assert_eq!(tree(&world), before);
 }
+
+#[test]
+fn the_head_of_live_stays_with_the_keys_that_a_person_added() {
+    let world = home();
+    world.ok("askbox", &["setup", "--yes", "--only", "live", "--qwen"]);
+    let path = world.home().join(".config/askbox/config.toml");
+    let text = format!("[target.desk]\nexec = [\"/bin/true\"]\n\n{}news = [\"kimi\"]\n", fs::read_to_string(&path).unwrap().trim_start());
+    fs::write(&path, text).unwrap();
+    world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
+    let rest = fs::read_to_string(&path).unwrap();
+    assert!(rest.contains("\n[live]\nnews = [\"kimi\"]\n") && !rest.contains("experimental_qwen"), "{rest}");
+    assert!(!world.run("askbox", &["doctor"]).words().contains("unknown key"));
+}
+
+#[test]
+fn setup_names_the_keys_of_live_that_stay_in_a_file_of_its_own() {
+    let world = home();
+    let said = |args: &[&str]| world.run("askbox", args).ok().words();
+    said(&["setup", "--yes", "--only", "config", "--only", "live", "--codex"]);
+    let words = said(&["setup", "--remove", "--yes", "--only", "live"]);
+    assert_eq!(has(&world, "codex = true"), words.contains("still sets live.codex; write false to switch it off"), "{words}");
+}

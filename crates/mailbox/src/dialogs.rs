@@ -30,6 +30,8 @@ const MOST: usize = 100;
 const MOST_ENTRIES: usize = 1000;
 /// How long a dialog is kept whose process is not known.
 const KEPT: TimeDelta = TimeDelta::days(1);
+/// How far the clocks of two processes may differ.
+const CLOCKS: TimeDelta = TimeDelta::minutes(5);
 /// The most characters of an id or a name.
 const LONGEST_NAME: usize = 100;
 /// The most characters of the dialog's words.
@@ -135,7 +137,8 @@ impl Dialog {
             cwd: short(&self.cwd, LONGEST_PATH),
             tool: short(&self.tool, LONGEST_NAME),
             asks: words(&self.asks),
-            since: self.since.min(now),
+            // A date in the future is no begin, and such a dialog must not stay for ever.
+            since: if self.since > now + CLOCKS { Time::UNIX_EPOCH } else { self.since.min(now) },
             ..self
         }
     }
@@ -145,12 +148,6 @@ impl Dialog {
     pub fn project(&self) -> String {
         let name = std::path::Path::new(&self.cwd).file_name();
         name.map_or_else(|| "-".to_owned(), |name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME))
-    }
-
-    /// When the dialog has waited for this long. `None` if the date is out of range.
-    #[must_use]
-    pub fn due(&self, grace: std::time::Duration) -> Option<Time> {
-        self.since.checked_add_signed(TimeDelta::from_std(grace).ok()?)
     }
 
     /// True if its program has ended, or if the dialog is old and its program not known.
@@ -191,8 +188,8 @@ pub fn id_of_name(name: &str) -> Option<Uuid> {
 
 /// The ids of all files, whatever the files hold.
 fn ids(mailbox: &Mailbox) -> Vec<Uuid> {
-    let entries = disk::entries(&folder(mailbox)).into_iter().flatten().flatten().take(MOST_ENTRIES);
-    entries.filter_map(|entry| id_of_name(entry.name.to_str()?)).take(MOST).collect()
+    let files = disk::entries(&folder(mailbox)).into_iter().flatten().flatten().filter(disk::Entry::is_file);
+    files.filter_map(|entry| id_of_name(entry.name.to_str()?)).take(MOST).collect()
 }
 
 /// Writes down that a dialog has opened.

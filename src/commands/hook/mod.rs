@@ -13,7 +13,7 @@
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
 //! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
 
-mod at_terminal;
+pub(in crate::commands) mod at_terminal;
 mod dialog;
 mod event;
 mod handed_on;

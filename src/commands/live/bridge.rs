@@ -14,6 +14,11 @@ use askbox_mailbox::error::Result;
 /// How often the mailbox is looked at while a dialog is open.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// How many lines are read before the next look at the mailbox.
+const MOST_LINES: usize = 500;
+/// How many dialogs of one process are held.
+const MOST_DIALOGS: usize = 100;
+
 const GONE: &str = "its session has ended";
 
 /// Serves the dialogs until the lines end: the plugin has closed its end, or the program has ended.
@@ -37,7 +42,7 @@ fn pass_until_end(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>, 
         match line {
             Ok(line) => {
                 // The end of a dialog may lie behind this line, and comes before any look at the mailbox.
-                for line in std::iter::once(line).chain(lines.try_iter()) {
+                for line in std::iter::once(line).chain(lines.try_iter().take(MOST_LINES)) {
                     way.read(&line).into_iter().for_each(|told| handle(office, told, dialogs));
                 }
             }
@@ -56,7 +61,12 @@ fn handle(office: Office<'_>, told: Incoming, dialogs: &mut HashMap<RequestId, D
     match told {
         Incoming::Asked(asked) => match office.program.request(*asked) {
             Ok(request) => {
-                dialogs.entry(request.id.clone()).or_insert_with(|| Dialog::new(request));
+                let is_full = dialogs.len() >= MOST_DIALOGS;
+                match dialogs.get_mut(&request.id) {
+                    Some(dialog) => dialog.told_again(office, &request),
+                    None if is_full => not_asked(office, "too many dialogs of this session are open"),
+                    None => drop(dialogs.insert(request.id.clone(), Dialog::new(request))),
+                }
             }
             Err(e) => not_asked(office, &program::message(&e)),
         },

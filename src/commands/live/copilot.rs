@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::commands::live::request::{RUNNING, Request, not_told, with_fields_beside};
-use crate::commands::live::wire::{Asked, RequestId};
+use crate::commands::live::wire::{Asked, RequestId, problem};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::error::{Error, Result};
 use askbox_run::dialog::orphans::COPILOT;
@@ -46,7 +46,7 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
     if event != "permission.requested" {
         return Err(not_known(&event));
     }
-    let Permission { id, kind } = serde_json::from_value(Value::Object(request.clone())).map_err(|e| not_known(&e.to_string()))?;
+    let Permission { id, kind } = serde_json::from_value(Value::Object(request.clone())).map_err(|e| not_known(&problem(&e)))?;
     if !KINDS.contains(&kind.as_str()) {
         return Err(not_known(&format!("a permission of the kind {kind}")));
     }

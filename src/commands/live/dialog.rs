@@ -28,6 +28,9 @@ const TAKEN: u16 = 200;
 /// The status for a reply to a request that has ended.
 const NOT_FOUND: u16 = 404;
 
+/// Why a dialog is left to its terminal.
+const CHANGED: &str = "its session has told the call of a dialog twice, in two forms";
+
 /// A request, and what has become of it.
 pub(super) struct Dialog {
     request: Request,
@@ -39,7 +42,12 @@ pub(super) struct Dialog {
 enum State {
     Grace,
     Asked(Beside),
-    Replied { claim: Box<Claim<OnRecord>>, sent: Instant },
+    Replied {
+        claim: Box<Claim<OnRecord>>,
+        sent: Instant,
+    },
+    /// Its call was told twice, in two forms. It is left to its terminal as long as the session lasts.
+    Left,
     Over,
 }
 
@@ -72,9 +80,19 @@ impl Dialog {
                 or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
             }
             replied @ State::Replied { .. } => self.state = replied,
+            State::Left => self.state = State::Left,
             State::Over => {}
         }
         Ok(())
+    }
+
+    /// The program has told this dialog once more. If its call is another one now, nobody knows which of both the program would make.
+    pub(super) fn told_again(&mut self, office: Office<'_>, request: &Request) {
+        if !self.request.is_same_call(request) {
+            not_asked(office, CHANGED);
+            self.end(office, CHANGED);
+            self.state = State::Left;
+        }
     }
 
     fn ask(&self, office: Office<'_>) -> Result<Option<Beside>> {
@@ -152,7 +170,7 @@ impl Dialog {
             State::Replied { claim, .. } => or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED)),
             // If it stays, the waiter's lock is free once this process has ended, and a watcher withdraws it.
             State::Asked(beside) => or_note(office, beside.withdraw(office.mailbox, &office.config.answers.policy(), how)),
-            State::Grace | State::Over => {}
+            State::Grace | State::Left | State::Over => {}
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::commands::live::request::{RUNNING, Request, not_told, with_fields_beside};
-use crate::commands::live::wire::{Asked, Part, RequestId};
+use crate::commands::live::wire::{Asked, Part, RequestId, problem};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::error::{Error, Result};
@@ -60,12 +60,12 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
     let properties = Value::Object(request);
     let (id, subject, tool, input) = match event.as_str() {
         "permission.asked" => {
-            let permission: Permission = serde_json::from_value(properties).map_err(|e| not_known(&e.to_string()))?;
+            let permission: Permission = serde_json::from_value(properties).map_err(|e| not_known(&problem(&e)))?;
             let (tool, input) = permission.call(part)?;
             (permission.id, Subject::Permission, tool, input)
         }
         "question.asked" => {
-            let Questions { id, questions } = serde_json::from_value(properties).map_err(|e| not_known(&e.to_string()))?;
+            let Questions { id, questions } = serde_json::from_value(properties).map_err(|e| not_known(&problem(&e)))?;
             let questions: Vec<Value> = questions.into_iter().map(OneQuestion::into_ask_user_question).collect();
             let input = Map::from_iter([("questions".to_owned(), questions.into())]);
             (id, Subject::Questions, QUESTION.to_owned(), input)

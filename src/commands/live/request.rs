@@ -33,6 +33,11 @@ impl Request {
         Call { tool: &self.tool, input: &self.input, cwd }
     }
 
+    /// True if this is a request about the same call.
+    pub(super) fn is_same_call(&self, other: &Self) -> bool {
+        (&self.tool, &self.input, &self.session) == (&other.tool, &other.input, &other.session)
+    }
+
     /// The folder of the session.
     pub(super) fn cwd(&self) -> PathBuf {
         PathBuf::from(&self.session.directory)
@@ -44,11 +49,12 @@ impl Request {
 /// # Errors
 /// If the input has a field that imitates one of the program.
 pub(super) fn with_fields_beside(program: &str, mut input: Map<String, Value>, said: Map<String, Value>) -> Result<Map<String, Value>> {
+    // A field of the input may imitate one of the program, also one that the program does not tell.
+    if input.keys().any(|name| name.strip_prefix(program).is_some_and(|rest| rest.starts_with('.'))) {
+        return Err(not_told(program));
+    }
     for (name, value) in said.into_iter().filter(|(name, value)| input.get(name) != Some(value)).collect::<Vec<_>>() {
-        // The names of the input's own fields could imitate these.
-        if input.insert(format!("{program}.{name}"), value).is_some() {
-            return Err(not_told(program));
-        }
+        input.insert(format!("{program}.{name}"), value);
     }
     Ok(input)
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{self, Receiver};
 
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use askbox_mailbox::error::Result;
@@ -11,6 +12,11 @@ use askbox_mailbox::thread;
 
 /// The longest line that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
+
+/// How many lines wait at most.
+const MOST_LINES: usize = 1000;
+/// How much is told of a line that is too long, in bytes.
+const MOST_TOLD: usize = 100;
 
 /// The id of a request. It stands in the path of the reply, so it has no other letters than the programs' own ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,20 +130,23 @@ pub(super) struct Outgoing {
     pub(super) body: Value,
 }
 
-/// Reads lines in a thread. The channel ends with the input, or with a line that is too long.
+/// Reads lines in a thread. The channel ends with the input. Of a line that is too long, only the beginning is told, which is no JSON.
 ///
 /// # Errors
 /// If the system gives no thread.
 pub(super) fn lines(input: impl Read + Send + 'static) -> Result<Receiver<Vec<u8>>> {
-    let (sender, lines) = mpsc::channel();
+    let (sender, lines) = mpsc::sync_channel(MOST_LINES);
     thread::start(move || {
         let mut input = BufReader::new(input);
         loop {
             let mut line = Vec::new();
             match input.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
-                Ok(_) if !line.ends_with(b"\n") => return,
-                Ok(_) => {}
+                Ok(_) if line.ends_with(b"\n") => {}
+                Ok(_) => match input.skip_until(b'\n') {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => line.truncate(MOST_TOLD),
+                },
             }
             if sender.send(line).is_err() {
                 return;
@@ -149,8 +158,21 @@ pub(super) fn lines(input: impl Read + Send + 'static) -> Result<Receiver<Vec<u8
 
 /// Reads a line of the plugin. One that cannot be read is about a dialog that stays at its terminal.
 pub(super) fn read(line: &[u8]) -> Incoming {
-    let not_known = |e| Incoming::Failed { id: None, why: format!("the plugin has sent a line in a form that is not known: {e}") };
+    let not_known = |e: serde_json::Error| Incoming::Failed {
+        id: None,
+        why: format!("the plugin has sent a line in a form that is not known: {}", problem(&e)),
+    };
     serde_json::from_slice(line).unwrap_or_else(not_known)
+}
+
+/// What is wrong with a text, without a word of the text: it may hold secrets of the session.
+pub(super) fn problem(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    match error.classify() {
+        Category::Data if words.starts_with("missing field") => words,
+        Category::Data => format!("a field has another form, at column {}", error.column()),
+        Category::Io | Category::Syntax | Category::Eof => format!("no JSON, at column {}", error.column()),
+    }
 }
 
 #[cfg(test)]
@@ -169,5 +191,16 @@ mod tests {
         assert_eq!(read(br#"{"type":"new_kind","x":1}"#), Incoming::Other);
         assert!(matches!(read(br#"{"type":"ended","id":"../x"}"#), Incoming::Failed { id: None, .. }));
         assert!(matches!(read(b"no json"), Incoming::Failed { .. }));
+        let Incoming::Failed { why, .. } = read(br#"{"type":"replied","id":"per_1","status":"my secret"}"#) else { panic!("it is read") };
+        assert!(!why.contains("secret"), "{why}");
+    }
+
+    #[test]
+    fn the_lines_behind_one_that_is_too_long_are_read() {
+        let mut input = vec![b'x'; LONGEST as usize + 10];
+        input.extend_from_slice(b"\n{\"type\":\"ended\",\"id\":\"per_1\"}\nhalf a line");
+        let lines: Vec<_> = lines(std::io::Cursor::new(input)).unwrap().iter().collect();
+        assert_eq!((lines.len(), lines[0].len()), (2, MOST_TOLD));
+        assert!(matches!(read(&lines[0]), Incoming::Failed { .. }) && matches!(read(&lines[1]), Incoming::Ended { .. }));
     }
 }

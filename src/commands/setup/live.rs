@@ -27,6 +27,8 @@ pub(super) enum LiveKey {
 }
 
 impl LiveKey {
+    const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Opencode, Self::Copilot, Self::Qwen];
+
     /// The key, with its section.
     fn name(self) -> &'static str {
         match self {
@@ -63,7 +65,7 @@ impl LiveKey {
     fn offer(self) -> Option<Offer> {
         let offer = match self {
             Self::Claude => Offer {
-                before: "When a session of yours asks for a permission, the same question can wait in the mailbox: the first answer counts.\n",
+                before: "When a session of Claude Code asks for a permission, the same question can wait in the mailbox: the first answer counts.\n",
                 question: "Do you want that?",
                 instead: "add --live, or --without live",
             },
@@ -172,6 +174,13 @@ pub(super) fn switch_on(new: &mut Change, keys: &[LiveKey]) {
     let text = String::from_utf8_lossy(&new.after).into_owned();
     new.after = spliced(&text, &added(&text, keys)).into_bytes();
     new.what = format!("new: every key explained, and {} set (askbox init --print shows the others)", names(keys));
+}
+
+/// The keys that the configuration sets, also after setup has taken back what it added. A key in a file that setup made as a whole stays in it.
+pub(super) fn still_on() -> Vec<String> {
+    let (Ok(path), Ok(loaded)) = (wanted::config_file(), config::load()) else { return Vec::new() };
+    let on = LiveKey::ALL.into_iter().filter(|key| key.is_on(&loaded.config));
+    on.map(|key| format!("{} still sets {}; write false to switch it off", path.display(), key.name())).collect()
 }
 
 fn names(keys: &[LiveKey]) -> String {

@@ -57,15 +57,18 @@ pub fn run(args: &Setup) -> Result<u8> {
     let plan = Plan::make(args, &record)?;
     let status = if plan.left.is_empty() { 0 } else { LEFT };
     program::print(&plan.words(args.contents))?;
+    // They come last: the person is asked about the changes alone.
+    let notes = plan.notes();
     if plan.is_empty() {
         program::print("Nothing is to do.\n")?;
-        return Ok(status);
+    } else if !args.dry_run {
+        if !is_agreed(args, "Do this?")? {
+            return Ok(status);
+        }
+        plan.carry_out(&mut record)?;
+        program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
     }
-    if args.dry_run || !is_agreed(args, "Do this?")? {
-        return Ok(status);
-    }
-    plan.carry_out(&mut record)?;
-    program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
+    program::print(&notes)?;
     Ok(status)
 }
 

@@ -12,6 +12,8 @@ use askbox_mailbox::disk;
 use askbox_mailbox::text::without_bom;
 use askbox_run::process::programs;
 
+/// The keys of a hook of Kimi.
+const OF_A_HOOK: [&str; 4] = ["event", "matcher", "command", "timeout"];
 /// The longest file of a program that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -51,21 +53,60 @@ pub(in crate::commands) fn are_in(program: Program, file: &Path) -> bool {
 fn are_in_kimi(text: &str) -> bool {
     let Ok(table) = text.parse::<toml::Table>() else { return false };
     let hooks = table.get("hooks").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    // Keys that stand below such lines belong to the hook, and Kimi then reads none of the hooks.
+    let is_whole = |hook: &toml::Value| hook.as_table().is_some_and(|hook| hook.keys().all(|key| OF_A_HOOK.contains(&key.as_str())));
+    if !hooks.iter().all(is_whole) {
+        return false;
+    }
     let word = |hook: &toml::Value, key: &str| hook.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
     let calls = |event: &str| hooks.iter().any(|hook| word(hook, "event") == event && is_ours(Program::Kimi, &word(hook, "command")));
     events(Program::Kimi).iter().all(|event| calls(event))
 }
 
 fn are_in_gemini(text: &str) -> bool {
-    let ours = command(Program::Gemini);
-    let Ok(settings) = serde_json::from_str::<Value>(text) else {
-        // Gemini reads a file with comments.
-        return text.contains(&ours) && events(Program::Gemini).iter().all(|event| text.contains(&format!("\"{event}\"")));
-    };
+    let Ok(settings) = serde_json::from_str::<Value>(&without_comments(text)) else { return false };
     let groups = |event: &str| settings["hooks"][event].as_array().cloned().unwrap_or_default();
     let hooks = |event: &str| groups(event).into_iter().flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_default());
     let calls = |event: &str| hooks(event).any(|hook| hook["command"].as_str().is_some_and(|command| is_ours(Program::Gemini, command)));
     settings["hooksConfig"]["enabled"] != false && events(Program::Gemini).iter().all(|event| calls(event))
+}
+
+/// JSON without the comments that Gemini allows in it.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(['"', '/']) {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = match rest.as_bytes() {
+            [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            [b'"', ..] => {
+                let end = end_of_word(rest);
+                kept.push_str(&rest[..end]);
+                end
+            }
+            _ => {
+                kept.push('/');
+                1
+            }
+        };
+        rest = &rest[end..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// The length of the quoted word that a text begins with.
+fn end_of_word(text: &str) -> usize {
+    let mut is_escaped = true; // the quote at the beginning
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' if !is_escaped => return at + 1,
+            b'\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
 }
 
 /// True for a command that calls the hook. The person may have written the path of `askbox`.
@@ -89,6 +130,23 @@ fn lines(program: Program) -> String {
     }
 }
 
+/// Where the lines belong.
+fn place(program: Program, file: &Path, has_text: bool) -> String {
+    let file = file.display();
+    match program {
+        _ if !has_text => format!("write {file}"),
+        Program::Kimi => format!("add at the end of {file}"),
+        Program::Gemini => format!("merge into the object of {file}, each event behind those that you may have in \"hooks\""),
+    }
+}
+
+/// The files that still call the hooks.
+pub(super) fn still_there() -> Vec<String> {
+    let has_hooks = |program: &Program| file(*program).filter(|file| are_in(*program, file));
+    let line = |program: Program| has_hooks(&program).map(|file| format!("{} still calls {}", file.display(), command(program)));
+    Program::ALL.into_iter().filter_map(line).collect()
+}
+
 /// True if a person of this machine uses the program: it is on PATH, or its folder is there.
 fn is_used(program: Program, file: &Path) -> bool {
     programs::find(Path::new(program.command())).is_ok() || file.parent().is_some_and(Path::is_dir)
@@ -101,12 +159,14 @@ pub(super) fn notes(args: &Setup) -> Vec<String> {
     }
     let note = |program: Program| {
         let file = file(program).filter(|file| is_used(program, file) && !are_in(program, file))?;
-        let lines: String = lines(program).lines().map(|line| format!("      | {line}\n")).collect();
+        let has_text = disk::read(&file, LONGEST).is_ok_and(|bytes| !bytes.trim_ascii().is_empty());
+        let lines = if program == Program::Gemini && !has_text { format!("{{\n{}}}\n", lines(program)) } else { lines(program) };
+        let lines: String = lines.lines().map(|line| format!("      | {line}\n")).collect();
         let (name, word) = (program.name(), program.command());
         let what = format!(
-            "{name}: nobody can answer its dialogs in the mailbox, but they can be told as news. Set `news = [\"{word}\"]` in [live] of \
-             askbox's configuration, and add to {}:\n{lines}",
-            file.display()
+            "{name}: nobody can answer its dialogs in the mailbox, but a [target.NAME] can be told of them, as long as `relaunch watch` runs. \
+             You do this yourself: set `news = [\"{word}\"]` in [live] of askbox's configuration, and {}:\n{lines}",
+            place(program, &file, has_text)
         );
         Some(what.trim_end().to_owned())
     };
@@ -127,7 +187,9 @@ mod tests {
         }
         let gemini = format!("{{\n{}}}\n", lines(Program::Gemini));
         assert!(serde_json::from_str::<Value>(&gemini).is_ok() && are_in_gemini(&gemini), "{gemini}");
-        assert!(are_in_gemini(&format!("// mine\n{gemini}")));
+        assert!(are_in_gemini(&format!("// mine \"\n/* \" */{}", gemini.replacen('{', "{\"a\": \"http://x/*\\\"\", // b\n", 1))));
+        assert!(!are_in_gemini(&lines(Program::Gemini)), "Gemini does not read it");
+        assert!(!are_in_kimi(&format!("{kimi}model = \"m\"\n")), "the key is one of the hook then");
         let off = gemini.replacen('{', "{\"hooksConfig\": {\"enabled\": false},", 1);
         for other in ["", "{}", "{\"hooks\": []}", &off, &gemini.replace("AfterTool", "X"), &gemini.replace("from gemini", "from kimi")] {
             assert!(!are_in_gemini(other), "{other}");

@@ -122,10 +122,12 @@ impl Plan {
         for left in &self.left {
             words.push_str(&format!("Left as it is: {left}\n"));
         }
-        for note in &self.notes {
-            words.push_str(&format!("{note}\n"));
-        }
         words
+    }
+
+    /// What a person has to do or to know besides.
+    pub(super) fn notes(&self) -> String {
+        self.notes.iter().map(|note| format!("{note}\n")).collect()
     }
 
     /// Makes the changes, one after the other.

@@ -3,7 +3,7 @@
 
 use crate::commands::setup::change::{self, LONGEST};
 use crate::commands::setup::record::{self, Record, Written};
-use crate::commands::setup::{credential, is_agreed, rules, systemd};
+use crate::commands::setup::{credential, is_agreed, live, news_hooks, rules, systemd};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::disk;
@@ -30,6 +30,7 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     if files.is_empty() && !ends_service {
         program::print("Nothing is to do: no setup is on record.\n")?;
         record.remove_if_empty()?;
+        say_what_stays(&parts);
         return Ok(0);
     }
     let mut words = String::new();
@@ -63,7 +64,16 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     }
     record.remove_if_empty()?;
     program::print("Done.\n")?;
+    say_what_stays(&parts);
     Ok(0)
+}
+
+/// Names what a person has to take back, because setup did not write it as a part of its own.
+fn say_what_stays(parts: &[Part]) {
+    if parts.contains(&Part::Live) {
+        let lines = live::still_on().into_iter().chain(news_hooks::still_there());
+        lines.for_each(|line| program::say(&format!("note: {line}\n")));
+    }
 }
 
 /// Decides how to take back a file. Also returns the content that the decision is about.
@@ -103,7 +113,7 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
                 rest = rules::without_empty_list(&rest, added.text.contains("\"permissions\":")).unwrap_or(rest);
             }
         } else if rest.matches(&added.text).count() == 1 {
-            rest = rest.replacen(&added.text, "", 1);
+            rest = rest.replacen(&added.text, head_that_stays(&rest, &added.text), 1);
         } else if rest.contains(added.text.lines().find(|line| !line.is_empty()).unwrap_or_default()) {
             return Undo::Keep;
         }
@@ -113,6 +123,16 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
         rest if written.is_new && rules::is_empty(&rest) => Undo::Remove,
         rest => Undo::Cut(rest),
     }
+}
+
+/// The part of an addition that stays: the head of its table, if the person has written more keys below it. Without their head, these keys
+/// would belong to another table.
+fn head_that_stays<'a>(text: &str, added: &'a str) -> &'a str {
+    let behind = text.split_once(added).map_or("", |(_, behind)| behind);
+    let next = behind.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let has_more_keys = next.is_some_and(|line| !line.starts_with('['));
+    let head = added.find("]\n").filter(|_| has_more_keys && added.trim_start().starts_with('['));
+    head.map_or("", |end| &added[..end + 2])
 }
 
 /// The text as it was before our additions, or `None` if they are no longer at their recorded places.

@@ -74,7 +74,12 @@ fn a_plan_a_question_and_an_edit_are_answered_on_a_phone() {
     }
     // The transcript: the receipt of each decision, in this order.
     let receipts: Vec<Value> = session.receipts().iter().map(|receipt| receipt["toolUseID"].clone()).collect();
-    assert_eq!(receipts, rounds.iter().map(|round| round["tool_call"]["id"].clone()).collect::<Vec<_>>());
+    assert_eq!(receipts.len(), rounds.len());
+    for (receipt, round) in receipts.iter().zip(&rounds) {
+        let id = &round["tool_call"]["id"];
+        // A busy session may tell the id of its call only after the question was posted.
+        assert!(id == receipt || id.as_str().is_some_and(|id| id.starts_with("not-told-")), "{receipt} {round}");
+    }
     // What the model was told, and what it did.
     let told: Vec<String> = world.api.turns().into_iter().filter_map(|turn| turn.tool_results().pop()).collect();
     let is_told = |words: &str| told.iter().filter(|result| result.contains(words)).count();

@@ -84,7 +84,9 @@ fn hook_of(world: &World, event: &Value, env: &[(&str, &str)]) -> Child {
     let mut command = world.any_command(program("askbox"));
     command.arg("hook").env("CLAUDE_CODE_SESSION_ATTENDED", "1").env("CLAUDE_PID", PROCESS).envs(env.iter().copied());
     let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    // A hook that has nothing to do may end before it has read the event.
+    let written = hook.stdin.take().unwrap().write_all(event.to_string().as_bytes());
+    assert!(written.is_ok() || written.is_err_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe));
     hook
 }
 

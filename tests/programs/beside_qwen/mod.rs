@@ -194,3 +194,30 @@ fn the_question_of_a_killed_qwen_is_withdrawn() {
     assert!(why(&closed(&world, &id, "withdrawn")).contains("session has ended"));
     qwen.nothing_is_left();
 }
+
+#[test]
+fn words_beside_a_refusal_of_qwen_are_refused() {
+    let world = world();
+    let qwen = Qwen::begin(&world);
+    qwen.asks("r-1", "rm x");
+    let id = waiting(&world);
+    let said = world.run("ask-answer", &["decline", &id, "--note", "use make"]);
+    assert!(said.code() != 0 && said.words().contains("qwen takes no words"), "{}", said.words());
+    assert!(world.in_mailbox(format!("pending/{id}.json")).exists());
+}
+
+#[test]
+fn a_dialog_told_twice_in_two_forms_stays_at_its_terminal() {
+    let world = world();
+    let qwen = Qwen::begin(&world);
+    qwen.asks("r-1", "ls");
+    let id = waiting(&world);
+    qwen.asks("r-1", "ls");
+    qwen.asks("r-1", "rm -rf everything");
+    assert!(why(&closed(&world, &id, "withdrawn")).contains("twice, in two forms"));
+    qwen.asks("r-1", "ls");
+    qwen.asks("r-2", "touch a");
+    let other = waiting(&world);
+    assert!(world.document(&format!("pending/{other}.json"))["question"].as_str().unwrap().contains("touch a"));
+    assert_eq!(world.names("pending").len(), 1);
+}

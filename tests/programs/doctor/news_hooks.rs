@@ -7,9 +7,10 @@ use super::{configure, findings, finds, finds_and_mends, well};
 #[test]
 fn doctor_misses_the_hooks_of_dialogs_that_are_news() {
     let world = well();
-    configure(&world, "[live]\nnews = [\"kimi\", \"gemini\"]\n");
+    let news = |programs: &str| format!("[live]\nnews = {programs}\n[target.desk]\nexec = [\"/bin/true\"]\n");
+    configure(&world, &news("[\"kimi\", \"gemini\"]"));
     assert_eq!(findings(&world).len(), 2);
-    configure(&world, "[live]\nnews = [\"kimi\"]\n");
+    configure(&world, &news("[\"kimi\"]"));
     assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.kimi-code/config.toml"));
     let kimi = |event: &str| format!("[[hooks]]\nevent = \"{event}\"\ncommand = \"askbox hook --from kimi\"\n");
     std::fs::create_dir(world.home().join(".kimi-code")).unwrap();
@@ -18,7 +19,9 @@ fn doctor_misses_the_hooks_of_dialogs_that_are_news() {
     assert_eq!(findings(&world).len(), 1);
     std::fs::write(&file, kimi("PermissionRequest") + &kimi("PermissionResult")).unwrap();
     assert_eq!(findings(&world), [] as [Value; 0]);
-    configure(&world, "[live]\nnews = [\"gemini\"]\n");
+    configure(&world, &(news("[\"kimi\"]") + "live = \"never\"\n"));
+    finds(&world, "live_without_target", "live.news");
+    configure(&world, &news("[\"gemini\"]"));
     assert!(finds(&world, "live_without_hook", "live.news").ends_with("/.gemini/settings.json"));
 }
 

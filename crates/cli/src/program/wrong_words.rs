@@ -130,6 +130,9 @@ pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
 /// The error for a word that the command does not take. It suggests quotes only if the word is one of several words of a text.
 fn surplus(program: &Command, word: &str, usage: String) -> Error {
     let (command, _) = command_before(program, word);
+    if command.get_positionals().any(clap::Arg::is_last_set) {
+        return Error::usage(format!("`{word}` is surplus"), format!("what belongs to the started program follows --: -- {word}"));
+    }
     let mut places = command.get_positionals().flat_map(|place| place.get_value_names().unwrap_or_default()).map(|name| name.as_str());
     let takes_text = places.any(|name| !["ID", "FILE", "NAME"].contains(&name));
     if takes_text && !word.contains(char::is_whitespace) {

@@ -192,7 +192,11 @@ impl Office {
             if self.lock.is_none() {
                 return Ok(ASK_EVERY);
             }
-            self.open()?;
+            if let Err(e) = self.open() {
+                // The next pass tries again.
+                self.lock = None;
+                return Err(e);
+            }
             look_at_all = true;
         }
         if look_at_all {

@@ -135,7 +135,7 @@ impl Record {
 
     /// True if the round stands for a dialog at a terminal.
     pub(in crate::news) fn is_at_terminal(&self) -> bool {
-        self.events.iter().any(|entry| entry.event == Event::AtTerminal)
+        !self.events.is_empty() && self.events.iter().all(|entry| entry.event == Event::AtTerminal)
     }
 }
 

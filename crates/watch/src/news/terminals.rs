@@ -3,11 +3,13 @@
 
 use std::sync::mpsc::Sender;
 
+use chrono::TimeDelta;
+
 use crate::news::desk::Desk;
 use crate::news::note::Note;
 use crate::news::record::{Ledger, Record};
 use askbox_config::{Event, Live, Target};
-use askbox_mailbox::dialogs::{self, Dialog};
+use askbox_mailbox::dialogs;
 use askbox_mailbox::disk;
 use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::error::Result;
@@ -50,22 +52,27 @@ impl Terminals {
     /// Brings the records of the targets up to date.
     pub(super) fn look<'a>(&self, mailbox: &Mailbox, desks: impl Iterator<Item = &'a mut Desk>) -> Result<()> {
         let dialogs = if self.live.news.is_empty() { Vec::new() } else { dialogs::waiting(mailbox) };
-        let wanted: Vec<(RoundId, Dialog)> = dialogs
+        let wanted: Vec<RoundId> = dialogs
             .into_iter()
             .filter(|(_, dialog)| self.live.news.contains(&dialog.program))
             .filter_map(|(id, dialog)| {
                 let workflow = dialog.program.command().parse().ok()?;
-                Some((RoundId { workflow, question: QuestionId::from_uuid(id) }, dialog))
+                Some(RoundId { workflow, question: QuestionId::from_uuid(id) })
             })
             .collect();
+        // The grace time begins when the dialog is seen. What a file says of its begin could be long ago.
+        let due =
+            TimeDelta::from_std(self.live.grace.0).ok().and_then(|grace| time::now().checked_add_signed(grace)).unwrap_or_else(time::now);
         for desk in desks {
             let over: Vec<RoundId> = desk.ledger.rounds().filter(|round| is_one(&desk.ledger, round)).cloned().collect();
-            for round in over.iter().filter(|round| wanted.iter().all(|(open, _)| open != *round)) {
+            for round in over.iter().filter(|round| !wanted.contains(round)) {
                 desk.ledger.forget(round)?;
             }
-            for (round, dialog) in wanted.iter().filter(|_| wants(&desk.target)) {
-                let due = dialog.due(self.live.grace.0).unwrap_or_else(time::now);
-                desk.ledger.change(round, |record| record.want(Event::AtTerminal, 0, due, false))?;
+            for round in wanted.iter().filter(|_| wants(&desk.target)) {
+                // A file may have the id of a question, which keeps its own record.
+                if desk.ledger.get(round).is_none_or(Record::is_at_terminal) {
+                    desk.ledger.change(round, |record| record.want(Event::AtTerminal, 0, due, false))?;
+                }
             }
         }
         Ok(())

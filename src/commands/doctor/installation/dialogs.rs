@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::commands::doctor::checkup::{Checkup, edit};
+use crate::commands::doctor::checkup::{Checkup, edit, problem};
 use crate::commands::doctor::installation::{agent_version, plugins};
+use crate::commands::hook::at_terminal;
 use crate::commands::live;
 use crate::commands::setup::news_hooks;
 use askbox_agent::claude::{self, Version};
+use askbox_config::{Event, Target};
 use askbox_mailbox::text::without_bom;
 use askbox_mailbox::{audit, dialogs, disk, text, time};
 use askbox_run::dialog::orphans::BY;
@@ -40,7 +42,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     }
     of_news(checkup);
     let live = &checkup.config.live;
-    if live.enabled || live.codex || live.opencode || live.experimental_copilot || live.experimental_qwen {
+    if live.enabled || live.codex || live.opencode || live.experimental_copilot || live.experimental_qwen || !live.news.is_empty() {
         not_asked(checkup);
     }
 }
@@ -53,10 +55,15 @@ fn of_news(checkup: &mut Checkup) {
         let said = format!("live.news names {name}, but {shown} has not all hooks for it; `askbox setup --dry-run` shows its lines");
         checkup.report("live_without_hook", "live.news", said, edit(&file));
     }
+    let tells = |target: &Target| target.events.contains(&Event::AtTerminal) && target.live.tells(true);
+    if !checkup.config.live.news.is_empty() && !checkup.config.target.values().any(tells) {
+        let said = "live.news is set, but no [target.NAME] is told of at_terminal, so nobody hears of these dialogs";
+        checkup.report("live_without_target", "live.news", said, "askbox notify --help");
+    }
     let unreadable = checkup.mailbox.as_ref().and_then(|mailbox| dialogs::unreadable(mailbox).ok()).unwrap_or_default();
     for (name, error) in unreadable {
         let path = checkup.root.join("dialogs").join(name);
-        checkup.report("dialog", checkup.shown(&path), error.to_string(), format!("rm {}", text::path_word(&path)));
+        checkup.report("dialog", checkup.shown(&path), problem(&error), format!("rm {}", text::path_word(&path)));
     }
 }
 
@@ -80,7 +87,7 @@ fn not_asked(checkup: &mut Checkup) {
         let program = match entry.by.as_str() {
             // The hook beside a dialog of Claude Code.
             BY => "claude",
-            by => by.strip_prefix(live::BY).unwrap_or("codex"),
+            by => by.strip_prefix(live::BY).or_else(|| by.strip_prefix(at_terminal::BY)).unwrap_or("codex"),
         };
         checkup.report("dialog", "audit.jsonl", said, format!("{program} --version"));
     }

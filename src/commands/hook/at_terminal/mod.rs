@@ -1,7 +1,7 @@
 //! `askbox hook --from kimi` and `--from gemini`: writes down that a dialog waits at the terminal of a session, and that it has ended. The
 //! watcher tells it as news (`[live] news`).
 //!
-//! Kimi ignores what its hooks print, and Gemini waits for them. So this prints nothing, always ends with status 0, and never waits. Nothing
+//! Kimi ignores what its hooks print, and Gemini waits for them. So this prints nothing, always ends with status 0, and waits for nothing but the end of its input. Nothing
 //! here decides about a call.
 //!
 //! | file | idea |
@@ -19,12 +19,15 @@ use uuid::Uuid;
 
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::Mailbox;
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::dialogs::{self, Dialog, Process, Program};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::platform::processes::Seen;
 
 /// The maximum size of an event, in bytes. A hook after a call gets the call's output.
-const LONGEST: u64 = 16 << 20;
+const LONGEST: u64 = 4 << 20;
+/// The begin of the name of this command in the audit. The command of the program follows.
+pub(in crate::commands) const BY: &str = "askbox hook --from ";
 /// The most processes between the program and this one: shells.
 const MOST_SHELLS: usize = 4;
 /// The shells that may run a hook.
@@ -61,7 +64,9 @@ struct Call {
 pub(super) fn take(program: Program, context: &Context) {
     let mut bytes = Vec::new();
     // The event is read to its end in any case, so that the program can write it.
-    let is_read = std::io::stdin().lock().take(LONGEST).read_to_end(&mut bytes).is_ok();
+    let mut input = std::io::stdin().lock();
+    let is_read =
+        input.by_ref().take(LONGEST).read_to_end(&mut bytes).and_then(|_| std::io::copy(&mut input, &mut std::io::sink())).is_ok();
     let is_wanted = || context.config().is_ok_and(|config| config.live.news.contains(&program));
     if !is_read || program::env("ASKBOX_RUN").is_some() || !is_wanted() {
         return;
@@ -89,7 +94,10 @@ fn note(program: Program, session: &str, news: News) -> Result<()> {
                     Uuid::now_v7()
                 }
             };
-            dialogs::open(&mailbox, id, &Dialog::new(program, session, &cwd, &tool, &asks, program_above()))
+            let opened = dialogs::open(&mailbox, id, &Dialog::new(program, session, &cwd, &tool, &asks, program_above()));
+            opened.inspect_err(|e| {
+                audit::record(&mailbox, Entry::about("dialog_not_asked").by(&format!("{BY}{}", program.command())).why(program::message(e)))
+            })
         }
         News::Ends(id) => dialogs::close(&mailbox, id_of(&id)),
         News::EndsAll { after: None } => dialogs::close_in(&mailbox, program, session, |_| true),

@@ -61,18 +61,27 @@ pub(super) fn begin_a_session(args: &[OsString]) -> bool {
     let mut takes_value = false;
     for arg in args {
         let Some(arg) = arg.to_str() else { return false };
-        let name = arg.split('=').next().unwrap_or(arg);
+        let (name, value) = arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)));
         if !arg.starts_with('-') {
             if !std::mem::take(&mut takes_value) {
                 return false;
             }
-        } else if APART.contains(&name) || is_short_with_value(arg) {
+        } else if is_one_of(&APART, name) || is_short_with_value(arg) {
             return false;
         } else {
-            takes_value = WITH_VALUE.contains(&arg);
+            takes_value = value.is_none() && is_one_of(&WITH_VALUE, name);
         }
     }
     true
+}
+
+/// True if the option has one of these names. `--inputFile` is another spelling of `--input-file`.
+fn is_one_of(names: &[&str], given: &str) -> bool {
+    let spelled = |name: &str| match name.strip_prefix("--") {
+        Some(long) if !long.is_empty() => long.replace('-', "").to_ascii_lowercase(),
+        _ => name.to_owned(),
+    };
+    names.iter().any(|name| spelled(name) == spelled(given) && name.starts_with("--") == given.starts_with("--"))
 }
 
 /// True for `-pWORDS` and a group such as `-yp`, which may hold a prompt.
@@ -102,6 +111,8 @@ mod tests {
             &["-m", "qwen3", "do it"],
             &["--json-file", "x"],
             &["--input-file=x"],
+            &["--inputFile=x"],
+            &["--outputFormat", "json"],
             &["--acp"],
             &["-o", "json"],
             &["--", "do it"],

@@ -72,7 +72,7 @@ impl Files {
                 None => self.end(|_| true),
             },
             Ok(Line::Other) => Vec::new(),
-            Err(e) => vec![failed(None, format!("Qwen has written a line in a form that is not known: {e}"))],
+            Err(e) => vec![failed(None, format!("Qwen has written a line in a form that is not known: {}", wire::problem(&e)))],
         }
     }
 

@@ -18,13 +18,16 @@ use askbox_run::process::programs;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The variable with the pid of the process that became `qwen`.
+/// The variable with the pid of the process that became `qwen`, and the number of such processes above it and with it: `PID/NUMBER`.
 const BECAME: &str = "ASKBOX_LIVE_QWEN";
+/// How many such processes may stand above each other. A command of a session may start a session.
+const MOST: u32 = 3;
 
 /// Becomes `qwen` with these arguments. `is_wanted` says if the operator wants its dialogs in the mailbox. Returns only if `qwen`
 /// cannot be run.
 pub(in crate::commands::live) fn run(args: &[OsString], is_wanted: impl FnOnce() -> Result<bool>) -> Error {
-    let qwen = match find() {
+    let above = program::env(BECAME).map(|became| Became::read(&became));
+    let qwen = match find(above) {
         Ok(qwen) => qwen,
         Err(e) => return e,
     };
@@ -40,7 +43,7 @@ pub(in crate::commands::live) fn run(args: &[OsString], is_wanted: impl FnOnce()
     if let Some(beside) = &beside {
         command.arg("--json-file").arg(beside.folder.events()).arg("--input-file").arg(beside.folder.replies());
     }
-    let error = command.args(args).env(BECAME, std::process::id().to_string()).exec();
+    let error = command.args(args).env(BECAME, Became::next(above).to_string()).exec();
     if let Some(beside) = beside {
         beside.give_up();
     }
@@ -48,18 +51,43 @@ pub(in crate::commands::live) fn run(args: &[OsString], is_wanted: impl FnOnce()
 }
 
 /// The program `qwen` on PATH.
-fn find() -> Result<PathBuf> {
+fn find(above: Option<Became>) -> Result<PathBuf> {
     let missing = |_| Error::failed("the program `qwen` is not on PATH", "npm install -g @qwen-code/qwen-code");
     let qwen = programs::find(Path::new(QWEN)).map_err(missing)?;
     let is_this = || Some(std::fs::canonicalize(&qwen).ok()? == std::fs::canonicalize(std::env::current_exe().ok()?).ok()?);
     // A script of this name may start this command again, in its place or as its child.
     let parent = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
-    let became = program::env(BECAME).and_then(|pid| pid.parse::<u32>().ok());
-    if is_this() == Some(true) || became.is_some_and(|pid| pid == std::process::id() || pid == parent) {
+    let is_loop = |above: Became| above.number >= MOST || [std::process::id(), parent].contains(&above.pid);
+    if is_this() == Some(true) || above.is_some_and(is_loop) {
         let problem = format!("{} starts `askbox live qwen` again, and not Qwen", qwen.display());
         return Err(Error::failed(problem, "put the folder of the real qwen first on PATH, and use an alias in place of a script"));
     }
     Ok(qwen)
+}
+
+/// A process that became `qwen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Became {
+    pid: u32,
+    number: u32,
+}
+
+impl Became {
+    /// Reads the variable. In another form, it is no reason to start anything.
+    fn read(variable: &str) -> Self {
+        let read = variable.split_once('/').and_then(|(pid, number)| Some(Self { pid: pid.parse().ok()?, number: number.parse().ok()? }));
+        read.unwrap_or(Self { pid: 0, number: MOST })
+    }
+
+    fn next(above: Option<Self>) -> Self {
+        Self { pid: std::process::id(), number: above.map_or(0, |above| above.number) + 1 }
+    }
+}
+
+impl std::fmt::Display for Became {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.pid, self.number)
+    }
 }
 
 /// The process beside the session that is about to begin.

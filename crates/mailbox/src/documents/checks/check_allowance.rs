@@ -24,10 +24,19 @@ pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
     }
 }
 
-/// Refuses words beside an allowance in a live session, because its program has no place for them.
+/// The programs that take no words beside a refusal either (measured with Qwen 0.24.4).
+const WITHOUT_WORDS: [&str; 1] = ["qwen"];
+
+/// Refuses words beside a decision in a live session whose program has no place for them.
 pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
-    let allows = reply.outcome == Outcome::Answered && question.asked.approval.is_some();
-    if !allows || reply.note.is_none() || question.asked.live.is_none() {
+    let Some(live) = question.asked.live.as_ref().filter(|_| question.asked.approval.is_some() && reply.note.is_some()) else {
+        return Ok(());
+    };
+    if WITHOUT_WORDS.contains(&live.program.as_str()) {
+        let fix = "decide without words, and say them at its terminal";
+        return Err(Error::invalid("answer.note", format!("would not reach the session, because {} takes no words", live.program), fix));
+    }
+    if reply.outcome != Outcome::Answered {
         return Ok(());
     }
     let fix = format!("allow it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
