@@ -130,7 +130,7 @@ pub(super) struct Outgoing {
     pub(super) body: Value,
 }
 
-/// Reads lines in a thread. The channel ends with the input. Of a line that is too long, only the beginning is told, which is no JSON.
+/// Reads lines in a thread. The channel ends with the input. A line that is too long is cut, and is no JSON then.
 ///
 /// # Errors
 /// If the system gives no thread.

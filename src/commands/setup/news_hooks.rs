@@ -96,7 +96,7 @@ fn without_comments(text: &str) -> String {
     kept
 }
 
-/// The length of the quoted word that a text begins with.
+/// The length of the quoted word at the beginning of a text.
 fn end_of_word(text: &str) -> usize {
     let mut is_escaped = true; // the quote at the beginning
     for (at, byte) in text.bytes().enumerate() {

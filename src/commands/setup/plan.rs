@@ -125,7 +125,7 @@ impl Plan {
         words
     }
 
-    /// What a person has to do or to know besides.
+    /// Further steps and remarks for the person.
     pub(super) fn notes(&self) -> String {
         self.notes.iter().map(|note| format!("{note}\n")).collect()
     }

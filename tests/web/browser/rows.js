@@ -39,8 +39,18 @@ run(async ({ base, link, post, answer, relaunch }) => {
   await row(3).waitFor({ state: "detached" });
   assert.strictEqual(await page.locator(".card").count(), 1);
   assert.strictEqual(new URL(page.url()).searchParams.get("find"), "part 2");
-  await page.getByRole("searchbox").fill("");
+  // A search that is cut off is made again.
+  let times = 0;
+  const isCut = (url) => url.searchParams.get("find") === "part 3";
+  await page.route(isCut, (route) => (times++ ? route.continue() : route.abort()));
+  await page.getByRole("searchbox").fill("part 3");
+  await row(2).waitFor({ state: "detached" });
   await row(3).waitFor();
+  assert.ok(times > 1);
+  await page.unroute(isCut);
+  page.complaints.length = 0;
+  await page.getByRole("searchbox").fill("");
+  await row(2).waitFor();
   // Several are chosen, and named before they are declined.
   await page.getByRole("link", { name: "Decline several" }).click();
   await page.getByRole("checkbox", { name: "Decline docs-2" }).check();

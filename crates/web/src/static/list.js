@@ -80,18 +80,22 @@
 
   const field = find("#find");
   let typed = 0;
-  field?.addEventListener("input", () => {
+  const searchIn = (time) => {
     clearTimeout(typed);
-    typed = setTimeout(async () => {
-      const query = new URLSearchParams(location.search);
-      query.set("find", field.value);
-      query.delete("page");
-      const path = "/?" + query;
-      const other = await load(path).catch(() => null);
-      const fresh = other && find("#live", other);
-      if (!fresh || query.get("find") !== field.value) return;
-      history.replaceState(null, "", path);
-      show([fresh, other]);
-    }, 150);
-  });
+    typed = setTimeout(search, time);
+  };
+  const search = async () => {
+    const query = new URLSearchParams(location.search);
+    query.set("find", field.value);
+    query.delete("page");
+    const path = "/?" + query;
+    const other = await load(path).catch(() => null);
+    if (query.get("find") !== field.value) return;
+    const fresh = other && find("#live", other);
+    // A busy machine or a broken connection: the rows would stay those of an earlier word.
+    if (!fresh) return searchIn(2000);
+    history.replaceState(null, "", path);
+    show([fresh, other]);
+  };
+  field?.addEventListener("input", () => searchIn(150));
 })();

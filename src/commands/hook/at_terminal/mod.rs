@@ -1,7 +1,7 @@
 //! `askbox hook --from kimi` and `--from gemini`: writes down that a dialog waits at the terminal of a session, and that it has ended. The
 //! watcher tells it as news (`[live] news`).
 //!
-//! Kimi ignores what its hooks print, and Gemini waits for them. So this prints nothing, always ends with status 0, and waits for nothing but the end of its input. Nothing
+//! Kimi ignores what its hooks print, and Gemini waits for them. So this prints nothing, always ends with status 0, and waits only for the end of its input. Nothing
 //! here decides about a call.
 //!
 //! | file | idea |
