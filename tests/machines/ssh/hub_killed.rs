@@ -34,7 +34,8 @@ fn a_program_killed_while_it_answers_has_answered_or_not() {
             }
             _ => panic!("{second:?}"),
         }
-        assert_eq!(build.world.audit(&workflow), ["posted", "answered"]);
+        // The process of the killed program may note its answer only after the second one was told of it.
+        until("one answer is noted", || build.world.audit(&workflow) == ["posted", "answered"]);
     }
     eprintln!("{arrived} of 12 answers had arrived when their program was killed");
 }
