@@ -18,6 +18,8 @@ pub(super) fn of_turn(turn: &Turn, reply: &Value, error_text: &str) -> Verdict {
     let unclear = |why: &str| Verdict::Unclear { why: why.into(), is_only_silent: false };
     match reply["stopReason"].as_str().unwrap_or_default() {
         "cancelled" if turn.was_cancelled => Verdict::Interrupted { during: Interruption::Streaming, is_error: false },
+        // The agent ended its turn by itself before it read that the turn is cancelled.
+        "end_turn" if turn.was_cancelled && text.is_empty() => Verdict::Interrupted { during: Interruption::Streaming, is_error: false },
         "refusal" => Verdict::Other { subtype: "refusal".into(), terminal_reason: None, message: text.into() },
         "max_turn_requests" => Verdict::MaxTurns,
         _ if turn.was_refused => unclear("a call was not permitted, and the turn ended"),

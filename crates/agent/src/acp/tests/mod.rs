@@ -147,6 +147,14 @@ fn a_cancel_answers_what_waits_and_ends_the_turn() {
     assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&"x".into(), &"cancelled".into()));
     assert_eq!((&lines[1]["method"], &lines[1]["params"]["sessionId"]), (&"session/cancel".into(), &"s".into()));
     assert!(matches!(end(&mut client, &json!({"stopReason": "cancelled"})).verdict, Verdict::Interrupted { .. }));
+    // The agent's own end and the cancellation may cross. An end with words is one all the same.
+    for (words, is_cut) in [("", true), ("done", false)] {
+        let mut client = prompted();
+        feed(&mut client, &said(words));
+        client.cancel();
+        let verdict = end(&mut client, &json!({"stopReason": "end_turn"})).verdict;
+        assert_eq!(matches!(verdict, Verdict::Interrupted { .. }), is_cut, "{verdict:?}");
+    }
     // codex ends a turn so by itself once a call was refused.
     let mut client = prompted();
     assert!(matches!(end(&mut client, &json!({"stopReason": "cancelled"})).verdict, Verdict::Unclear { .. }));
