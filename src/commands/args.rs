@@ -184,8 +184,9 @@ pub enum Command {
     ///
     /// Sessions that wait for you come first. Their dialogs are questions of the mailbox as well if `[live] enabled` is true, or for Codex
     /// `[live] codex`: answer them from anywhere. A session without askbox's plugin is shown too: answer it at its terminal. A session of
-    /// `codex --no-daemon` is not seen, and none of opencode. Of Gemini, only a dialog that waits is shown, with `[live] news`. Qwen does not tell whether a session waits. Kimi does not tell
-    /// whether a session has ended: it is shown for a day if it waits, and else for an hour.
+    /// `codex --no-daemon` is not seen, and none of opencode. A session of Gemini is shown only while its dialog waits, and with `[live]
+    /// news`. Qwen does not tell whether a session waits. Kimi does not tell whether a session has ended: it is shown for a day if it
+    /// waits, and else for an hour.
     #[command(after_help = "Examples:
   $ askbox sessions
   $ askbox sessions --json")]

@@ -137,7 +137,7 @@ impl Dialog {
             cwd: short(&self.cwd, LONGEST_PATH),
             tool: short(&self.tool, LONGEST_NAME),
             asks: words(&self.asks),
-            // A date in the future is no begin, and such a dialog must not stay for ever.
+            // A dialog cannot have opened in the future. It counts as very old, so that its file is removed.
             since: if self.since > now + CLOCKS { Time::UNIX_EPOCH } else { self.since.min(now) },
             ..self
         }

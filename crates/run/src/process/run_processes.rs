@@ -88,7 +88,7 @@ pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
     let mut in_order: Vec<i32> = found.iter().copied().filter(|pid| *pid != own).collect();
     in_order.sort_by_cached_key(depth);
     // The second look. A pid may have been reused before its handle was opened, but not afterwards. A process whose parent has ended since the
-    // first look was adopted. A process that has become a supervisor since then is none of the run, and neither is what is below it.
+    // first look was adopted. A process that has become a supervisor since then belongs to another run, together with all processes below it.
     let mut of_run: HashSet<i32> = HashSet::from([own]);
     let mut handles = Vec::new();
     for pid in in_order {

@@ -60,7 +60,7 @@ impl Terminals {
                 Some(RoundId { workflow, question: QuestionId::from_uuid(id) })
             })
             .collect();
-        // The grace time begins when the dialog is seen. What a file says of its begin could be long ago.
+        // The grace time begins when the dialog is seen: a file could name a begin that is long ago.
         let due =
             TimeDelta::from_std(self.live.grace.0).ok().and_then(|grace| time::now().checked_add_signed(grace)).unwrap_or_else(time::now);
         for desk in desks {

@@ -92,7 +92,7 @@
     const other = await load(path).catch(() => null);
     if (query.get("find") !== field.value) return;
     const fresh = other && find("#live", other);
-    // A busy machine or a broken connection: the rows would stay those of an earlier word.
+    // The request failed or took too long. Without another one, the rows would still show an earlier word.
     if (!fresh) return searchIn(2000);
     history.replaceState(null, "", path);
     show([fresh, other]);

@@ -85,8 +85,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     });
 }
 
-/// Reports what stands in the place of a file that askbox writes for itself: a file of the mailbox's own folder, the costs of a day, the
-/// dialogs at terminals, or what the sessions have seen.
+/// Reports what stands in the place of a file that askbox writes for itself. These are the files of the mailbox's own folder, the costs of a
+/// day, the dialogs at terminals, and what the sessions have seen.
 fn logs(checkup: &mut Checkup, root: &Path) {
     for entry in entries(root) {
         let name = name(&entry.path);
