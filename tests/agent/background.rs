@@ -165,6 +165,26 @@ fn two_tasks_ask_one_after_the_other() {
 }
 
 #[test]
+fn a_task_that_ends_while_another_starts_is_told_once() {
+    needs!("strace");
+    let scene = Scene::new();
+    // The first one works until the second one has asked.
+    let asked = scene.in_mailbox(format!("pending/{SESSION}.json"));
+    let until_asked = format!("touch begun; until [ -e {} ]; do sleep 0.05; done", asked.display());
+    let first = start("first", &json!([bash(&until_asked), {"text": "first is done"}]));
+    let second = start("second", &json!([bash("until [ -e begun ]; do sleep 0.05; done"), ask("Which DB?"), {"text": "second is done"}]));
+    let done = json!({"text": "all done"});
+    waits(scene.begin(&format!("x @@{}", json!([{"tools": [first, second]}, {"text": "I wait"}, done, done]))));
+    scene.ok("ask-answer", &[SESSION, "pg"]);
+    // The task that has its answer starts, and is over before the other one has started.
+    let late = "inject=clone3:delay_exit=500ms:when=2+";
+    let slow = strace(&["-f", "-qq", "-e", "trace=clone3", "-e", "signal=none", "-e", late, "-o", "/dev/null"]);
+    let mut command = scene.wrapped(&slow, "ask-agent");
+    output(command.args(["--resume", SESSION, "--dangerously-skip-permissions"])).ok();
+    assert_eq!(notices(&scene).len(), 2, "{:#?}", notices(&scene));
+}
+
+#[test]
 fn a_host_is_asked_for_a_permission_of_a_task() {
     let scene = Scene::new();
     let steps = json!([start("a", &json!([bash("echo made >> effects"), {"text": "it ended"}])), {"text": "I wait"}, {"text": "all done"}]);

@@ -26,7 +26,7 @@ impl Conversation {
     pub fn turn(&mut self, host: &mut Host) -> Result<End> {
         let mut end = self.work(host)?;
         host.rest.store(true, Ordering::SeqCst);
-        while !host.tasks.is_empty() || !host.over.is_empty() {
+        while !host.tasks.is_empty() {
             if host.over.is_empty() {
                 host.wait(None);
             }
@@ -104,6 +104,7 @@ impl Conversation {
     fn take_over(&mut self, host: &mut Host) -> Result<Option<End>> {
         while let Some(over) = host.over.pop_front() {
             let (call, conclusion, usage) = *over;
+            host.tasks.remove(&call);
             add_usage(&mut host.usage, &usage);
             match conclusion? {
                 Ok(outcome) => self.notice(host, &call, &outcome)?,

@@ -78,9 +78,9 @@ impl Surroundings {
 pub(crate) struct Host {
     pub around: Arc<Surroundings>,
     is_task: bool,
-    /// The tasks that are worked on, by the calls that have started them.
+    /// The tasks that were started, by the calls that have started them. A task stays here until the session has taken in its end.
     pub tasks: HashSet<String>,
-    /// The tasks that are over.
+    /// The tasks whose end has come and is not yet taken in.
     pub over: VecDeque<Box<TaskOver>>,
     pub queue: VecDeque<Queued>,
     /// The messages that the session has worked on.
@@ -205,10 +205,7 @@ impl Host {
                 // After a signal the process ends with its turn.
                 self.input_ended = true;
             }
-            Happening::TaskOver(task) => {
-                self.tasks.retain(|call| task.as_ref().is_none_or(|over| over.0 != *call));
-                self.over.extend(task.take());
-            }
+            Happening::TaskOver(task) => self.over.extend(task.take()),
             Happening::Line(Ok(_)) | Happening::Model(..) | Happening::CommandEnded(_) => {}
         }
         happening
