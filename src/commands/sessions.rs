@@ -72,7 +72,7 @@ pub fn run(args: &Sessions) -> Result<u8> {
         program::say(&format!("no session of {programs} runs here\n"));
     }
     let rows: Vec<_> = found.iter().map(|session| session.row(&waiting)).collect();
-    let head = ["SESSION", "PROGRAM", "PROJECT", "SINCE", "DOES", "ASKS IN THE MAILBOX", "TITLE"];
+    let head = ["PROGRAM", "PROJECT", "SINCE", "QUESTION", "DOES", "SESSION", "TITLE"];
     program::print(&fitted::rows(&columns::table(head, &rows)))?;
     Ok(0)
 }
@@ -195,7 +195,7 @@ impl Listed {
         let title = self.title.as_deref().map(|title| text::excerpt(title, 40));
         let cell = |words: Option<String>| words.filter(|words| !words.is_empty()).unwrap_or_else(|| "-".into());
         let id = text::excerpt(&self.id, 36);
-        [id, self.program.into(), cell(project), cell(since), self.does.clone(), cell(Some(asked)), cell(title)]
+        [self.program.into(), cell(project), cell(since), cell(Some(asked)), self.does.clone(), id, cell(title)]
     }
 
     fn in_json(self, waiting: &Waiting) -> Value {

@@ -247,6 +247,22 @@ fn a_person_at_a_terminal_is_asked_once_and_no_is_no() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_ends_the_setup() {
+    needs!("tmux");
+    let world = home();
+    let before = tree(&world);
+    let terminal = Terminal::new(&world);
+    terminal.press(&["askbox setup", "Enter"]);
+    terminal.see("Do you want that?");
+    terminal.press(&["C-c"]);
+    let screen = terminal.see("Nothing was changed");
+    assert!(!screen.contains("Do this?"), "{screen}");
+    terminal.press(&["echo left=$?", "Enter"]);
+    terminal.see("left=130");
+    assert_eq!(tree(&world), before);
+}
+
+#[test]
 fn a_credential_is_typed_shown_nowhere_and_taken_back() {
     let world = home();
     let before = tree(&world);

@@ -32,9 +32,11 @@ pub(in crate::commands) mod systemd;
 mod take_back;
 mod wanted;
 
-use inquire::{Confirm, InquireError};
-
 use std::fs::{File, TryLockError};
+
+use inquire::{Confirm, InquireError};
+use signal_hook::consts::SIGINT;
+use signal_hook::low_level::emulate_default_handler;
 
 use askbox_cli::args::askbox_args::Setup;
 use askbox_cli::program;
@@ -102,10 +104,13 @@ fn is_agreed(args: &Setup, question: &str) -> Result<bool> {
     Ok(is_agreed)
 }
 
-/// The person's choice at the terminal. Ctrl-C means no.
+/// The person's choice at the terminal. Ctrl-C ends the program. Each question comes before the first change.
 fn confirmed(question: &str, instead: &str) -> Result<bool> {
     match Confirm::new(question).with_default(false).prompt_skippable() {
-        Err(InquireError::OperationInterrupted) => Ok(false),
+        Err(InquireError::OperationInterrupted) => {
+            program::print("Nothing was changed.\n")?;
+            emulate_default_handler(SIGINT).io("end at", "Ctrl-C").map(|()| false)
+        }
         Err(e) => Err(Error::failed(format!("cannot ask on this terminal: {e}"), instead)),
         Ok(agreed) => Ok(agreed == Some(true)),
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{SESSION, allow, asking, bash, closed, decision, event, hook_of, waiting, world};
-use crate::support::{Signal, feed, program, signal, until};
+use crate::support::{Signal, Terminal, feed, needs, program, signal, until};
 
 #[test]
 fn a_target_is_told_of_dialogs_alone_or_never() {
@@ -76,6 +76,22 @@ fn sessions_are_listed_with_what_they_do_and_ask() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert_eq!(world.ok("askbox", &["sessions", "--json"]).lines().count(), 1);
+}
+
+#[test]
+fn what_a_session_waits_for_is_read_in_a_narrow_terminal() {
+    needs!("tmux");
+    let mut world = world();
+    world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
+    let (_hook, id) = asking(&world);
+    let own = std::process::id();
+    let session = json!({"pid": own, "sessionId": SESSION, "cwd": "/work/shop", "status": "waiting", "waitingFor": "permission prompt"});
+    std::fs::write(world.path(format!("config/sessions/{own}.json")), session.to_string()).unwrap();
+    let terminal = Terminal::running(&world, (80, 24), &["PS1=$ "], &["sh"]);
+    terminal.see("$");
+    terminal.press(&["clear; askbox sessions", "Enter"]);
+    let screen = terminal.see("waits at its terminal");
+    assert!(screen.contains(&id), "{screen}");
 }
 
 #[test]
