@@ -51,16 +51,24 @@ def write(text):
         sys.stdout.flush()
 
 
-def send(message):
-    write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+def send(*messages):
+    write("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
+
+
+def update_of(session, sort, **fields):
+    return {"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": sort, **fields}}}
 
 
 def update(session, sort, **fields):
-    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": sort, **fields}}})
+    send(update_of(session, sort, **fields))
+
+
+def piece_of(session, kind, text):
+    return update_of(session, kind, content={"type": "text", "text": text})
 
 
 def piece(session, kind, text):
-    update(session, kind, content={"type": "text", "text": text})
+    send(piece_of(session, kind, text))
 
 
 def begin(method, params):
@@ -180,13 +188,12 @@ def turn(session, id, steps):
         elif "end_twice" in step:
             twice = True
         elif "late" in step:
-            late.append(step["late"])
+            late.append(piece_of(session, "agent_message_chunk", step["late"]))
     if cancelled.is_set():
         result, error = {"stopReason": "cancelled"}, None
-    for _ in range(2 if twice else 1):
-        send({"id": id, "error": error} if error else {"id": id, "result": result})
-    for text in late:
-        piece(session, "agent_message_chunk", text)
+    reply = {"id": id, "error": error} if error else {"id": id, "result": result}
+    # One write: the first reply may end this process.
+    send(reply, *([reply] if twice else []), *late)
 
 
 def stop_at(step):
