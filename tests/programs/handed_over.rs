@@ -25,6 +25,21 @@ fn a_workflow_of_a_main_agent_is_handed_over() {
 }
 
 #[test]
+fn an_answer_that_a_killed_process_took_is_not_handed_over_twice() {
+    let world = World::new();
+    world.ask_and_answer("w");
+    let question = world.document("answered/w.json")["question_id"].as_str().expect("an id").to_owned();
+    // The claim, and then the process was killed.
+    std::fs::rename(world.in_mailbox("answered/w.json"), world.in_mailbox(format!("running/w.{question}.json"))).expect("the claim");
+    for command in ["prompt", "done"] {
+        let refused = world.run("relaunch", &[command, "w"]);
+        assert_eq!((refused.code(), refused.stdout.as_str()), (4, ""), "{refused:?}");
+        assert!(refused.stderr.contains("taken by a process that is gone") && refused.stderr.contains("relaunch w"), "{refused:?}");
+    }
+    assert_eq!(world.status("w")["state"], "orphaned");
+}
+
+#[test]
 fn a_workflow_whose_asker_waited_is_handed_over_too() {
     let world = World::new();
     let out = std::thread::scope(|scope| {

@@ -34,6 +34,10 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
         }
+        Refusal::NothingAnswered if now.state == Standing::Orphaned => Error::conflict(
+            format!("the answer of {workflow} was taken by a process that is gone, which may have given it to an agent"),
+            format!("look at what was done, then start an agent with the answer: relaunch {workflow}"),
+        ),
         Refusal::NothingAnswered if is_over(now.state) => Error::conflict(
             format!("{workflow} has nothing to run: it is {}", now.state.word()),
             format!("go on with words of your own: relaunch run -w {workflow} --prompt TEXT"),
