@@ -106,6 +106,26 @@ fn attempts_add_up_in_words_after_a_retry_by_hand() {
 }
 
 #[test]
+fn a_retry_waits_for_the_process_that_parked_the_round() {
+    let world = world("exit 3");
+    world.reconfigure("max_concurrent = 8", "max_concurrent = 8\nattempts = 1");
+    world.run("relaunch", &["docs"]);
+    let status = world.reaches("docs", "parked");
+    let question = status["question_id"].as_str().expect("an id");
+    // A supervisor holds this lock until its log is complete.
+    let lock = std::fs::File::open(world.in_mailbox(format!("runs/docs/{question}/lock"))).expect("the lock");
+    lock.lock().expect("it is free");
+    let retried = std::thread::scope(|scope| {
+        let retried = scope.spawn(|| world.run("relaunch", &["retry", "docs"]));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        lock.unlock().expect("it is ours");
+        retried.join().expect("it ends")
+    });
+    assert!(!retried.stderr.contains("live run"), "{retried:?}");
+    assert_eq!((&world.status("docs")["attempt"], world.state("docs").as_str()), (&2.into(), "parked"));
+}
+
+#[test]
 fn events_have_utc_in_a_pipe_and_local_time_on_a_terminal() {
     needs!("tmux");
     let world = world("work");

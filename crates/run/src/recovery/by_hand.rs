@@ -1,6 +1,7 @@
 //! An operator's commands for a claimed round that is not live: retry it, stop it, or drop it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Plan, Run, RunState};
@@ -19,6 +20,9 @@ use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 
+/// How long the supervisor that has parked a round may take to end.
+const ENDING: Duration = Duration::from_secs(5);
+
 /// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once. With `cwd`, it goes on
 /// in that folder.
 ///
@@ -33,6 +37,9 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
         }
         other => other?,
     };
+    // The supervisor that has parked the round has it locked until its log is complete.
+    let of_round = record::lock_path(mailbox, &round);
+    Lock::is_free_within(&of_round, ENDING)?;
     let _lock = mailbox.lock(workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
         return Err(Error::conflict(
@@ -40,7 +47,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
             "wait for it: relaunch status",
         ));
     }
-    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else {
+    let Some(_held) = Lock::try_acquire(&of_round)? else {
         return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));
     };
     let parked = mailbox.round(Folder::Parked, &round);
