@@ -25,7 +25,7 @@ fn a_workflow_of_a_main_agent_is_handed_over() {
 }
 
 #[test]
-fn an_answer_that_a_killed_process_took_is_not_handed_over_twice() {
+fn an_answer_that_a_killed_process_took_is_not_given_twice() {
     let world = World::new();
     world.ask_and_answer("w");
     let question = world.document("answered/w.json")["question_id"].as_str().expect("an id").to_owned();
