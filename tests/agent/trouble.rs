@@ -16,6 +16,17 @@ fn an_overloaded_api_is_asked_again_after_the_pause_it_asks_for() {
 }
 
 #[test]
+fn an_error_in_any_form_is_told_and_passes() {
+    let scene = Scene::new();
+    let errors = ["\"overloaded\"", "[1]", "7", "{\"error\": \"x\"}", "{\"error\": []}", "<html>", ""];
+    let mut steps: Vec<_> = errors.iter().map(|body| json!({"status": 529, "retry_after": 0, "body": body})).collect();
+    steps.push(json!({"text": "done"}));
+    let outcome = scene.begin(&format!("x @@{}", json!(steps))).ok();
+    assert_eq!(outcome.result()["result"], "done");
+    assert_eq!(scene.turns().len(), errors.len() + 1);
+}
+
+#[test]
 fn a_pause_beyond_the_limit_and_a_wrong_key_end_clearly() {
     for (step, words) in [
         (json!({"status": 429, "retry_after": 90}), "API Error: 429 rate_limit_error: scripted (the API asks to wait 90 s)"),

@@ -73,4 +73,6 @@ targets! {
     settings: rules_come_into_settings_of_any_shape_and_go_again;
     keys: a_key_is_written_as_it_was_read_and_signs_what_it_signed;
     message: an_agent_reads_the_decision_that_was_made_and_no_other;
+    live: a_dialog_of_any_bytes_is_refused_or_asked_about_safely;
+    sessions: files_of_sessions_of_any_bytes_are_read_or_left_out;
 }

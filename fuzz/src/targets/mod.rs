@@ -13,11 +13,13 @@
 //! | `people` | `reply`, `browser`, `elicited`: what comes from a person's side |
 //! | `others` | `peer`, `settings`, `keys`: what other programs and machines write |
 //! | `message` | `message`: what an agent is told |
+//! | `live` | `live`, `sessions`: what live sessions say, and the files that tell of sessions |
 //! | `promises` | what the targets have in common |
 
 mod acp;
 mod approval;
 mod checkpoint;
+mod live;
 mod message;
 mod operator;
 mod others;
@@ -57,4 +59,6 @@ pub const ALL: &[Target] = &[
     Target { name: "settings", check: others::settings },
     Target { name: "keys", check: others::keys },
     Target { name: "message", check: message::message },
+    Target { name: "live", check: live::live },
+    Target { name: "sessions", check: live::sessions },
 ];

@@ -16,6 +16,8 @@
 pub(in crate::commands) mod at_terminal;
 mod dialog;
 mod event;
+#[doc(hidden)]
+pub mod fuzzed;
 mod handed_on;
 mod news;
 mod own_commands;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::commands::live::request::{RUNNING, Request, not_told, with_fields_beside};
+use crate::commands::live::request::{self, RUNNING, Request, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId, problem};
 use askbox_cli::dialog_question::Subject;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::error::Result;
 use askbox_run::dialog::orphans::COPILOT;
 
 /// The kinds of permissions that were seen with Copilot 1.0.102.
@@ -42,7 +42,7 @@ struct Permission {
 /// If it is not one that a person can answer here.
 pub(super) fn read(asked: Asked) -> Result<Request> {
     let Asked { event, request, session, root, part } = asked;
-    let not_known = |what: &str| Error::failed(format!("Copilot asks in a form that is not known: {what}"), "answer it at its terminal");
+    let not_known = |what: &str| request::not_known("Copilot", what);
     if event != "permission.requested" {
         return Err(not_known(&event));
     }

@@ -26,6 +26,8 @@
 mod bridge;
 mod copilot;
 mod dialog;
+#[doc(hidden)]
+pub mod fuzzed;
 mod office;
 mod opencode;
 mod programs;

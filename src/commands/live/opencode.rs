@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::commands::live::request::{RUNNING, Request, not_told, with_fields_beside};
+use crate::commands::live::request::{self, RUNNING, Request, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, Part, RequestId, problem};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
@@ -76,7 +76,7 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
 }
 
 fn not_known(what: &str) -> Error {
-    Error::failed(format!("opencode asks in a form that is not known: {what}"), "answer it at its terminal")
+    request::not_known(OPENCODE, what)
 }
 
 impl Permission {

@@ -7,7 +7,11 @@ use serde_json::{Map, Value};
 use crate::commands::live::wire::{RequestId, Session};
 use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::text;
 use askbox_run::approval::call::Call;
+
+/// The most characters that an error tells of a form that is not known.
+const LONGEST_TOLD: usize = 100;
 
 /// The state of a call whose input is there.
 pub(super) const RUNNING: &str = "running";
@@ -61,6 +65,12 @@ pub(super) fn with_fields_beside(program: &str, mut input: Map<String, Value>, s
 
 pub(super) fn not_told(program: &str) -> Error {
     Error::failed(format!("{program} has not told what a call does"), "answer it at its terminal")
+}
+
+/// The error for a request in a form that is not known. The words of the program are cut.
+pub(super) fn not_known(program: &str, what: &str) -> Error {
+    let what = text::excerpt(what, LONGEST_TOLD);
+    Error::failed(format!("{program} asks in a form that is not known: {what}"), "answer it at its terminal")
 }
 
 #[cfg(test)]

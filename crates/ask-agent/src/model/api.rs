@@ -118,7 +118,7 @@ fn listen(mut response: ureq::http::Response<ureq::Body>, tell: &impl Fn(Heard) 
     if status != 200 {
         let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let body = response.body_mut().read_to_string().unwrap_or_default();
-        let error = serde_json::from_str::<Value>(&body).map(|mut body| body["error"].take()).unwrap_or_default();
+        let error = serde_json::from_str::<Value>(&body).map(|body| body["error"].clone()).unwrap_or_default();
         return Err(Failure {
             status: Some(status),
             kind: error["type"].as_str().unwrap_or("api_error").to_owned(),

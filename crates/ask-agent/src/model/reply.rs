@@ -1,12 +1,13 @@
 //! Puts the events of a streamed reply together.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A reply, as far as it has come.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
-    message: Value,
-    blocks: Vec<Value>,
+    /// An object.
+    message: Map<String, Value>,
+    blocks: Vec<Map<String, Value>>,
     /// The input of the tool call that is being generated, as JSON text.
     input: String,
     pub is_complete: bool,
@@ -20,17 +21,17 @@ impl Reply {
     pub fn take(&mut self, event: &Value) -> Result<(), String> {
         let delta = &event["delta"];
         match event["type"].as_str() {
-            Some("message_start") => self.message = event["message"].clone(),
+            Some("message_start") => self.message = object(&event["message"])?,
             Some("content_block_start") => {
-                self.blocks.push(event["content_block"].clone());
+                self.blocks.push(object(&event["content_block"])?);
                 self.input.clear();
             }
             Some("content_block_delta") => {
                 let Some(block) = self.blocks.last_mut() else { return Err("a piece came before its block".into()) };
                 match delta["type"].as_str() {
-                    Some("text_delta") => append(&mut block["text"], &delta["text"]),
-                    Some("thinking_delta") => append(&mut block["thinking"], &delta["thinking"]),
-                    Some("signature_delta") => append(&mut block["signature"], &delta["signature"]),
+                    Some("text_delta") => append(block, "text", delta),
+                    Some("thinking_delta") => append(block, "thinking", delta),
+                    Some("signature_delta") => append(block, "signature", delta),
                     Some("input_json_delta") => self.input.push_str(delta["partial_json"].as_str().unwrap_or_default()),
                     _ => {}
                 }
@@ -38,14 +39,14 @@ impl Reply {
             Some("content_block_stop") if !self.input.trim().is_empty() => {
                 let input = serde_json::from_str(&self.input).map_err(|e| format!("the input of a tool call is not JSON: {e}"))?;
                 if let Some(block) = self.blocks.last_mut() {
-                    block["input"] = input;
+                    block.insert("input".into(), input);
                 }
             }
             Some("message_delta") => {
-                self.message["stop_reason"] = delta["stop_reason"].clone();
-                for (name, count) in event["usage"].as_object().into_iter().flatten() {
-                    self.message["usage"][name] = count.clone();
-                }
+                self.message.insert("stop_reason".into(), delta["stop_reason"].clone());
+                let mut usage = self.message.get("usage").and_then(Value::as_object).cloned().unwrap_or_default();
+                usage.extend(event["usage"].as_object().cloned().unwrap_or_default());
+                self.message.insert("usage".into(), usage.into());
             }
             Some("message_stop") => self.is_complete = true,
             Some("error") => return Err(event["error"]["message"].as_str().unwrap_or("an error").to_owned()),
@@ -56,21 +57,36 @@ impl Reply {
 
     /// The whole message. The API does not take empty texts back, so they are left out.
     pub fn into_message(mut self) -> Value {
-        self.blocks.retain(|block| block["type"] != "text" || block["text"] != "");
-        self.message["content"] = Value::Array(self.blocks);
-        self.message
+        self.blocks.retain(|block| !is_text(block) || has_words(block));
+        self.message.insert("content".into(), self.blocks.into());
+        self.message.into()
     }
 
     /// The texts of a reply that was cut. Its thoughts and calls are void. `None` if it has no text.
     pub fn into_cut_message(mut self) -> Option<Value> {
-        self.blocks.retain(|block| block["type"] == "text" && block["text"] != "");
+        self.blocks.retain(|block| is_text(block) && has_words(block));
         (!self.blocks.is_empty()).then(|| self.into_message())
     }
 }
 
-fn append(to: &mut Value, piece: &Value) {
-    let text = [to.as_str().unwrap_or_default(), piece.as_str().unwrap_or_default()].concat();
-    *to = text.into();
+fn is_text(block: &Map<String, Value>) -> bool {
+    block.get("type").is_some_and(|kind| kind == "text")
+}
+
+fn has_words(block: &Map<String, Value>) -> bool {
+    block.get("text").is_none_or(|text| text != "")
+}
+
+/// A part of the reply. Another form than that of an object is none that the API has.
+fn object(part: &Value) -> Result<Map<String, Value>, String> {
+    part.as_object().cloned().ok_or_else(|| "a part of the reply is no object".into())
+}
+
+/// Adds a piece to the text with this name.
+fn append(block: &mut Map<String, Value>, name: &str, delta: &Value) {
+    let so_far = block.get(name).and_then(Value::as_str).unwrap_or_default();
+    let text = [so_far, delta[name].as_str().unwrap_or_default()].concat();
+    block.insert(name.to_owned(), text.into());
 }
 
 /// Adds the tokens of a reply to a sum.
@@ -111,5 +127,28 @@ mod tests {
             json!([{"type": "text", "text": "I read."}, {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}}]);
         assert_eq!((&message["content"], &message["stop_reason"]), (&content, &json!("tool_use")));
         assert_eq!(message["usage"], json!({"input_tokens": 3, "output_tokens": 9}));
+    }
+
+    #[test]
+    fn a_reply_in_another_form_is_an_error() {
+        let begun = json!({"type": "message_start", "message": {"id": "m", "usage": "x"}});
+        let block = |block: Value| json!({"type": "content_block_start", "content_block": block});
+        let piece = |kind: &str| json!({"type": "content_block_delta", "delta": {"type": kind, "text": [1]}});
+        for events in [
+            vec![json!({"type": "message_start", "message": "m"})],
+            vec![json!({"type": "message_start"})],
+            vec![begun.clone(), block(json!("text"))],
+            vec![begun.clone(), block(json!([]))],
+            vec![begun.clone(), piece("text_delta")],
+        ] {
+            let mut reply = Reply::default();
+            assert!(events.iter().map(|event| reply.take(event)).any(|taken| taken.is_err()), "{events:?}");
+        }
+        let mut reply = Reply::default();
+        let usage = json!({"type": "message_delta", "usage": {"output_tokens": 9}});
+        for event in [begun, block(json!({"type": "text", "text": 7})), piece("text_delta"), piece("thinking_delta"), usage, json!("x")] {
+            reply.take(&event).unwrap();
+        }
+        assert_eq!(reply.into_message()["usage"]["output_tokens"], 9);
     }
 }

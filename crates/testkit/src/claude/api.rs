@@ -12,6 +12,7 @@
 //! | `{"stall":true}` | the stream starts (and says `text`, if given), then hangs |
 //! | `{"cut":true,"times":n}` | the connection breaks mid-stream, behind a `text` if given, n times (1), then the next step plays |
 //! | `{"status":529,"times":n,"retry_after":s}` | an API error, n times (1), then the next step plays |
+//! | `"body":"..."` | in an API error: the body, in place of the usual one |
 //! | `"every_session":true` | in an API error: its `times` are counted over all sessions, not in each |
 //! | `"resets_at":s` | in an API error: the plan's limit of five hours is reached until this second since 1970 |
 //! | `"refuses":true` | beside a `text`: the model refuses to go on |
@@ -384,7 +385,8 @@ fn fault(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
         }
     }
     let status = u16::try_from(status).map_err(io::Error::other)?;
-    to.reply(status, &extra, &error_body(kind)).map(|()| true)
+    let body = step["body"].as_str().map_or_else(|| error_body(kind), str::to_owned);
+    to.reply(status, &extra, &body).map(|()| true)
 }
 
 fn error_body(kind: &str) -> String {

@@ -13,7 +13,7 @@ use crate::codex::reply::Sign;
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::waking::{JobId, Waking};
-use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId, Turn};
+use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::wake;
 use askbox_run::log;
@@ -206,16 +206,15 @@ impl<'a> Bridge<'a> {
                 }
             }
             (Sent::Read, Ok(result)) => {
-                if let Some(thread) = wire::thread(result).filter(|thread| thread.status.waits()) {
+                if let Some(thread) = wire::thread(&result).filter(|thread| thread.status.waits()) {
                     self.resume(thread.id, true)?;
                 }
             }
             (Sent::Wake(job), result) => self.wakes(job, result)?,
-            (Sent::Resume { thread: id, .. }, Ok(mut result)) => {
+            (Sent::Resume { thread: id, .. }, Ok(result)) => {
                 self.waiting.remove(&id);
-                let page: Vec<Turn> = serde_json::from_value(result["initialTurnsPage"]["data"].take()).unwrap_or_default();
-                if let Some(thread) = wire::thread(result) {
-                    self.threads.add(thread, page.into_iter().flat_map(|turn| turn.items).collect());
+                if let Some(thread) = wire::thread(&result) {
+                    self.threads.add(thread, wire::newest_items(&result));
                 }
             }
             (Sent::Resume { thread, with_turn: true }, Err(_)) => self.resume(thread, false)?,

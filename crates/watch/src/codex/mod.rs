@@ -26,6 +26,8 @@
 mod bridge;
 mod client;
 mod dialog;
+#[doc(hidden)]
+pub mod fuzzed;
 pub mod home;
 mod news;
 mod question;

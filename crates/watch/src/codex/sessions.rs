@@ -80,7 +80,7 @@ fn ask(mut client: Client, until: Instant) -> Result<Vec<CodexSession>> {
     for (number, id) in (2..).zip(ids) {
         // The session may have ended since the list was made.
         if let Ok(result) = client.call(number, "thread/read", &json!({ "threadId": id }), until)? {
-            threads.extend(wire::thread(result));
+            threads.extend(wire::thread(&result));
         }
     }
     Ok(of_persons(threads))
@@ -116,7 +116,7 @@ mod tests {
         let thread = |id: &str, more: serde_json::Value| {
             let mut thread = json!({"id": id, "cwd": "/w", "status": {"type": "idle"}, "preview": "fix it", "updatedAt": 7});
             more.as_object().unwrap().iter().for_each(|(name, value)| thread[name] = value.clone());
-            wire::thread(json!({ "thread": thread })).unwrap()
+            wire::thread(&json!({ "thread": thread })).unwrap()
         };
         let waits = json!({"type": "active", "activeFlags": ["waitingOnApproval"]});
         let found = of_persons(vec![

@@ -33,7 +33,7 @@ pub fn because(mailbox: &Mailbox, config: Option<&Config>, question: &Question) 
         None => Some("codex's daemon is not running"),
         Some(Err(_)) => Some("codex's daemon does not have the session"),
         Some(Ok(read)) => {
-            let is_away = wire::thread(read).is_some_and(|thread| thread.status == Status::NotLoaded);
+            let is_away = wire::thread(&read).is_some_and(|thread| thread.status == Status::NotLoaded);
             is_away.then_some("codex's daemon has put the session away")
         }
     })

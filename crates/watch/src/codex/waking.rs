@@ -169,7 +169,7 @@ impl Waking {
         };
         match step {
             Step::Reads { of, depth, left } => {
-                let Some(read) = wire::thread(result) else { return Ok(nothing(self.failed(thread))) };
+                let Some(read) = wire::thread(&result) else { return Ok(nothing(self.failed(thread))) };
                 let rests = read.status == Status::Resting;
                 Ok(nothing(match (left, read.parent_thread_id) {
                     (Some(left), _) => {
@@ -194,7 +194,7 @@ impl Waking {
                 None => Ok(nothing(self.failed(thread))),
             },
             Step::Joins { to, left } => {
-                let loaded = wire::thread(result);
+                let loaded = wire::thread(&result);
                 let calls = if loaded.as_ref().is_some_and(|loaded| matches!(loaded.status, Status::Active { .. })) {
                     self.is_busy(thread)
                 } else {

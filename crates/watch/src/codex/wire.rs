@@ -186,8 +186,14 @@ fn notification(method: &str, params: Value) -> Option<Incoming> {
 }
 
 /// The session in the answer to a request.
-pub(super) fn thread(mut result: Value) -> Option<Thread> {
-    serde_json::from_value(result["thread"].take()).ok()
+pub(super) fn thread(result: &Value) -> Option<Thread> {
+    Thread::deserialize(&result["thread"]).ok()
+}
+
+/// The items of the session's newest turn in the answer to a request.
+pub(super) fn newest_items(result: &Value) -> Vec<Item> {
+    let page = Vec::<Turn>::deserialize(&result["initialTurnsPage"]["data"]).unwrap_or_default();
+    page.into_iter().flat_map(|turn| turn.items).collect()
 }
 
 /// The error for a daemon that refused a request.
@@ -213,6 +219,13 @@ pub(super) fn reply(to: &RequestId, result: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_in_another_form_has_no_session() {
+        for result in [json!("thread"), json!([{}]), json!(7), json!(null), json!({"thread": "t"}), json!({"initialTurnsPage": "x"})] {
+            assert_eq!((thread(&result), newest_items(&result)), (None, Vec::new()), "{result}");
+        }
+    }
 
     #[test]
     fn the_messages_of_codexs_daemon_are_told_apart() {

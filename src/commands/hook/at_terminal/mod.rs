@@ -71,13 +71,26 @@ pub(super) fn take(program: Program, context: &Context) {
     if !is_read || program::env("ASKBOX_RUN").is_some() || !is_wanted() {
         return;
     }
-    let Ok(event) = serde_json::from_slice::<Value>(&bytes) else { return };
-    let read = match program {
+    if let Some((session, news)) = read(program, &bytes) {
+        let _ = note(program, &session, news);
+    }
+}
+
+/// The session of an event, and its news. `None` if the event has none.
+fn read(program: Program, event: &[u8]) -> Option<(String, News)> {
+    let event = serde_json::from_slice::<Value>(event).ok()?;
+    let news = match program {
         Program::Kimi => kimi::read(&event),
         Program::Gemini => gemini::read(&event),
     };
-    if let (Some(news), Some(session)) = (read, word(&event, "session_id")) {
-        let _ = note(program, &session, news);
+    Some((word(&event, "session_id")?, news?))
+}
+
+/// The dialog that an event opens, without its process.
+pub(super) fn opened(program: Program, event: &[u8]) -> Option<Dialog> {
+    match read(program, event)? {
+        (session, News::Opens { cwd, tool, asks, .. }) => Some(Dialog::new(program, &session, &cwd, &tool, &asks, None)),
+        _ => None,
     }
 }
 

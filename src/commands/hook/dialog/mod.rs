@@ -20,7 +20,7 @@
 
 mod guard;
 mod keys;
-mod question;
+pub(super) mod question;
 mod reply;
 mod signs;
 

@@ -23,7 +23,7 @@ use askbox_run::dialog::place;
 const LONGEST_NAME: usize = 60;
 
 /// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
-pub(super) fn id_not_told(event: &PermissionRequest) -> String {
+pub(in crate::commands::hook) fn id_not_told(event: &PermissionRequest) -> String {
     let call = json!([event.session_id, event.prompt_id, event.tool_name, event.tool_input]).to_string();
     ToolCall::id_not_told(&Uuid::new_v5(&Uuid::NAMESPACE_OID, call.as_bytes()).simple().to_string())
 }
@@ -32,7 +32,7 @@ pub(super) fn id_not_told(event: &PermissionRequest) -> String {
 ///
 /// # Errors
 /// [`askbox_mailbox::error::Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
-pub(super) fn document(
+pub(in crate::commands::hook) fn document(
     event: &PermissionRequest,
     workflow: &WorkflowId,
     call_id: &str,

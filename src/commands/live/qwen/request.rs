@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::commands::live::request::{Request, not_told, with_fields_beside};
+use crate::commands::live::request::{Request, not_known, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId};
 use askbox_cli::dialog_question::Subject;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::error::Result;
 use askbox_run::dialog::orphans::QWEN;
 
 /// The subtype of a request for a permission.
@@ -32,7 +32,7 @@ pub(super) fn is_left_to_the_terminal(request: &Map<String, Value>) -> bool {
 /// If it is not one that a person can answer here.
 pub(in crate::commands::live) fn read(asked: Asked) -> Result<Request> {
     let Asked { event, request, session, root, part } = asked;
-    let not_known = |what: &str| Error::failed(format!("Qwen asks in a form that is not known: {what}"), "answer it at its terminal");
+    let not_known = |what: &str| not_known("Qwen", what);
     if event != EVENT {
         return Err(not_known(&event));
     }

@@ -133,7 +133,7 @@ impl Client {
         match method {
             "session/update" => self.updated(line, params),
             "$/cancel_request" => {
-                let named = shaped::<Value>(params).map(|mut all| all["requestId"].take()).unwrap_or_default();
+                let named = shaped::<Value>(params).and_then(|all| all.get("requestId").cloned()).unwrap_or_default();
                 vec![StreamItem::RequestCancelled { request_id: self.requests.taken_back(&named).into() }]
             }
             other => raw(&format!("acp/{}", head(other, 64)), line, false),

@@ -193,6 +193,8 @@ fn lines_of_any_shape_are_survived() {
         "{\"method\":\"session/update\",\"params\":[]}",
         "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"new\"}}}",
         "{\"method\":\"$/cancel_request\"}",
+        "{\"method\":\"$/cancel_request\",\"params\":[0]}",
+        "{\"method\":\"$/cancel_request\",\"params\":\"requestId\"}",
         "{\"id\":0,\"method\":\"session/request_permission\"}",
         "{\"id\":0,\"method\":\"elicitation/create\"}",
         "{\"id\":3,\"error\":7}",

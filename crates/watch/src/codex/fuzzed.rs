@@ -1,0 +1,35 @@
+//! The dialogs that Codex's daemon tells, for `fuzz/`.
+
+use crate::codex::question::{self, Shown};
+use crate::codex::request::Request;
+use crate::codex::threads::Threads;
+use crate::codex::wire::{self, Incoming};
+use askbox_mailbox::QuestionDocument;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::time::Time;
+
+/// The questions that these messages of the daemon become. A response is read as that to the request for a session.
+#[must_use]
+pub fn questions(messages: &str, since: Time) -> Vec<Result<QuestionDocument>> {
+    let mut threads = Threads::default();
+    let mut asked = Vec::new();
+    for message in messages.lines() {
+        match wire::read(message) {
+            Incoming::Response { result: Ok(result), .. } => {
+                let newest = wire::newest_items(&result);
+                wire::thread(&result).into_iter().for_each(|thread| threads.add(thread, newest.clone()));
+            }
+            Incoming::ItemStarted { thread, item } => threads.begin(&thread, item),
+            Incoming::ItemCompleted { thread, item } => threads.end(&thread, &item),
+            Incoming::Request { method, params, .. } => {
+                let Some(request) = Request::read(&method, &params) else { continue };
+                let Some(thread) = threads.get(&request.thread) else { continue };
+                let shown = Shown::of(&request, thread);
+                let workflow = question::workflow(&request, thread);
+                asked.push(shown.and_then(|shown| question::document(&shown, &request, thread, &workflow?, since)));
+            }
+            _ => {}
+        }
+    }
+    asked
+}

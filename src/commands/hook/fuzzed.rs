@@ -1,0 +1,25 @@
+//! The dialogs that the programs' events tell, for `fuzz/`.
+
+use crate::commands::hook::at_terminal;
+use crate::commands::hook::dialog::question;
+use crate::commands::hook::event::PermissionRequest;
+use askbox_mailbox::QuestionDocument;
+use askbox_mailbox::dialogs::{Dialog, Program};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::time::Time;
+use askbox_run::dialog::place;
+
+/// The question that a dialog of Claude Code becomes. `None` if the event is none.
+#[must_use]
+pub fn question(event: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
+    let event: PermissionRequest = serde_json::from_slice(event).ok()?;
+    let id = question::id_not_told(&event);
+    let workflow = place::workflow(&event.cwd, &event.session_id, &id);
+    Some(workflow.and_then(|workflow| question::document(&event, &workflow, &id, since, None)))
+}
+
+/// The dialog at a terminal that an event of Kimi or Gemini opens.
+#[must_use]
+pub fn dialog(program: Program, event: &[u8]) -> Option<Dialog> {
+    at_terminal::opened(program, event)
+}

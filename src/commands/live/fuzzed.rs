@@ -1,0 +1,17 @@
+//! The dialogs that a plugin tells, for `fuzz/`.
+
+use crate::commands::live::programs::Program;
+use crate::commands::live::question;
+use crate::commands::live::wire::{self, Incoming};
+use askbox_cli::args::askbox_args::LiveProgram;
+use askbox_mailbox::QuestionDocument;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::time::Time;
+
+/// The question that a line of the program's plugin becomes. `None` if the line asks nothing.
+#[must_use]
+pub fn question(program: LiveProgram, line: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
+    let Incoming::Asked(asked) = wire::read(line) else { return None };
+    let program = Program::from(program);
+    Some(program.request(*asked).and_then(|request| question::document(program, &request, since)))
+}
