@@ -1,4 +1,4 @@
-//! What live sessions say: the dialogs of plugins, hooks and daemons, and the files that tell of sessions and dialogs.
+//! Live sessions: the dialogs that plugins, hooks and daemons tell, and the files of sessions and dialogs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

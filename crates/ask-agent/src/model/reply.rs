@@ -77,7 +77,7 @@ fn has_words(block: &Map<String, Value>) -> bool {
     block.get("text").is_none_or(|text| text != "")
 }
 
-/// A part of the reply. Another form than that of an object is none that the API has.
+/// A part of the reply. The API sends no other form than an object.
 fn object(part: &Value) -> Result<Map<String, Value>, String> {
     part.as_object().cloned().ok_or_else(|| "a part of the reply is no object".into())
 }
