@@ -58,6 +58,7 @@ fn a_call_is_changed_in_the_editor_and_confirmed() {
     until("it is asked again", || terminal.screen().matches("like this, one time? (y/N)").count() == 2);
     terminal.press(&["y", "Enter"]);
     terminal.see("which allows Bash with what you made of it: git push --dry-run");
+    terminal.see("left=0");
     let answer = &world.document("answered/ship.json")["answer"];
     assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));
     assert!(answer["shown"].is_string());
