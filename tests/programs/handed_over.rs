@@ -29,7 +29,7 @@ fn an_answer_that_a_killed_process_took_is_not_given_twice() {
     let world = World::new();
     world.ask_and_answer("w");
     let question = world.document("answered/w.json")["question_id"].as_str().expect("an id").to_owned();
-    // The claim, and then the process was killed.
+    // A process has claimed the answer, and was killed.
     std::fs::rename(world.in_mailbox("answered/w.json"), world.in_mailbox(format!("running/w.{question}.json"))).expect("the claim");
     for command in ["prompt", "done"] {
         let refused = world.run("relaunch", &[command, "w"]);

@@ -81,7 +81,7 @@ fn check_ends(world: &ClaudeWorld, rounds: &[Value], ends: std::ops::RangeInclus
         };
         audit.iter().filter(is_end).count()
     };
-    // The line comes behind the end.
+    // The line of the audit is written after the round is closed.
     until("each end is on record", || {
         let audit = world.audited();
         rounds.iter().all(|round| ended(&audit, round) >= *ends.start())

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 /// A reply, as far as it has come.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
-    /// An object.
     message: Map<String, Value>,
     blocks: Vec<Map<String, Value>>,
     /// The input of the tool call that is being generated, as JSON text.
@@ -57,14 +56,14 @@ impl Reply {
 
     /// The whole message. The API does not take empty texts back, so they are left out.
     pub fn into_message(mut self) -> Value {
-        self.blocks.retain(|block| !is_text(block) || has_words(block));
+        self.blocks.retain(|block| !is_text(block) || !is_empty(block));
         self.message.insert("content".into(), self.blocks.into());
         self.message.into()
     }
 
     /// The texts of a reply that was cut. Its thoughts and calls are void. `None` if it has no text.
     pub fn into_cut_message(mut self) -> Option<Value> {
-        self.blocks.retain(|block| is_text(block) && has_words(block));
+        self.blocks.retain(|block| is_text(block) && !is_empty(block));
         (!self.blocks.is_empty()).then(|| self.into_message())
     }
 }
@@ -73,8 +72,8 @@ fn is_text(block: &Map<String, Value>) -> bool {
     block.get("type").is_some_and(|kind| kind == "text")
 }
 
-fn has_words(block: &Map<String, Value>) -> bool {
-    block.get("text").is_none_or(|text| text != "")
+fn is_empty(text: &Map<String, Value>) -> bool {
+    text.get("text").is_some_and(|words| words == "")
 }
 
 /// A part of the reply. The API sends no other form than an object.
