@@ -47,6 +47,7 @@ mod service;
 mod session_news;
 mod sessions_of_others;
 mod setup;
+mod setup_killed;
 mod setup_live;
 mod silent_hook;
 mod small_programs;
