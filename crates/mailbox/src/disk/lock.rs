@@ -65,11 +65,22 @@ impl Lock {
     /// # Errors
     /// [`Error::Io`] if the lock file cannot be opened or locked.
     pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
-        Self::lock_with(path, FileExt::try_lock_exclusive)
+        let deadline = Instant::now() + OF_A_LOOK;
+        loop {
+            let lock = Self::lock_with(path, FileExt::try_lock_exclusive)?;
+            // A process that only looks whether the lock is held shares it meanwhile.
+            if lock.is_some() || Self::is_held(path)? || Instant::now() >= deadline {
+                return Ok(lock);
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
     }
 
     fn lock_with(path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Option<Self>> {
-        let file = open_append(path)?;
+        Self::lock_file(open_append(path)?, path, try_lock)
+    }
+
+    fn lock_file(file: File, path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Option<Self>> {
         match try_lock(&file) {
             Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
             Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
@@ -88,19 +99,26 @@ impl Lock {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    /// True if a process holds the lock. False if the lock file does not exist.
+    /// True if a process holds the lock for itself. False if the lock file does not exist.
     ///
     /// # Errors
     /// [`Error::Io`] if the lock file cannot be opened or tried.
     pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match open_existing(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other.io("open", path)?,
-        };
-        match FileExt::try_lock_shared(&file) {
-            Ok(()) => Ok(false),
-            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(true),
-            Err(e) => Err(e).io("lock", path),
+        Self::is_refused(path, FileExt::try_lock_shared)
+    }
+
+    /// True if a process holds the lock, for itself or shared. False if the lock file does not exist.
+    ///
+    /// # Errors
+    /// Those of [`is_held`](Self::is_held).
+    pub fn is_held_or_shared(path: &Path) -> Result<bool> {
+        Self::is_refused(path, FileExt::try_lock_exclusive)
+    }
+
+    fn is_refused(path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<bool> {
+        match open_existing(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            other => Ok(Self::lock_file(other.io("open", path)?, path, try_lock)?.is_none()),
         }
     }
 
@@ -117,10 +135,13 @@ impl Lock {
     /// # Errors
     /// [`Error::Io`] if the lock file cannot be opened or locked.
     pub fn wait_until_free(path: &Path) -> Result<()> {
-        match open_existing(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => FileExt::lock_shared(&other.io("open", path)?).io("lock", path),
-        }
+        let file = match open_existing(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.io("open", path)?,
+        };
+        FileExt::lock_shared(&file).io("lock", path)?;
+        drop(Self { file, path: path.to_path_buf() });
+        Ok(())
     }
 
     /// True if the path still leads to this lock file. Only a process that holds the lock may remove the file, so the answer stays
@@ -137,10 +158,19 @@ impl Lock {
         &self.path
     }
 
-    /// The open lock file. A child process that inherits its descriptor keeps the lock.
+    /// The open lock file. A process that inherits its descriptor holds the lock as well, until this is dropped.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
+    }
+}
+
+impl Drop for Lock {
+    /// Releases the lock at once. Without this, a process that another thread starts at this moment would hold it a little longer: it has a
+    /// copy of the descriptor until it runs its own program.
+    fn drop(&mut self) {
+        // If this fails, closing the file releases the lock.
+        let _ = FileExt::unlock(&self.file);
     }
 }
 
@@ -182,6 +212,8 @@ fn human(limit: Duration) -> String {
     if limit < Duration::from_secs(1) { format!("{} ms", limit.as_millis()) } else { crate::time::human(limit) }
 }
 
+/// The patience with processes that only look. A look takes some microseconds, and longer on a busy machine.
+const OF_A_LOOK: Duration = Duration::from_millis(100);
 /// The patience of a command, for every lock.
 const OF_A_COMMAND: Duration = Duration::from_secs(20);
 /// The patience of a service, for each lock once.
@@ -302,21 +334,10 @@ fn is_stopped(process: &Path) -> bool {
     matches!(behind_name, Some(b'T' | b't'))
 }
 
-/// For tests: true once a released lock is free. It may take a moment: a process that another test starts inherits all locks of
-/// this one until it runs its own program.
-#[doc(hidden)]
-pub fn becomes_free(path: &Path) -> bool {
-    for _ in 0..1000 {
-        if Lock::is_held(path).is_ok_and(|is_held| !is_held) {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -328,13 +349,47 @@ mod tests {
         assert!(Lock::is_held(&path).unwrap());
         assert!(Lock::try_acquire(&path).unwrap().is_none());
         drop(lock);
-        assert!(becomes_free(&path));
+        assert!(!Lock::is_held(&path).unwrap());
         let lock = Lock::acquire(&path).unwrap();
         assert!(lock.is_named());
         fs::remove_file(&path).unwrap();
         assert!(!lock.is_named());
         drop(Lock::acquire(&path).unwrap());
         assert!(!lock.is_named(), "another file has its name now");
+    }
+
+    #[test]
+    fn a_dropped_lock_is_free_though_its_descriptor_was_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = Lock::acquire(&path).unwrap();
+        // A process that is being started has such a copy.
+        let _copy = lock.file().try_clone().unwrap();
+        drop(lock);
+        assert!(!Lock::is_held_or_shared(&path).unwrap());
+        let shared = Lock::acquire_shared(&path).unwrap();
+        assert!(!Lock::is_held(&path).unwrap() && Lock::is_held_or_shared(&path).unwrap());
+        drop(shared);
+        assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_process_that_only_looks_keeps_nobody_from_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let look = || {
+                while !is_over.load(Ordering::Relaxed) {
+                    Lock::is_held(&path).unwrap();
+                }
+            };
+            let looks = [scope.spawn(look), scope.spawn(look)];
+            let refused = (0..2000).filter(|_| Lock::try_acquire(&path).unwrap().is_none()).count();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(looks.into_iter().all(|look| look.join().is_ok()));
+            assert_eq!(refused, 0);
+        });
     }
 
     #[test]
@@ -369,7 +424,6 @@ mod tests {
         let holder = lock_holder(&path).unwrap();
         assert_eq!((holder.pid, holder.is_stopped), (std::process::id(), false));
         drop(lock);
-        assert!(becomes_free(&path));
         assert_eq!(lock_holder(&path), None);
     }
 }

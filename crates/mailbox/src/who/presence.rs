@@ -7,10 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use fs2::FileExt;
-
 use crate::disk::{self, Lock};
-use crate::error::{IoContext, Result};
+use crate::error::Result;
 use crate::id::SessionId;
 use crate::{Mailbox, wake};
 
@@ -86,15 +84,10 @@ fn hold(path: &Path) -> Result<Presence> {
 fn is_held(path: &Path) -> Result<bool> {
     // Several tries are needed, because another process may hold the lock only to check it.
     for _ in 0..3 {
-        let file = match disk::open_to_read(path) {
-            Err(e) if e.is_missing_file() => return Ok(false),
-            other => other?,
-        };
-        match FileExt::try_lock_exclusive(&file) {
-            Ok(()) => return Ok(false),
-            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => std::thread::sleep(Duration::from_millis(3)),
-            Err(e) => return Err(e).io("lock", path),
+        if !Lock::is_held_or_shared(path)? {
+            return Ok(false);
         }
+        std::thread::sleep(Duration::from_millis(3));
     }
     Ok(true)
 }

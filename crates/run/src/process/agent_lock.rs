@@ -111,12 +111,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path());
         assert!(!is_held(&path).unwrap(), "there is no lock file");
-        let lock = Lock::acquire(&path).unwrap();
-        describe(lock.file()).unwrap();
-        let inherited = lock.file().try_clone().unwrap();
+        let inherited = File::create(&path).unwrap();
+        inherited.lock().unwrap();
+        describe(&inherited).unwrap();
         // The holder clears its environment, and closes nothing that it inherited as standard input.
         let mut child = Command::new("env").args(["-i", "sleep", "600"]).stdin(Stdio::from(inherited)).spawn().unwrap();
-        drop(lock);
         assert!(is_held(&path).unwrap());
         assert!(holder(&path).starts_with(&format!("process {} of the host ", std::process::id())), "{}", holder(&path));
         // Reaped at once, because a zombie of this process would be looked at again.
