@@ -4,8 +4,8 @@
 //!
 //! # Limitations
 //! - The session's own file is not documented. It is a hint that ends a wait, and never a permission.
-//! - A transcript has lacked the call of an open dialog for more than ten seconds (seen twice on a busy machine, with 2.1.332). The cause
-//!   is not known. [`newest_call`] finds such a call afterwards.
+//! - A transcript has lacked the call of an open dialog for more than ten seconds (seen three times on a busy machine, with 2.1.332). The cause
+//!   is not known. [`newest_call`] finds such a call afterwards, and its result ends the dialog.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -84,6 +84,8 @@ pub struct Call {
     offset: u64,
     /// True if the first line may be cut.
     is_cut: bool,
+    /// True if all was read once that the transcript had before. A result in it is of an earlier call.
+    has_looked: bool,
     /// The call's tool and input, until its id is known.
     wanted: Option<(String, Map<String, Value>)>,
     /// Calls of that tool without a result.
@@ -116,6 +118,7 @@ impl Call {
             transcript,
             offset: 0,
             is_cut: false,
+            has_looked: false,
             wanted: None,
             open: Vec::new(),
             begun: Instant::now(),
@@ -170,18 +173,27 @@ impl Call {
                 self.read(line);
             }
         }
-        if let Some((tool, _)) = &self.wanted {
-            // ExitPlanMode has no input in the transcript, and another hook may have changed the input of any call.
-            let new: Vec<&Open> = self.open.iter().filter(|open| !open.is_old).collect();
-            let only = new.len() == 1 || tool == "ExitPlanMode";
-            let found = new.iter().copied().find(|open| open.has_equal_input).or_else(|| new.first().copied().filter(|_| only));
-            // Claude Code may have noted something in the user's name behind the call.
-            let is_late = self.begun.elapsed() >= LATE;
-            let newest = || self.open.last().filter(|open| is_late && new.is_empty() && (open.has_equal_input || tool == "ExitPlanMode"));
-            if let Some(open) = found.or_else(newest) {
-                (self.id, self.wanted) = (Some(open.id.clone()), None);
-            }
+        if let Some(id) = self.found() {
+            self.is(id);
         }
+        self.has_looked = true;
+    }
+
+    fn is(&mut self, id: String) {
+        (self.id, self.wanted) = (Some(id), None);
+    }
+
+    /// The id of the wanted call, among those that have no result.
+    fn found(&self) -> Option<String> {
+        let (tool, _) = self.wanted.as_ref()?;
+        // ExitPlanMode has no input in the transcript, and another hook may have changed the input of any call.
+        let new: Vec<&Open> = self.open.iter().filter(|open| !open.is_old).collect();
+        let only = new.len() == 1 || tool == "ExitPlanMode";
+        let found = new.iter().copied().find(|open| open.has_equal_input).or_else(|| new.first().copied().filter(|_| only));
+        // Claude Code may have noted something in the user's name behind the call.
+        let is_late = self.begun.elapsed() >= LATE;
+        let newest = || self.open.last().filter(|open| is_late && new.is_empty() && (open.has_equal_input || tool == "ExitPlanMode"));
+        found.or_else(newest).map(|open| open.id.clone())
     }
 
     /// The new lines, each of them whole.
@@ -223,6 +235,12 @@ impl Call {
                 let results: Vec<&str> = blocks.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
                 if results.is_empty() {
                     self.open.iter_mut().for_each(|open| open.is_old = true);
+                }
+                // A call that was written late may come together with its result.
+                if self.has_looked
+                    && let Some(id) = self.found().filter(|id| results.contains(&id.as_str()))
+                {
+                    self.is(id);
                 }
                 self.open.retain(|open| !results.contains(&open.id.as_str()));
                 if self.id.as_deref().is_some_and(|id| results.contains(&id)) {
@@ -396,6 +414,22 @@ mod tests {
         transcript.gains(&call("Bash", "two", r#"{"command":"b"}"#));
         assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id(), None, "it may be either");
         assert_eq!(transcript.call("Write", "{}").id(), None);
+    }
+
+    #[test]
+    fn a_call_that_comes_together_with_its_result_is_over() {
+        let a = r#"{"command":"a"}"#;
+        let transcript = Transcript::new(&[call("Bash", "before", a), result("before")]);
+        let mut late = transcript.call("Bash", a);
+        assert!(late.id().is_none() && !late.has_result(), "an earlier call");
+        // The session has made the same call again since.
+        transcript.gains(&[call("Bash", "late", a), result("late"), call("Bash", "again", a)].concat());
+        late.look();
+        assert!(late.id() == Some("late") && late.has_result(), "{late:?}");
+        let mut other = transcript.call("Bash", a);
+        transcript.gains(&[call("Read", "read", "{}"), result("read")].concat());
+        other.look();
+        assert_eq!((other.id(), other.has_result()), (Some("again"), false));
     }
 
     #[test]
