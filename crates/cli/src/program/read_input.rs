@@ -66,7 +66,7 @@ pub fn read_stdin_text(limit: u64) -> Result<String> {
 }
 
 /// How long a pipe is given until some program opens it for writing.
-const WRITER_COMES_WITHIN: Duration = Duration::from_secs(3);
+const WRITER_COMES_WITHIN: Duration = Duration::from_secs(10);
 /// How long the program that writes into a pipe may be silent.
 const WRITER_IS_SILENT_FOR: Duration = Duration::from_secs(600);
 

@@ -213,7 +213,7 @@ fn human(limit: Duration) -> String {
 }
 
 /// The patience with processes that only look. A look takes some microseconds, and longer on a busy machine.
-const OF_A_LOOK: Duration = Duration::from_millis(100);
+const OF_A_LOOK: Duration = Duration::from_secs(10);
 /// The patience of a command, for every lock.
 const OF_A_COMMAND: Duration = Duration::from_secs(20);
 /// The patience of a service, for each lock once.

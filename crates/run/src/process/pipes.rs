@@ -230,7 +230,7 @@ mod tests {
             sender.send(()).unwrap();
         });
         // `cat` blocks on its output, which is not read yet, so it does not read its input.
-        said.recv_timeout(Duration::from_secs(10)).unwrap();
+        said.recv_timeout(Duration::from_secs(60)).unwrap();
         let mut heard = String::new();
         agent.stdout.take().unwrap().read_to_string(&mut heard).unwrap();
         assert!(heard == all, "{} bytes of {}", heard.len(), all.len());

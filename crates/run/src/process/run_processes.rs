@@ -205,7 +205,7 @@ mod tests {
         let mut parent =
             Command::new(shell).args(["-c", "env -i sleep 600 & wait"]).env("ASKBOX_RUN", &token).env("ODD", odd(b"x")).spawn().unwrap();
         let is_ours = |found: &str| found == token;
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while find(is_ours).len() < 2 {
             assert!(Instant::now() < deadline, "both are found");
             std::thread::sleep(Duration::from_millis(10));

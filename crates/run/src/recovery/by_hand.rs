@@ -21,7 +21,7 @@ use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 
 /// How long the supervisor that has parked a round may take to end.
-const ENDING: Duration = Duration::from_secs(5);
+const ENDING: Duration = Duration::from_secs(20);
 
 /// Brings the workflow's oldest parked round back to `running/`. Returns its new attempt, which may start at once. With `cwd`, it goes on
 /// in that folder.

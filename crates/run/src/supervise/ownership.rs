@@ -20,6 +20,8 @@ use askbox_mailbox::{Folder, Mailbox, QuestionDocument};
 /// How long to wait for the lock of the process that just claimed the round, which releases it soon. A supervisor at work holds it for
 /// longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// The same as long as the record says that nobody has begun the attempt. A watcher that looks for it may be slow on a busy machine.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The attempt to supervise.
 #[derive(Debug)]
@@ -53,7 +55,7 @@ impl Attempt {
                 Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: Some(document), stage: Stage::Taken(taken) })))
             }
             Self::Recorded { round, attempt } => {
-                let lock = lock_round(mailbox, &round)?;
+                let lock = lock_round(mailbox, &round, attempt)?;
                 // Read only now, because without the lock another process could still change the record.
                 let run = record::read(mailbox, &round, attempt)?;
                 match lock {
@@ -131,14 +133,16 @@ impl OwnedAttempt {
 }
 
 /// Takes the lock of a round; `None` if another process keeps it.
-fn lock_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Lock>> {
+fn lock_round(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Option<Lock>> {
     let path = record::lock_path(mailbox, round);
-    let deadline = Instant::now() + LOCK_PATIENCE;
+    let begun = Instant::now();
+    let has_begun = || record::read(mailbox, round, attempt).map(|run| run.progress.state != RunState::Claimed);
     let mut pause = Duration::from_micros(100);
     loop {
         match Lock::try_acquire(&path)? {
             Some(lock) => return Ok(Some(lock)),
-            None if Instant::now() > deadline => return Ok(None),
+            None if begun.elapsed() > LONGEST_PATIENCE => return Ok(None),
+            None if begun.elapsed() > LOCK_PATIENCE && has_begun()? => return Ok(None),
             None => std::thread::sleep(pause),
         }
         pause = (pause * 2).min(Duration::from_millis(5));

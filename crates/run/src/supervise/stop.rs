@@ -246,11 +246,11 @@ mod tests {
         let mut poll_thread = PollThread::new().unwrap();
         poll_thread.start(vec![wake_ups]);
         wake(folder.path()).unwrap();
-        woken.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+        woken.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         // The poll thread ends, and no FIFO is left.
         drop(poll_thread);
         assert!(
-            woken.recv_timeout(std::time::Duration::from_secs(10)).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
+            woken.recv_timeout(std::time::Duration::from_secs(60)).is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
         );
         drop(fifo);
         assert!(!control_path(folder.path()).exists());

@@ -61,7 +61,7 @@ pub(crate) enum Errors {
 /// The most programs whose errors are read at the same time, because a child that a program leaves behind may hold them open for ever.
 const MOST_FOLLOWED: usize = 16;
 /// How long to wait for the errors once the program has ended.
-const ERRORS_WITHIN: Duration = Duration::from_millis(300);
+const ERRORS_WITHIN: Duration = Duration::from_secs(2);
 
 static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 

@@ -14,8 +14,8 @@ use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_run::dialog::orphans::QWEN;
 use askbox_run::process::programs;
 
-/// How long the process beside it may take until it reads Qwen's events.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the process beside it may take until it reads Qwen's events. It takes milliseconds, and longer on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The variable with the pid of the process that became `qwen`, and the number of such processes above it and with it: `PID/NUMBER`.
