@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::scene::{SESSION, Scene};
 use crate::support::claude::api::Request;
 use crate::support::claude::live::Live;
-use crate::support::{Outcome, Signal, in_parallel, needs, output, signal, strace, until};
+use crate::support::{Outcome, Signal, in_parallel, needs, output, signal_taken_in, strace, until};
 use serde_json::{Value, json};
 
 const STREAMS: [&str; 7] = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--session-id", SESSION];
@@ -97,7 +97,7 @@ fn a_message_reaches_a_parent_that_awaits_its_task() {
 fn a_stop_lets_the_call_of_a_task_finish() {
     let scene = Scene::new();
     let live = waiting(&scene);
-    signal(live.pid(), Signal::TERM);
+    signal_taken_in(live.pid(), Signal::TERM);
     std::fs::write(scene.path("go"), "").unwrap();
     assert_eq!(live.finish().0.code(), 143);
     assert_eq!(notices(&scene), [] as [String; 0]);

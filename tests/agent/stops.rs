@@ -2,7 +2,7 @@
 
 use crate::scene::{SESSION, Scene};
 use crate::support::claude::live::Live;
-use crate::support::{Signal, signal, until};
+use crate::support::{Signal, signal, signal_taken_in, until};
 use serde_json::json;
 
 const STREAMS: [&str; 7] = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--session-id", SESSION];
@@ -39,7 +39,7 @@ fn an_interrupt_finishes_the_tool_and_makes_no_other_call() {
 fn sigterm_finishes_the_tool_and_the_next_process_goes_on() {
     let scene = Scene::new();
     let live = in_a_tool(&scene);
-    signal(live.pid(), Signal::TERM);
+    signal_taken_in(live.pid(), Signal::TERM);
     std::fs::write(scene.path("go"), "").unwrap();
     let (outcome, events) = live.finish();
     assert_eq!(outcome.code(), 143);

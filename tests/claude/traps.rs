@@ -125,7 +125,7 @@ fn an_empty_allow_uses_the_question_up_with_an_error() {
         if !input.is_null() {
             decision["updatedInput"] = input;
         }
-        let settings = hook_of("PreToolUse", "AskUserQuestion", &says("PreToolUse", &decision), 10);
+        let settings = hook_of("PreToolUse", "AskUserQuestion", &says("PreToolUse", &decision), 120);
         let mut live = Live::start(&world, &["--resume", &session, "--settings", &settings]);
         live.close();
         live.expect_type("result");
@@ -139,14 +139,14 @@ fn an_empty_allow_uses_the_question_up_with_an_error() {
 fn of_two_deferred_calls_in_one_message_only_one_waits() {
     let world = ClaudeWorld::without_askbox();
     let session = uuid();
-    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 10);
+    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 120);
     let mut live = Live::start(&world, &["--session-id", &session, "--settings", &settings]);
     live.say(&uuid(), &format!("@@{}", json!([{"tools": [bash("touch one"), bash("touch two")]}, {"text": "done"}])));
     let result = live.expect_type("result");
     let waits = result["deferred_tool_use"]["input"]["command"].clone();
     assert!(waits == "touch one" || waits == "touch two", "{result}");
     live.finish();
-    let allow = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "allow"})), 10);
+    let allow = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "allow"})), 120);
     let mut live = Live::start(&world, &["--resume", &session, "--settings", &allow]);
     assert_eq!(live.expect_type("result")["result"], "done");
     live.finish();
@@ -159,7 +159,7 @@ fn a_subagent_whose_call_is_deferred_ends_without_a_word() {
     let world = ClaudeWorld::without_askbox();
     world.api.on("Sub work.", json!([bash("touch made"), {"text": "never said"}]));
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose", "run_in_background": false});
-    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 10);
+    let settings = hook_of("PreToolUse", "Bash", &says("PreToolUse", &json!({"permissionDecision": "defer"})), 120);
     let mut live = Live::start(&world, &["--settings", &settings]);
     world.api.on("Do it.", json!([{"tool": "Agent", "input": input}, {"text": "done"}]));
     live.say(&uuid(), "Do it.");
@@ -187,7 +187,7 @@ fn a_hook_that_takes_too_long_lets_the_call_go_on_to_the_rules() {
 #[test]
 fn a_hook_of_a_permission_request_cannot_defer_the_call() {
     let world = ClaudeWorld::without_askbox();
-    let settings = hook_of("PermissionRequest", "Bash", &says("PermissionRequest", &json!({"decision": {"behavior": "defer"}})), 10);
+    let settings = hook_of("PermissionRequest", "Bash", &says("PermissionRequest", &json!({"decision": {"behavior": "defer"}})), 120);
     let mut live = Live::start(&world, &["--settings", &settings]);
     live.say(&uuid(), &format!("@@{}", json!([bash("touch made"), {"text": "done"}])));
     let asked = live.expect_type("control_request");

@@ -109,7 +109,7 @@ fn an_earlier_answer_from_a_clock_ahead_is_none() {
     until("the question is open again", || world.in_mailbox("pending/docs.json").exists());
     assert_eq!(world.logged("shown "), 0, "{:#?}", world.log());
     // The same words with a date that the clock reaches are an answer.
-    hand_over();
     dated(SystemTime::now() + Duration::from_secs(1));
+    hand_over();
     world.closed("docs", "delivered", 1);
 }

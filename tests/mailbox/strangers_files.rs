@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::support::{World, needs, output};
+use crate::support::{World, needs, output, until};
 use serde_json::json;
 
 /// A hand-written question.
@@ -91,7 +91,11 @@ fn a_question_written_in_two_halves_settles() {
     file.write_all(first.as_bytes()).unwrap();
     // The watcher looks at other files meanwhile, and surely at this one.
     cat(&world, "pending/other.json", &question("other", "Meanwhile?"));
-    watcher.says("asked     other");
+    // A file that does not change for a while is no longer being written.
+    until("the other one is asked", || {
+        file.set_modified(SystemTime::now()).unwrap();
+        !watcher.said("asked     other").is_empty()
+    });
     file.write_all(second.as_bytes()).unwrap();
     drop(file);
     watcher.says("asked     slow  Which one?");

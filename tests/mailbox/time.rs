@@ -112,9 +112,9 @@ fn reminders_go_through_the_operators_program_and_go_on() {
 fn a_superseded_question_is_closed_and_never_expires() {
     let world = World::at_home();
     let watcher = world.watch();
-    world.ok("ask-post", &["-w", "super", "Old?", "--timeout", "1s", "--default", "old"]);
+    world.ok("ask-post", &["-w", "super", "Old?", "--timeout", "5s", "--default", "old"]);
     world.ok("ask-post", &["-w", "super", "New?", "--supersede"]);
-    world.ok("ask-post", &["-w", "clock", "Q?", "--timeout", "1500ms"]);
+    world.ok("ask-post", &["-w", "clock", "Q?", "--timeout", "5500ms"]);
     watcher.says("overdue   clock");
     assert_eq!(world.closed("super", "superseded", 1)[0]["question"], "Old?");
     assert_eq!(world.json(world.in_mailbox("pending/super.json"))["question"], "New?");

@@ -30,7 +30,9 @@ fn part_of_an_id_stands_for_it_at_a_terminal_only() {
     }
     assert!(world.path("m/pending/docs-42.json").exists());
     let agrees = |command: &str, said: &str| {
-        terminal.press(&[&format!("clear; ask-answer {command}; echo left=$?"), "Enter"]);
+        terminal.press(&["clear", "Enter"]);
+        terminal.see_no_more("Do you mean docs-42?");
+        terminal.press(&[&format!("ask-answer {command}; echo left=$?"), "Enter"]);
         terminal.see("Do you mean docs-42? (y/N)");
         terminal.press(&["y", "Enter"]);
         terminal.see(said);

@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::support::files::write_program;
 use crate::support::{Running, Terminal, World, needs, until};
 
 /// A world with the scripted agent.
@@ -12,8 +13,7 @@ fn scripted() -> World {
 /// Makes every agent run these commands instead, once.
 fn crashes(world: &World, commands: &str) {
     let crashes = world.path("crashes.sh");
-    std::fs::write(&crashes, format!("#!/bin/sh\n{commands}\n")).unwrap();
-    world.sh("chmod +x crashes.sh");
+    write_program(&crashes, &format!("#!/bin/sh\n{commands}\n"));
     let config = std::fs::read_to_string(world.config()).unwrap();
     let program = config.lines().find(|line| line.starts_with("program = ")).unwrap();
     world.reconfigure(program, &format!("program = \"{}\"\n[relaunch]\nattempts = 1", crashes.display()));

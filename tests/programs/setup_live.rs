@@ -97,7 +97,9 @@ fn a_person_is_asked_about_codex_only_where_it_is_used() {
     fs::create_dir_all(world.home().join(".codex")).expect("a folder");
     let terminal = Terminal::new(&world);
     let asked_after_claude = |sees: &str| {
-        terminal.press(&["clear; askbox setup", "Enter"]);
+        terminal.press(&["clear", "Enter"]);
+        terminal.see_no_more("Do you want that?");
+        terminal.press(&["askbox setup", "Enter"]);
         terminal.see("Do you want that?");
         terminal.press(&["n", "Enter"]);
         terminal.see(sees);

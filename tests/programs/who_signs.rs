@@ -57,7 +57,7 @@ fn an_orphan_of_a_run_in_a_terminal_signs_nothing() {
     let path = world.path_with_programs();
     let work = world.work().display();
     world
-        .agent_does("r", &format!("cd '{work}'; env -i PATH='{path}' {variables}sh orphan.sh >said 2>&1 & echo $PPID >supervisor; while kill -0 $PPID; do sleep 0.1; done\n"));
+        .agent_does("r", &format!("cd '{work}'; echo $PPID >supervisor; env -i PATH='{path}' {variables}sh orphan.sh >said 2>&1 & while kill -0 $PPID; do sleep 0.1; done\n"));
     let terminal = Terminal::new(&world);
     // A link to the program has another name.
     terminal.press(&["ln -s $(command -v relaunch) other; ./other run -w r --prompt 'Do it.'", "Enter"]);

@@ -132,7 +132,7 @@ fn a_request_that_ends_at_its_terminal_is_withdrawn() {
     let then = Instant::now();
     daemon.terminal(1, "accept");
     let end = closed(&world, &id, "withdrawn");
-    assert!(then.elapsed().as_secs() < 5 && why(&end).contains("at its terminal"), "{end}");
+    assert!(then.elapsed().as_secs() < 10 && why(&end).contains("at its terminal"), "{end}");
     assert!(daemon.replies().is_empty());
 }
 
@@ -209,6 +209,7 @@ fn a_watcher_that_is_killed_leaves_codexs_dialog_open() {
     assert_ne!(refused.code(), 0, "nobody waits for it");
     assert!(daemon.replies().is_empty());
     let watcher = world.watch();
+    until("the question of the dead one is withdrawn", || !world.rounds("closed", &id).is_empty());
     assert_eq!(waiting(&world), id);
     watcher.stop();
     until("a stopped watcher withdraws it", || world.names("pending").is_empty());
@@ -271,20 +272,19 @@ fn sessions_of_codexs_daemon_are_listed() {
     daemon.asks_to_run(1, THREAD, "ls");
     let id = waiting(&world);
     let of = |session: &str| -> Value {
-        let all = world.ok("askbox", &["sessions", "--json"]);
-        let line = all.lines().find(|line| line.contains(session)).expect("its line");
-        serde_json::from_str(line).expect("JSON")
+        // On a busy machine, the daemon may not answer in time.
+        until("its line", || {
+            let all = world.ok("askbox", &["sessions", "--json"]);
+            all.lines().find(|line| line.contains(session)).map(|line| serde_json::from_str(line).expect("JSON"))
+        })
     };
     let asks = of(THREAD);
     assert_eq!((&asks["program"], &asks["status"], &asks["questions"]), (&json!("codex"), &json!("waiting"), &json!([id])));
     assert_eq!((&asks["cwd"], &asks["name"]), (&json!(world.work()), &json!("x")));
     assert_eq!((&of(OTHER)["status"], &of(OTHER)["questions"]), (&json!("idle"), &json!([])));
-    let shown = world.ok("askbox", &["sessions"]);
+    let shown = until("both", || Some(world.ok("askbox", &["sessions"])).filter(|shown| shown.lines().count() == 3));
     let lines: Vec<_> = shown.lines().collect();
-    assert!(
-        lines.len() == 3 && lines[1].contains(THREAD) && lines[1].contains("waits at its terminal") && lines[1].contains(&id),
-        "{shown}"
-    );
+    assert!(lines[1].contains(THREAD) && lines[1].contains("waits at its terminal") && lines[1].contains(&id), "{shown}");
     allow(&world, &id);
     closed(&world, &id, "delivered");
     assert_eq!(of(THREAD)["status"], "busy");

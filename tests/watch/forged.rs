@@ -154,6 +154,7 @@ fn forged_rounds_without_an_answer_start_nothing() {
         until("the round is parked", || world.rounds("parked", "w").pop());
         let status = until("its state", || Some(world.status("w")).filter(|status| status["failure"] == "untrusted"));
         assert!(status["why"].as_str().unwrap().contains(why), "{more}: {status}");
+        until("its log is complete", || world.ok("relaunch", &["events", "w"]).contains("\"type\":\"parked\""));
         world.sh(&format!("rm -rf m/parked/w.{round}.json m/runs/w/{round}"));
     }
     assert_eq!(world.logged("start "), 0, "{:#?}", world.log());
@@ -210,7 +211,7 @@ fn where_answers_are_signed_a_default_decides_nothing() {
     let world = signing();
     let watcher = world.watch();
     world.sh("ask-post -w w 'Merge?' -o a=A -o b=B --timeout 1s --default b");
-    assert!(world.sh("ask-answer show w").contains("then it stays open: its asker suggests `b`, but only a signed answer counts"));
+    assert!(world.sh("ask-answer show w").contains("it stays open: its asker suggests `b`, but only a signed answer counts"));
     world.audit_is("w", &["posted", "overdue"]);
     let status = world.reaches("w", "overdue");
     assert!(status["why"].as_str().unwrap().contains("decides nothing, because answers must be signed"), "{status}");

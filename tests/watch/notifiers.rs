@@ -29,7 +29,7 @@ fn notified(world: &World) -> Vec<String> {
 
 #[test]
 fn many_questions_start_four_notifiers_and_then_one_for_all() {
-    let world = with_notifier(NOTIFIER, "");
+    let world = with_notifier(NOTIFIER, "time_limit = \"10m\"");
     std::fs::write(world.agent("hold"), "").expect("a file");
     let watcher = world.watch();
     // A slow watcher sees many questions in one look, and tells those as one. So the first four come alone.

@@ -118,9 +118,8 @@ fn a_foreground_run_streams_words_and_shows_people_whole_texts() {
 
 #[test]
 fn a_text_that_takes_long_is_no_silence() {
-    let world =
-        world("begins; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do piece \"$i \"; sleep 0.25; done; whole long; work");
-    world.reconfigure("[runner]", "[limits]\nsilent_after = \"3s\"\n[runner]");
+    let world = world("begins; for i in $(seq 50); do piece \"$i \"; sleep 0.25; done; whole long; work");
+    world.reconfigure("[runner]", "[limits]\nsilent_after = \"10s\"\n[runner]");
     world.ok("relaunch", &["docs"]);
     assert_eq!(types(&recorded(&world)), ["started", "generating", "text", "tool_call", "tool_result", "result"]);
 }

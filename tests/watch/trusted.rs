@@ -40,7 +40,7 @@ fn a_round_claimed_by_hand_is_parked_before_any_launch() {
     assert!(status["why"].as_str().unwrap().starts_with("its answer does not count: its signature"), "{status}");
     assert!(status["todo"].as_str().unwrap().contains("relaunch drop w"), "{status}");
     assert_eq!(world.logged("start "), 0, "{:#?}", world.log());
-    assert!(world.audit("w").contains(&"parked".to_owned()));
+    until("it is on record", || world.audit("w").contains(&"parked".to_owned()));
     // A retry asks again.
     world.shell("relaunch retry w");
     world.reaches("w", "parked");

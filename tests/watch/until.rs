@@ -251,7 +251,7 @@ fn a_hanging_filesystem_holds_up_only_its_own_wait() {
     ]);
     let watcher = world.start_watcher_behind(&before);
     watcher.says("watching ");
-    world.ok("ask-post", &["-w", "hung", "--until-file", "hung", "--timeout", "10s"]);
+    world.ok("ask-post", &["-w", "hung", "--until-file", "hung", "--timeout", "60s"]);
     world.reaches("hung", "waiting");
     make(&world, "built");
     world.ok("ask-post", &["-w", "other", "--until-file", "built"]);

@@ -70,8 +70,8 @@ fn a_device_with_a_late_request_gets_through_a_flood() {
     let stranger = page.browser();
     let request = format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n");
     until("a flood within the time that each connection has", || {
-        let mut slow = stranger.open("");
         let begun = Instant::now();
+        let mut slow = stranger.open("");
         // More than the page keeps of those that have been there for a while.
         let halves: Vec<_> = (0..300).map(|_| stranger.open(HALF)).collect();
         // They are all taken before this one.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::World;
 use crate::support::process::{bytes_read, processor_time};
+use crate::support::{World, asleep};
 
 /// The memory in KiB that a process itself has filled. The other resident pages are those of its program file, and a debug build has 30 MiB
 /// of them.
@@ -121,9 +121,14 @@ fn what_was_done_is_read_without_what_was_done_before() {
     let read = || {
         // The first looks after a change list all names, and keep those of the newest.
         (0..2).for_each(|_| drop(browser.see("/done")));
-        let before = bytes_read(page.process.pid());
-        browser.see("/done");
-        bytes_read(page.process.pid()) - before
+        // It also reads the events of the files that were made.
+        asleep(page.process.pid());
+        let once = || {
+            let before = bytes_read(page.process.pid());
+            browser.see("/done");
+            bytes_read(page.process.pid()) - before
+        };
+        (0..5).map(|_| once()).min().expect("a figure")
     };
     let few = read();
     world.past_rounds("w", 2_500..6_000);

@@ -61,8 +61,8 @@ pub use machine::Machine;
 pub use network::Network;
 pub use page::{Browser, Page, Reply};
 pub use process::{
-    LIMIT, Outcome, Running, Signal, asleep, bytes_read, end_process, feed, in_parallel, kill, output, processes, quickly, signal, sleeps,
-    until,
+    LIMIT, Outcome, Running, Signal, asleep, bytes_read, end_process, feed, in_parallel, kill, output, processes, quickly, signal,
+    signal_taken_in, sleeps, until, was_told,
 };
 pub use programs::{program, programs, root};
 pub use server::Server;

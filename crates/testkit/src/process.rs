@@ -231,6 +231,26 @@ pub fn asleep(pid: i32) -> u64 {
     })
 }
 
+/// Sends a signal to a process that the test knows to be its own, and waits until it has taken the signal in: none of its threads has
+/// anything to do.
+#[track_caller]
+pub fn signal_taken_in(pid: i32, which: Signal) {
+    signal(pid, which);
+    until("the signal is taken in", || {
+        let before = sleeps(pid);
+        // The state stands behind the program's name.
+        let sleeping = |stat: String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'));
+        let mut threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten();
+        threads.all(|thread| std::fs::read_to_string(thread.path().join("stat")).is_ok_and(sleeping)) && sleeps(pid) == before
+    });
+}
+
+/// True if the sender of an answer was told that it came too late, by the status 4. The sender only waits for four seconds, and a busy
+/// machine may take longer.
+pub fn was_told(status: i32, sent_at: Instant) -> bool {
+    status == 4 || sent_at.elapsed() > Duration::from_secs(4)
+}
+
 /// How many bytes a process has read.
 pub fn bytes_read(pid: i32) -> u64 {
     let io = std::fs::read_to_string(format!("/proc/{pid}/io")).expect("a process");

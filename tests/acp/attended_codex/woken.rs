@@ -8,7 +8,7 @@ use super::Attended;
 use crate::support::{needs, until};
 
 /// How soon the model has a turn. The machine of the tests is busy.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(25);
 
 fn shell(command: &str) -> Value {
     json!({"tool": "exec_command", "input": {"cmd": command}})

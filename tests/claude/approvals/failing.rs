@@ -87,7 +87,8 @@ fn a_hook_that_fails_stops_the_call_only_if_it_says_so() {
         }
         let world = ClaudeWorld::without_askbox();
         let made = world.work().join("made");
-        let mut hook = json!({"type": "command", "command": ending, "timeout": 1});
+        let timeout = if ending.starts_with("sleep") { 1 } else { 60 };
+        let mut hook = json!({"type": "command", "command": ending, "timeout": timeout});
         if !on_failure.is_empty() {
             hook["onFailure"] = on_failure.into();
         }

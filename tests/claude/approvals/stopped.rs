@@ -173,7 +173,7 @@ fn a_supervisor_killed_while_it_holds_a_call_loses_nothing() {
 #[test]
 fn a_run_whose_time_ends_while_it_holds_a_call_has_asked() {
     // Long enough for a busy machine to come to the call.
-    let world = world_with("[limits]\nrun_time = '45s'\nhold = '30m'\n");
+    let world = world_with("[limits]\nrun_time = '90s'\nhold = '30m'\n");
     begin(&world, &json!([bash("note one")]));
     wait_until_it_holds(&world);
     let requests = world.api.turns().len();

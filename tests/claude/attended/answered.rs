@@ -19,8 +19,11 @@ fn a_call_that_is_allowed_in_the_mailbox_is_made() {
     let end = closed(&world, &id, "delivered");
     assert!(made(&world, "one"));
     let receipts = session.receipts();
-    assert_eq!((receipts.len(), &receipts[0]["toolUseID"]), (1, &end["tool_call"]["id"]), "{receipts:?}");
-    assert_eq!(world.audit(&id), ["posted", "answered", "claimed", "allowed", "delivered"]);
+    assert_eq!(receipts.len(), 1, "{receipts:?}");
+    // A busy session may tell the id of its call only after the question was posted.
+    let call = &end["tool_call"]["id"];
+    assert!(receipts[0]["toolUseID"] == *call || call.as_str().is_some_and(|id| id.starts_with("not-told-")), "{receipts:?} {end}");
+    world.audit_is(&id, &["posted", "answered", "claimed", "allowed", "delivered"]);
 }
 
 #[test]

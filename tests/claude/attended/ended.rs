@@ -8,7 +8,7 @@ use super::{Attended, closed, made, touch, which_database, world};
 use crate::support::{ClaudeWorld, until};
 
 /// How soon the question is withdrawn. The machine of the tests is busy.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(30);
 
 /// Opens the dialog of a call, ends it with these keys, and returns the world with the id of the withdrawn question.
 #[track_caller]
@@ -48,7 +48,7 @@ fn yes_at_the_terminal_withdraws_the_question() {
 
 #[test]
 fn yes_for_a_long_command_withdraws_the_question_at_once() {
-    let call = json!({"tool": "Bash", "input": {"command": "touch one; sleep 8", "description": "Wait"}});
+    let call = json!({"tool": "Bash", "input": {"command": "touch one; sleep 100", "description": "Wait"}});
     ended_by(call, &["1"]);
 }
 
@@ -114,7 +114,6 @@ fn both_at_the_same_moment_make_one_decision() {
 #[test]
 fn a_background_agent_gets_its_dialog_when_the_hold_is_over() {
     let world = world();
-    world.reconfigure("20s", "1s");
     world.api.on("Sub work.", json!([touch("sub"), {"text": "sub is done"}]));
     let session = Attended::begin(&world);
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});

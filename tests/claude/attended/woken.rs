@@ -9,7 +9,7 @@ use crate::support::claude::bash;
 use crate::support::{ClaudeWorld, needs, until};
 
 /// How soon the model has a turn. The machine of the tests is busy; see `figures` for the promise.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -229,7 +229,7 @@ fn a_servers_question_outlives_a_killed_supervisor() {
 #[test]
 fn a_run_whose_time_ends_while_a_server_waits_has_asked() {
     // Long enough for a busy machine to come to the question.
-    let world = run_with_limits("hold = '30m'\nrun_time = '45s'", &[("shop", &ask_for_a_name())]);
+    let world = run_with_limits("hold = '30m'\nrun_time = '90s'", &[("shop", &ask_for_a_name())]);
     let asked = question(&world);
     let requests = world.api.turns().len();
     world.wait_status("w", "asking", |s| {

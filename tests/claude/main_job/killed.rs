@@ -20,12 +20,11 @@ fn in_the_middle_of_a_tool(world: &mut ClaudeWorld) -> String {
     world.api.on("Your process was interrupted", json!([{"text": "finished"}]));
     world.answer("w", "yes");
     world.api.wait_for_text("worked", 1, LIMIT);
+    world.wait_for_hold("hold");
     // The agent writes its transcript a little later than it works.
     let noted = |session: &str| world.transcript_of(session).and_then(|t| std::fs::read_to_string(t).ok()).unwrap_or_default();
-    let status = world.wait_status("w", "in its tool", |status| {
-        let transcript = noted(status["session_id"].as_str().unwrap_or_default());
-        !world.processes("hold").is_empty() && transcript.contains(r#""command":"hold""#)
-    });
+    let status = world
+        .wait_status("w", "in its tool", |status| noted(status["session_id"].as_str().unwrap_or_default()).contains(r#""command":"hold""#));
     assert_eq!(status["state"], "running");
     round
 }
@@ -95,7 +94,7 @@ fn a_run_whose_watcher_was_killed_is_delivered_without_it() {
 #[test]
 fn an_overloaded_api_is_tried_again_with_the_answer_once() {
     let mut world = ClaudeWorld::new();
-    world.configure("[relaunch]\nbackoff = '2s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
+    world.configure("[relaunch]\nbackoff = '15s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     world.api.on("User chose: yes", json!([{"status": 529, "times": 99}]));

@@ -89,7 +89,7 @@ fn a_fork_killed_before_its_first_message_is_forked_again() {
     let Asked { world, session, .. } = asked_in_a_run_of_ours("[relaunch]\nbackoff = '10ms'\n");
     kill_the_first_fork(&world);
     // The fork is killed before it has a reply.
-    world.api.on("User chose: beta", json!([{"text": "went on", "delay_ms": 2000}]));
+    world.api.on("User chose: beta", json!([{"text": "went on", "delay_ms": 10000}]));
     world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
     let status = answered_and_delivered(&world, "beta", "went on");
     assert_eq!(status["attempt"], 2, "{status}");

@@ -22,7 +22,7 @@ fn stopped_with(args: &[&str]) -> (ClaudeWorld, Vec<Value>) {
 #[test]
 fn stop_now_kills_the_tool_with_all_its_processes() {
     let (world, events) = stopped_with(&["--now"]);
-    assert_eq!(rungs(&events), ["SIGTERM"], "{events:#?}");
+    climbed(&events, &["SIGTERM"]);
     let last = interrupted(&events);
     assert!(last["text"].as_str().expect("a text").contains("Sleeping."), "{last:#}");
     assert_eq!(world.status("w")["state"], "interrupted");
@@ -33,7 +33,7 @@ fn stop_now_kills_the_tool_with_all_its_processes() {
 #[test]
 fn after_the_grace_time_the_tool_is_killed_with_its_processes() {
     let (world, events) = stopped_with(&["--grace", "1s"]);
-    assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");
+    climbed(&events, &["boundary", "SIGTERM"]);
     let session = interrupted(&events)["session_id"].as_str().expect("a session").to_owned();
     continues(&world, "w", &session, json!([{"text": "done"}]));
 }
@@ -50,6 +50,6 @@ fn a_second_stop_with_now_makes_the_first_one_stop_at_once() {
     stop(&world, "w", &["--now"]);
     assert!(first.wait().expect("its status").success());
     let (_, events) = run.wait_end();
-    assert_eq!(rungs(&events), ["boundary", "SIGTERM"], "{events:#?}");
+    climbed(&events, &["boundary", "SIGTERM"]);
     interrupted(&events);
 }

@@ -48,14 +48,18 @@ fn task(world: &ClaudeWorld, id: &str, steps: &Value) -> Command {
     command
 }
 
-/// A program that writes `out.txt` in 20 steps, a tenth of a second apart, and says when it has begun.
+/// A program that writes `out.txt` in 20 steps, a tenth of a second apart. It says when it has begun, and waits until the run is told to
+/// stop.
 fn add_writer(world: &ClaudeWorld) {
     add_gate(world, "begun");
     world.add_script(
         "write-steps",
         &format!(
-            "echo 1 > out.txt; echo go > '{}'; i=2; while [ $i -le 20 ]; do sleep 0.1; echo $i >> out.txt; i=$((i+1)); done; echo all written",
-            gate(world, "begun").display()
+            "echo 1 > out.txt; echo go > '{}'; i=0; \
+             until ls '{}'/runs/*/*/*/stop.json >/dev/null 2>&1 || [ $i -ge 600 ]; do sleep 0.1; i=$((i+1)); done; \
+             i=2; while [ $i -le 20 ]; do sleep 0.1; echo $i >> out.txt; i=$((i+1)); done; echo all written",
+            gate(world, "begun").display(),
+            world.mailbox().display(),
         ),
     );
 }
@@ -110,6 +114,12 @@ fn interrupted(events: &[Value]) -> Value {
 fn rungs(events: &[Value]) -> Vec<String> {
     let notes = events.iter().filter(|e| e["type"] == "note").filter_map(|e| e["text"].as_str());
     notes.filter_map(|n| n.strip_prefix("ladder: ")).map(|n| n.split([':', ' ']).next().unwrap_or_default().to_owned()).collect()
+}
+
+/// Checks the first rungs. On a busy machine the agent may not end in time, and the next rungs follow.
+#[track_caller]
+fn climbed(events: &[Value], first: &[&str]) {
+    assert!(rungs(events).iter().map(String::as_str).collect::<Vec<_>>().starts_with(first), "{first:?}: {events:#?}");
 }
 
 /// Processes that carry `ASKBOX_RUN` of this service's runs, or lie in one of these process groups.

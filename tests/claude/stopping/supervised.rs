@@ -22,7 +22,7 @@ fn writing() -> ClaudeWorld {
 fn goes_on(world: &ClaudeWorld) {
     assert_eq!((written(world), world.status("w")["state"].clone()), (20, json!("interrupted")));
     let events = world.events("w");
-    assert_eq!(rungs(&events), ["boundary"]);
+    climbed(&events, &["boundary"]);
     let session = interrupted(&events)["session_id"].as_str().expect("a session").to_owned();
     assert_eq!(alive(world, &groups(world)), [""; 0]);
     let told = continues(world, "w", &session, json!([{"text": "done"}])).model_text();

@@ -20,30 +20,32 @@ fn pieces(events: &[Value]) -> Vec<&str> {
 #[test]
 fn the_words_of_a_slow_text_come_before_the_text() {
     let world = world();
-    let mut run = start(&world, "w", &json!([{"slow_text": "one two three four", "chunks": 6, "chunk_ms": 400}]));
+    let mut run = start(&world, "w", &json!([{"slow_text": "one two three four", "chunks": 6, "chunk_ms": 2000}]));
     run.expect_type("partial");
     until("it is generating", || world.status("w")["live"]["doing"] == "generating");
     assert!(!run.events.iter().any(|e| e["type"] == "text"), "{:#?}", run.events);
     let (outcome, events) = run.finish();
     assert!(outcome.status.success(), "{outcome:?}");
     let mut kinds: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
-    // On a busy machine, pieces that come close together are one.
+    // On a busy machine, pieces that come close together are one, and the last one may be left out for the whole text.
     kinds.dedup();
     let pieces = pieces(&events);
-    assert!((2..=6).contains(&pieces.len()) && pieces.concat() == "one two three four", "{events:#?}");
+    assert!((2..=6).contains(&pieces.len()) && "one two three four".starts_with(&pieces.concat()), "{events:#?}");
     assert_eq!(kinds, ["started", "generating", "partial", "text", "result"], "{events:#?}");
 }
 
 #[test]
 fn a_text_whose_connection_breaks_is_begun_anew() {
     let world = world();
-    let mut run = start(&world, "w", &json!([{"cut": true, "text": "half a"}, {"text": "the whole text"}]));
+    let mut run =
+        start(&world, "w", &json!([{"cut": true, "text": "half a"}, {"slow_text": "the whole text", "chunks": 2, "chunk_ms": 2000}]));
     let throttled = run.expect_type("throttled");
     assert_eq!((&throttled["status"], &throttled["error"]), (&Value::Null, &json!("unknown")), "{throttled}");
     let (outcome, events) = run.finish();
     assert!(outcome.status.success(), "{outcome:?}");
-    let last: Vec<_> = events.iter().filter(|e| e["type"] == "partial").collect();
-    assert_eq!(last.last().map(|e| (&e["offset"], &e["text"])), Some((&json!(0), &json!("the whole text"))), "{events:#?}");
+    let anew = events.iter().skip_while(|e| e["type"] != "throttled").find(|e| e["type"] == "partial").expect("a piece");
+    assert_eq!(anew["offset"], 0, "{events:#?}");
+    assert!(anew["text"].as_str().is_some_and(|text| "the whole text".starts_with(text)), "{events:#?}");
     let texts: Vec<_> = events.iter().filter(|e| e["type"] == "text").map(|e| &e["text"]).collect();
     assert_eq!(texts, ["the whole text"]);
     assert!(world.ok("relaunch", &["logs", "w"]).contains("throttled connection failed, retry 1 in "));

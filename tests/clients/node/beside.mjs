@@ -1,16 +1,27 @@
 // Waits for an answer beside a watcher, which must not launch an agent with it. Posts without the programs against `ask-post`.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
 import { Readable } from "node:stream";
 import { Conflict, Mailbox, resumed } from "@askbox/client";
 
 const box = new Mailbox();
+
+/** Answers as soon as a process holds the lock of the workflow's waiter. */
+const answerOnceAwaited = (workflowId) => {
+  const waiter = path.join(box.path, "runs", workflowId, "waiter");
+  const isAwaited = fs.existsSync(waiter) && spawnSync("flock", ["-s", "-n", waiter, "true"]).status !== 0;
+  if (isAwaited) execFile("ask-answer", [workflowId, "a"], () => {});
+  else setTimeout(answerOnceAwaited, 20, workflowId);
+};
+
 for (let number = 0; number < 5; number++) {
   const workflowId = `wait-${number}`;
   await box.post("Which?", { workflowId, options: { a: null } });
-  setTimeout(() => execFile("ask-answer", [workflowId, "a"], () => {}), 300);
-  const taken = await box.wait(workflowId, { timeout: 20_000 });
+  answerOnceAwaited(workflowId);
+  const taken = await box.wait(workflowId, { timeout: 60_000 });
   assert.deepEqual([taken.value, taken.document.closed.by], ["a", "ask-post --wait"]);
 }
 

@@ -1,14 +1,34 @@
 """Waits for an answer beside a watcher, which must not launch an agent with it. Posts without the programs against `ask-post`."""
-import io, json, subprocess, sys, threading
+import fcntl, io, json, os, subprocess, sys, threading, time
 
 import askbox
 
 box = askbox.Mailbox()
+
+
+def is_awaited(name):
+    """True if a process holds the lock of the workflow's waiter."""
+    try:
+        with open(os.path.join(box.path, "runs", name, "waiter")) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+
+
+def answer_once_awaited(name):
+    while not is_awaited(name):
+        time.sleep(0.02)
+    subprocess.run(["ask-answer", name, "a"], check=False, capture_output=True)
+
+
 for number in range(5):
     name = f"wait-{number}"
     box.post("Which?", name, options={"a": None})
-    threading.Timer(0.3, lambda name=name: subprocess.run(["ask-answer", name, "a"], check=False, capture_output=True)).start()
-    taken = box.wait(name, 20)
+    threading.Thread(target=answer_once_awaited, args=(name,)).start()
+    taken = box.wait(name, 60)
     assert (taken.value, taken.document["closed"]["by"]) == ("a", "ask-post --wait"), taken
 
 without, ends = askbox.Mailbox(programs="/nowhere"), {True: 0, False: 0}

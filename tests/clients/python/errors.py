@@ -107,8 +107,9 @@ for name, script in (
     subprocess.run(["/bin/sh", "-c", 'printf "#!/bin/sh\n%s\n" "$2" > "$1"; chmod 755 "$1"', "sh", path, script], check=True)
 slow = askbox.Mailbox(programs=os.path.abspath("slow"), limit=0.3)
 fails(askbox.TimedOut, 1, "0.3 s", slow.withdraw, "one")
-fails(askbox.Failed, 1, "status 9", slow.once, "call")
-fails(askbox.Failed, 1, "signal 9", slow.checkpoint.save, "one", {})
+broken = askbox.Mailbox(programs=os.path.abspath("slow"))
+fails(askbox.Failed, 1, "status 9", broken.once, "call")
+fails(askbox.Failed, 1, "signal 9", broken.checkpoint.save, "one", {})
 
 os.symlink(box.path, "link")
 fails(askbox.Failed, 1, "symbolic link", askbox.Mailbox("link").pending)

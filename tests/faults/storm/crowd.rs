@@ -183,7 +183,7 @@ impl Storm {
     fn contest(&self, id: &str) {
         let (answer, cancel) = std::thread::scope(|scope| {
             let cancel = scope.spawn(|| self.insist("ask-answer", &["cancel", id]));
-            (self.insist("ask-answer", &[id, "a"]), cancel.join().expect("the canceller"))
+            (self.insist("ask-answer", &[id, "a"]), cancel.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
         });
         let winner = match (answer.0, cancel.0) {
             (0, 4) => Some("delivered"),

@@ -15,8 +15,7 @@ mod looks;
 mod postgres;
 mod undecided;
 
-use std::os::unix::fs::PermissionsExt;
-
+use crate::support::files::write_program;
 use crate::support::machine::configure;
 use crate::support::{Machine, Terminal, World};
 
@@ -37,8 +36,7 @@ fn ask(machine: &Machine, workflow: &str) {
 /// Has this script on the machine instead of `ask-answer`, which is `$real` in it.
 fn behind(here: &World, machine: &Machine, script: &str) {
     let program = machine.world.path("played");
-    std::fs::write(&program, format!("#!/bin/sh\nreal=ask-answer\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &format!("#!/bin/sh\nreal=ask-answer\n{script}\n"));
     here.configure(&format!("{}program = '{}'\n", machine.section(), program.display()));
 }
 

@@ -81,11 +81,15 @@ fn who_leaves_before_the_decision_is_told_within_seconds() {
 fn an_answer_accepted_while_the_inbox_ends_is_told() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
-    behind(&here, &build, "case \"$*\" in *--offer*) sleep 1;; esac; exec $real \"$@\"");
+    // The machine greets, and reads the offer only once the inbox ends.
+    let held = "case \"$*\" in *--offer*) (while [ ! -e go ]; do sleep 0.05; done; cat) | $real \"$@\";; *) exec $real \"$@\";; esac";
+    behind(&here, &build, &format!("cd '{}'\n{held}", build.world.home().display()));
     let terminal = Terminal::new(&here);
     open(&terminal, "build:docs-42");
     answer(&terminal);
     terminal.press(&["q"]);
+    terminal.see("waiting a moment for what was sent");
+    std::fs::write(build.world.home().join("go"), "").unwrap();
     let screen = terminal.see("left=0");
     assert!(screen.contains("answered in your own words: my long thoughts; accepted by build"), "{screen}");
     assert!(drafts(&here).is_empty(), "{screen}");

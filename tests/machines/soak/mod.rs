@@ -64,7 +64,7 @@ fn a_long_day_of_every_kind_of_round_leaves_no_trace() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    until("the last supervisor is gone", || world.of_runs().is_empty());
+    until("the last supervisor is gone", || world.of_runs().is_empty() && world.processes(" supervise ").is_empty());
     let rounds = account::check(&world, &load);
     account::check_database(&database, rounds);
     account::check_news(&world, &place);

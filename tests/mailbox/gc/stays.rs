@@ -7,7 +7,7 @@ use fs2::FileExt;
 use serde_json::json as object;
 
 use crate::gc::{DAY, age, assert_untouched, change, closed, deliver, everything, gc, json, traces, world};
-use crate::support::{World, output, until};
+use crate::support::{World, asleep, output, until};
 
 #[test]
 fn nothing_that_is_open_goes_whatever_its_age() {
@@ -30,6 +30,8 @@ fn nothing_that_is_open_goes_whatever_its_age() {
     world.hold("tool");
     let mut run = world.command("relaunch").arg("running").stdout(std::process::Stdio::null()).spawn().expect("a run");
     until("it is at work", || world.is_held("tool"));
+    // Its supervisor has written all that it has to say.
+    asleep(run.id().cast_signed());
     std::fs::write(world.in_mailbox("quarantine/x.json"), "{").unwrap();
     world.ok("checkpoint", &["save", "never-asked", "--step", "one"]);
     let before = everything(&world);

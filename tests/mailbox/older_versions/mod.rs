@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use askbox::mailbox::read_question;
 use serde_json::{Value, json};
 
-use crate::support::{World, files, names};
+use crate::support::{World, files, names, until};
 
 mod make;
 
@@ -123,6 +123,7 @@ fn what_waits_in_an_older_mailbox_is_answered_and_pruned() {
         let kept = &world.rounds("closed", "batch")[0];
         assert_eq!((&kept["x_mine"], &kept["answer"]["value"]["db"]), (&json!({"kept": [1, 2.50, "ü"]}), &json!("pg")));
         watcher.stop();
+        until("the last supervisor is gone", || world.processes(" supervise ").is_empty());
         world.sh("askbox gc --keep 0s");
         for folder in ["pending", "answered", "running", "parked", "closed", "runs", "workflows", "timers", "awaits"] {
             assert_eq!(world.names(folder), [] as [&str; 0], "{folder}");

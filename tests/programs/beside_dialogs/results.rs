@@ -49,6 +49,13 @@ fn changed(world: &World) -> SystemTime {
     std::fs::metadata(world.in_mailbox(format!("looked/{SESSION}.wake"))).unwrap().modified().unwrap()
 }
 
+/// Waits until the end of a run is in the audit and has woken the session, which follow the move of its document.
+#[track_caller]
+fn is_told(world: &World, id: &str, event: &str, since: SystemTime) {
+    until("the end is in the audit", || world.audit(id).iter().any(|other| other == event));
+    until("the session is woken", || changed(world) != since);
+}
+
 #[track_caller]
 fn is_silent(world: &World, why: &str) {
     let silent = hook(world, "FileChanged", "1");
@@ -122,8 +129,9 @@ fn a_look_without_a_result_leaves_the_session_waiting() {
 fn a_run_that_fails_or_ended_too_early_wakes_all_the_same() {
     let world = world();
     hook(&world, "SessionStart", "1").ok();
+    let before = changed(&world);
     starts(&world, "fails", &["--background"]).ok();
-    world.reaches("fails", "parked");
+    is_told(&world, "fails", "parked", before);
     let woken = until("the session is woken", || Some(hook(&world, "FileChanged", "1")).filter(|woken| woken.code() == 2));
     let words = "- fails: its run failed or was stopped, and waits for a person (relaunch resume fails)";
     assert!(woken.stderr.contains(words), "{}", woken.words());
@@ -147,16 +155,16 @@ fn a_session_that_was_resumed_is_told_at_its_start_or_woken() {
     hook(&world, "SessionStart", "1").ok();
     starts(&world, "one", &["--background"]).ok();
     starts(&world, "two", &["--background"]).ok();
+    let before = changed(&world);
     goes_on(&world, "one");
-    world.reaches("one", "delivered");
+    is_told(&world, "one", "delivered", before);
     // Nobody was there to be woken. The session goes on under the same id.
     let start = hook(&world, "SessionStart", "1").ok().stdout;
     assert!(start.contains("one: its run finished (relaunch resume one)") && start.contains("watchPaths"), "{start}");
     is_silent(&world, "it was told at the start");
     let before = changed(&world);
     goes_on(&world, "two");
-    until("the session is woken", || changed(&world) != before);
-    world.reaches("two", "delivered");
+    is_told(&world, "two", "delivered", before);
     let woken = hook(&world, "FileChanged", "1");
     assert!(woken.code() == 2 && !woken.stderr.contains("- one:") && woken.stderr.contains("- two:"), "{}", woken.words());
 }

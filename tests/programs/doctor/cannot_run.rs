@@ -45,7 +45,7 @@ fn a_runner_of_an_unreadable_configuration_is_not_reported() {
 fn a_single_failure_of_a_run_is_named_with_its_cause() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
-    std::fs::write(world.path("agent"), agent.replace("\"result\":\"ok\"", "\"result\":\"SGN_PEND_ONGOING\"")).unwrap();
+    write_program(&world.path("agent"), &agent.replace("\"result\":\"ok\"", "\"result\":\"SGN_PEND_ONGOING\""));
     answered(&world, "v");
     assert_eq!(world.shell("relaunch v").code(), 1);
     let said = problem(&world, "parked");
@@ -62,7 +62,7 @@ fn a_missing_program_is_refused_and_the_round_stays() {
     let named = format!("there is no program `{}`", world.path("agent").display());
     assert!(world.refused(4, "relaunch w").contains(&named) && world.in_mailbox("answered/w.json").exists());
     // A parked round.
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     world.sh("chmod +x agent");
     assert_eq!(world.shell("relaunch w").code(), 1);
     missing();
@@ -71,7 +71,7 @@ fn a_missing_program_is_refused_and_the_round_stays() {
         assert!(world.sh("ls m/parked").starts_with("w."), "{command}");
     }
     assert!(world.refused(4, "relaunch retry w").contains(&named));
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
     world.sh("chmod +x agent && relaunch retry w");
     assert_eq!(findings(&world), [] as [Value; 0]);
 }
@@ -91,13 +91,13 @@ fn a_program_that_is_not_executable_is_not_said_to_be_missing() {
 #[test]
 fn a_stub_that_npm_left_is_named_before_the_first_run() {
     let world = well();
-    let agent = std::fs::read(world.path("agent")).unwrap();
-    std::fs::write(world.path("agent"), "echo \"Error: claude native binary not installed.\" >&2\nexit 1\n").unwrap();
+    let agent = std::fs::read_to_string(world.path("agent")).unwrap();
+    write_program(&world.path("agent"), "echo \"Error: claude native binary not installed.\" >&2\nexit 1\n");
     let said = problem(&world, "no_runner");
     assert!(said.contains("is a text without `#!` in its first line") && said.contains("--ignore-scripts"), "{said}");
     answered(&world, "w");
     assert!(world.refused(4, "relaunch w").contains("is a text without `#!`"), "the run says the same");
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
     world.sh("relaunch w");
     assert_eq!(findings(&world), [] as [Value; 0]);
 }

@@ -20,7 +20,7 @@ fn doctor_reports_stale_and_overdue_questions() {
 #[test]
 fn doctor_reports_an_unreadable_or_misnamed_question() {
     let world = well();
-    world.sh("echo '{' > m/pending/torn.json");
+    world.sh("echo '{' > m/pending/torn.json; touch -d '1 minute' m/pending/torn.json");
     assert_eq!(findings(&world), [] as [Value; 0], "it may still be written");
     world.sh("touch -d '1 minute ago' m/pending/torn.json");
     let mend = finds(&world, "unreadable", "pending/torn.json");

@@ -187,7 +187,7 @@ fn doctor_names_a_rule_that_forbids_agents_to_ask() {
 #[test]
 fn doctor_names_a_runner_whose_interpreter_is_missing() {
     let world = well();
-    std::fs::write(world.path("agent"), "#!/usr/bin/env node-that-is-not-there\n").unwrap();
+    write_program(&world.path("agent"), "#!/usr/bin/env node-that-is-not-there\n");
     let report = report(&world);
     let found = &report["findings"][0];
     assert!(found["kind"] == "no_runner" && found["problem"].as_str().unwrap().contains("names `node-that-is-not-there`"), "{found:#}");

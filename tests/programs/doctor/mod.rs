@@ -21,6 +21,7 @@ mod waits;
 
 use serde_json::Value;
 
+use crate::support::files::write_program;
 use crate::support::{Running, World, needs, until};
 
 /// An agent that says that all went well.
@@ -35,7 +36,7 @@ cat > /dev/null
 /// A machine without any problem.
 fn well() -> World {
     let world = World::new();
-    std::fs::write(world.path("agent"), AGENT).unwrap();
+    write_program(&world.path("agent"), AGENT);
     world.sh("chmod +x agent && mkdir -p .config/askbox");
     configure(&world, "");
     world.sh("ask-post -w seed 'Make the mailbox' && ask-answer cancel seed");
@@ -82,7 +83,7 @@ fn finds_and_mends(world: &World, kind: &str, subject: &str) {
 /// An editor that writes this.
 fn editor(world: &World, text: &str) -> String {
     std::fs::write(world.path("right"), text).unwrap();
-    std::fs::write(world.path("ed"), format!("#!/bin/sh\ncp {} \"$1\"\n", world.path("right").display())).unwrap();
+    write_program(&world.path("ed"), &format!("#!/bin/sh\ncp {} \"$1\"\n", world.path("right").display()));
     world.sh("chmod +x ed");
     format!("export EDITOR={}; ", world.path("ed").display())
 }
@@ -102,7 +103,7 @@ fn backdate(world: &World, path: &str) {
 #[test]
 fn doctor_reports_nothing_where_no_mailbox_exists() {
     let world = World::new();
-    std::fs::write(world.path("agent"), AGENT).unwrap();
+    write_program(&world.path("agent"), AGENT);
     world.sh("chmod +x agent && mkdir -p .config/askbox");
     configure(&world, "");
     let out = world.sh("unset ASKBOX_DIR; askbox doctor");
@@ -113,7 +114,7 @@ fn doctor_reports_nothing_where_no_mailbox_exists() {
 #[test]
 fn doctor_reports_a_mailbox_that_is_named_and_not_there() {
     let world = World::new();
-    std::fs::write(world.path("agent"), AGENT).unwrap();
+    write_program(&world.path("agent"), AGENT);
     world.sh("chmod +x agent && mkdir -p .config/askbox");
     configure(&world, "");
     assert!(findings(&world)[0]["problem"].as_str().unwrap().starts_with("$ASKBOX_DIR names it"));
@@ -125,7 +126,7 @@ fn doctor_reports_a_mailbox_that_is_named_and_not_there() {
 #[test]
 fn doctor_reports_a_named_folder_without_a_mailbox() {
     let world = World::new();
-    std::fs::write(world.path("agent"), AGENT).unwrap();
+    write_program(&world.path("agent"), AGENT);
     world.sh("chmod +x agent && mkdir -p .config/askbox && mkdir -m 700 m");
     configure(&world, "");
     let watcher = world.start_watcher();

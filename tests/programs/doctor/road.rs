@@ -43,7 +43,7 @@ fn the_road_of_a_round_names_the_step_where_it_stands() {
     assert_eq!(stands(&world, "w"), ("end".into(), String::new(), String::new()));
     assert!(world.sh("askbox doctor w").contains("It has come to its end."));
     // A run that failed.
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 3\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 3\n");
     answered(&world, "w");
     world.reaches("w", "parked");
     stands_at(&world, "attempts", "1 failed, and it is parked", "relaunch retry w");

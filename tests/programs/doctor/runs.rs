@@ -48,8 +48,7 @@ fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
     assert_eq!(findings(&world), [] as [Value; 0]);
     world.sh("touch -d '70 seconds ago' m/answered/w.json; sed -i 's/attempts = 1/attempts = 1\\nmax_concurrent = 1/' .config/askbox/config.toml");
     finds(&world, "watcher_hangs", "w");
-    std::fs::write(world.path("agent"), AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"))
-        .unwrap();
+    write_program(&world.path("agent"), &AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"));
     answered(&world, "busy");
     let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
     until("it runs", || world.state("busy") == "running");
@@ -111,7 +110,7 @@ fn doctor_reports_a_round_whose_claimer_died() {
 fn doctor_reports_an_attempt_that_is_due_and_not_made() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     world.sh("sed -i 's/attempts = 1/attempts = 3/' .config/askbox/config.toml");
     answered(&world, "w");
     let running = Running::start(&mut world.shell_command("exec relaunch w >/dev/null 2>&1"));
@@ -122,7 +121,7 @@ fn doctor_reports_an_attempt_that_is_due_and_not_made() {
     let run = world.sh("ls m/runs/w/*/1/run.json");
     let record = std::fs::read_to_string(world.path(&run)).unwrap();
     std::fs::write(world.path(&run), record.replace("\"retry_at\": \"2", "\"retry_at\": \"1")).unwrap();
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
     finds_and_mends(&world, "stuck", "w");
 }
 
@@ -130,10 +129,10 @@ fn doctor_reports_an_attempt_that_is_due_and_not_made() {
 fn doctor_reports_parked_and_interrupted_runs() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     answered(&world, "w");
     assert_eq!(world.shell("relaunch w").code(), 1);
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
     assert_eq!(finds(&world, "parked", "w"), "relaunch retry w");
     let run = world.sh("ls m/runs/w/*/1/run.json");
     let record = std::fs::read_to_string(world.path(&run)).unwrap();

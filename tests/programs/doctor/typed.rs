@@ -5,7 +5,7 @@ use super::*;
 /// An agent that costs 5 US dollars.
 fn costly(world: &World) {
     let agent = AGENT.replace(r#""result":"ok""#, r#""result":"ok","model_usage_since_last_result":{"m":{"costUSD":5}}"#);
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn a_run_at_its_limit_goes_on_once_the_limit_is_raised() {
 fn a_setup_that_parks_a_run_is_told_with_what_mends_it() {
     let world = well();
     let right = std::fs::read_to_string(world.path(".config/askbox/config.toml")).unwrap();
-    let agent = std::fs::read(world.path("agent")).unwrap();
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    let agent = std::fs::read_to_string(world.path("agent")).unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     world.sh("mkdir work roots && cd work && ask-post -w w 'Go?' -t yes_no && ask-answer w yes");
     assert_eq!(world.shell("relaunch w").code(), 1);
-    std::fs::write(world.path("agent"), agent).unwrap();
+    write_program(&world.path("agent"), &agent);
     let roots = world.path("roots").display().to_string();
     world.sh(&format!("sed -i \"s|attempts = 1|attempts = 1\\ncwd_roots = ['{roots}']|\" .config/askbox/config.toml"));
     assert_eq!(world.shell("relaunch retry w").code(), 1);
@@ -113,17 +113,16 @@ fn a_setup_that_parks_a_run_is_told_with_what_mends_it() {
 #[test]
 fn retry_all_leaves_out_runs_that_a_person_stopped() {
     let world = well();
-    std::fs::write(world.path("agent"), AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"))
-        .unwrap();
+    write_program(&world.path("agent"), &AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"));
     answered(&world, "meant");
     let mut run = Running::start(&mut world.shell_command("exec relaunch meant >/dev/null 2>&1"));
     until("it runs", || world.state("meant") == "running");
     world.sh("relaunch stop meant --now");
     run.wait();
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     answered(&world, "failed");
     assert_eq!(world.shell("relaunch failed").code(), 1);
-    std::fs::write(world.path("agent"), AGENT).unwrap();
+    write_program(&world.path("agent"), AGENT);
     let ran = world.shell("relaunch retry --all");
     assert!(ran.code() == 0 && ran.stderr.contains("1 run that was stopped is left out"), "{}", ran.words());
     assert!(ran.stderr.contains("  relaunch retry meant\n"), "{}", ran.words());

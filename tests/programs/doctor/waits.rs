@@ -2,7 +2,7 @@
 
 use super::*;
 
-use crate::support::{Running, Signal, World, needs, signal, until};
+use crate::support::{Running, Signal, World, asleep, needs, signal, until};
 use askbox::mailbox::Mailbox;
 use askbox::mailbox::documents::awaited::Join;
 use askbox::mailbox::family::awaits;
@@ -96,7 +96,7 @@ fn doctor_reports_a_wait_for_an_unknown_or_dropped_workflow() {
     world.sh("ask-post -w asks 'When?'");
     wait(&world, "nobody", "asks");
     finds_and_mends(&world, "stale_wait", "awaits/nobody/asks.json");
-    std::fs::write(world.path("agent"), "#!/bin/sh\nexit 1\n").unwrap();
+    write_program(&world.path("agent"), "#!/bin/sh\nexit 1\n");
     answered(&world, "w");
     assert_eq!(world.shell("relaunch w").code(), 1);
     world.sh("relaunch drop w --why 'never mind'");
@@ -171,6 +171,8 @@ fn doctor_reports_a_stopped_asker_that_waits_for_its_answer() {
     let mut command = world.command("ask-post");
     let asker = Running::start(command.args(["-w", "w", "How?", "--wait", "5m"]).stdout(std::process::Stdio::null()));
     until("it waits", || world.path("m/pending/w.json").exists() && world.path("m/runs/w/waiter").exists());
+    // It has let go of the workflow's lock.
+    asleep(asker.pid());
     signal(asker.pid(), Signal::STOP);
     until("it is stopped", || world.sh(&format!("cat /proc/{}/stat", asker.pid())).contains(") T "));
     world.sh("ask-answer w soon");

@@ -26,7 +26,7 @@ mod monkey;
 mod pictures;
 mod shell_lines;
 
-use crate::support::{Terminal, World, kill};
+use crate::support::{Terminal, World, kill, names};
 use serde_json::Value;
 
 /// Opens the inbox on a clean screen.
@@ -60,10 +60,10 @@ fn answer(world: &World, id: &str) -> Value {
     world.json(format!("m/answered/{id}.json"))["answer"].clone()
 }
 
-/// The drafts that were kept.
+/// The drafts that were kept. One that is being written does not count.
 fn drafts(world: &World) -> Vec<String> {
-    let folder = std::fs::read_dir(world.home().join(".local/state/askbox/drafts")).into_iter().flatten();
-    folder.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+    let folder = world.home().join(".local/state/askbox/drafts");
+    names(&folder).iter().filter_map(|name| std::fs::read_to_string(folder.join(name)).ok()).collect()
 }
 
 /// The number of the line that holds a text.

@@ -1,6 +1,7 @@
 //! The connection breaks behind an answer that is given on the command line.
 
 use super::two;
+use crate::support::files::write_program;
 use crate::support::machine::configure;
 use crate::support::{Machine, World, needs};
 
@@ -13,8 +14,7 @@ fn breaking(here: &World, build: &Machine, arrives: bool) {
         *--watch*) $real \"$@\" | grep --line-buffered -v '\"line\":\"gone\"';; *) exec $real \"$@\";; esac\n",
         build.world.home().display()
     );
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, &script);
     here.configure(&format!("{}program = '{}'\n", build.section(), program.display()));
 }
 

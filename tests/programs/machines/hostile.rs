@@ -1,8 +1,8 @@
 //! A machine may be of another version, or an enemy: what it says is bounded, filtered and never executed.
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use crate::support::files::write_program;
 use crate::support::machine::configure;
 use crate::support::{Machine, Outcome, Running, World, needs, until};
 
@@ -11,8 +11,7 @@ fn played(script: &str) -> (World, Machine) {
     let here = World::new();
     let build = Machine::new(&here, "build");
     let program = build.world.path("played");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &format!("#!/bin/sh\n{script}\n"));
     here.configure(&format!("{}program = '{}'\n", build.section(), program.display()));
     (here, build)
 }

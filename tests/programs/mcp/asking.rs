@@ -192,6 +192,8 @@ fn a_call_that_the_client_gives_up_leaves_the_answer() {
     let asked = client.begin("ask_user", which());
     until("the question", || is_waited_for(&world));
     client.write(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": asked, "reason": "tired"}}));
+    // Its reply shows that the server has read what came before.
+    client.request("tools/list", json!({}));
     world.sh("ask-answer db pg");
     world.reaches("db", "delivered");
     assert_eq!(world.launches_of("db").len(), 1);

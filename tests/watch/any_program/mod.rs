@@ -145,7 +145,7 @@ fn a_person_is_awaited_only_if_a_question_was_asked() {
     assert_eq!(world.reaches("billing-2", "pending")["question"], "And now?");
     // The next answer is a round of its own.
     fs::remove_file(world.home().join("asks")).unwrap();
-    fs::write(world.path("host"), "#!/bin/sh\necho done\n").unwrap();
+    write_program(&world.path("host"), "#!/bin/sh\necho done\n");
     world.ok("ask-answer", &["billing-2", "yes"]);
     world.closed("billing-2", "delivered", 2);
     assert_eq!(world.status("billing-2")["result"], "done");

@@ -72,6 +72,7 @@ fn a_stopped_tree_wakes_nobody_and_goes_on_from_its_leaf() {
     for id in ["middle", "root"] {
         until("the end of a turn", || Some(tree.status(id)).filter(|s| s["state"] == "awaiting"));
     }
+    tree.world.told("leaf", 1);
     tree.world.ok("relaunch", &["stop", "--tree", "--now", "--grace", "1s", "root"]);
     assert_eq!(tree.status("leaf")["state"], "interrupted");
     assert_eq!((tree.launches("root"), tree.launches("middle"), tree.launches("leaf")), (1, 1, 1));

@@ -2,7 +2,9 @@
 
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
+use askbox::time::Time;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const NONE: &str = "";
@@ -93,15 +95,28 @@ fn a_tree_given_up_at_its_limit_is_told_once_there_is_room() {
     tree.nobody_waits();
 }
 
+/// The folder of a workflow's only run.
+fn only_run(tree: &Tree, id: &str) -> PathBuf {
+    let mut rounds = std::fs::read_dir(tree.world.in_mailbox(format!("runs/{id}"))).unwrap().flatten().map(|e| e.path().join("1"));
+    rounds.find(|run| run.is_dir()).unwrap()
+}
+
+fn time_of(run: &Value, field: &str) -> Time {
+    askbox::time::parse_rfc3339(run[field].as_str().unwrap()).unwrap()
+}
+
+/// The whole seconds that a workflow's only run took.
+fn took(tree: &Tree, id: &str) -> u64 {
+    let run = tree.world.json(only_run(tree, id).join("run.json"));
+    (time_of(&run, "ended_at") - time_of(&run, "started_at")).num_seconds().try_into().unwrap()
+}
+
 /// Moves the times of a workflow's only run into the past, by so many seconds: its launch, its end, and its last event.
 fn shift(tree: &Tree, id: &str, [began, ended, heard]: [u64; 3]) {
-    let round =
-        std::fs::read_dir(tree.world.in_mailbox(format!("runs/{id}"))).unwrap().flatten().map(|e| e.path()).find(|p| p.join("1").is_dir());
-    let folder = round.unwrap().join("1");
+    let folder = only_run(tree, id);
     let mut run = tree.world.json(folder.join("run.json"));
     for (field, seconds) in [("started_at", began), ("ended_at", ended)] {
-        let at = askbox::time::parse_rfc3339(run[field].as_str().unwrap()).unwrap();
-        run[field] = json!(askbox::time::rfc3339(at - Duration::from_secs(seconds)));
+        run[field] = json!(askbox::time::rfc3339(time_of(&run, field) - Duration::from_secs(seconds)));
     }
     std::fs::write(folder.join("run.json"), run.to_string()).unwrap();
     let events = std::fs::File::options().append(true).open(folder.join("events.jsonl")).unwrap();
@@ -142,7 +157,7 @@ fn a_run_in_which_its_trees_time_ends_is_stopped_by_the_ladder() {
     tree.does("leaf", "[ $n = 2 ] && say 'I am at work.' && while :; do sleep 0.1; done; echo after all");
     let _watcher = tree.world.watch();
     // The leaf begins before the rest of the hour is over, also where all of them are slow.
-    shift(&tree, "root", [3580, 0, 0]);
+    shift(&tree, "root", [3580 - took(&tree, "root"), 0, 0]);
     tree.answer("leaf");
     let status = held(&tree, "leaf", "interrupted");
     assert_eq!(status["why"], "its whole tree was at work for limits.tree_time = 1h", "{status}");

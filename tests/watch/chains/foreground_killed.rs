@@ -52,7 +52,7 @@ fn after_a_killed_foreground_command_the_next_one_tries_once() {
 
 /// The first attempt has failed, and the command waits for the date of the second one.
 fn killed_in_the_back_off(next: Next) {
-    let tree = Tree::with("[relaunch]\nbackoff = '5s'\nsame_failure = 0\n");
+    let tree = Tree::with("[relaunch]\nbackoff = '20s'\nsame_failure = 0\n");
     tree.does("w", "if [ $n = 1 ]; then echo HOPELESS; else echo at last; fi");
     let running = Running::start(run(&tree, "w").stdout(Stdio::null()));
     tree.world.told("w", 1);

@@ -42,6 +42,7 @@ fn a_run_throttled_past_its_deadline_is_parked() {
     assert!(status["why"].as_str().is_some_and(|w| w.contains("529") && w.contains("relaunch.throttle_deadline")), "{status}");
     let before = world.logged("start ");
     assert!(before >= 2, "it was parked without a second try");
+    world.reconfigure("throttle_deadline = \"8s\"", "throttle_deadline = \"1h\"");
     let mut retry = Running::start(world.command("relaunch").args(["retry", "docs"]).stdout(Stdio::null()));
     world.reaches("docs", "throttled");
     std::fs::write(world.agent("well"), "").expect("a file");
@@ -126,8 +127,8 @@ fn failures_that_differ_use_all_attempts_up() {
 #[test]
 fn attempts_and_back_off_survive_a_watcher_that_is_killed() {
     let world = world("exit 3", "attempts = 2\nsame_failure = 0", "");
-    world.reconfigure("\"50ms\"", "\"2s\"");
-    world.reconfigure("\"500ms\"", "\"2s\"");
+    world.reconfigure("\"50ms\"", "\"15s\"");
+    world.reconfigure("\"500ms\"", "\"15s\"");
     world.ask_and_answer("docs");
     let watcher = world.start_watcher();
     world.reaches("docs", "retrying");

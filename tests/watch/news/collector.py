@@ -30,10 +30,11 @@ class Collector(BaseHTTPRequestHandler):
         service = body["resourceSpans"][0]["resource"]["attributes"][0]
         line = {"path": self.path, "headers": {name.lower(): value for name, value in self.headers.items()}, "service": service, "spans": len(spans)}
         fails = os.path.exists(os.path.join(folder, "fails"))
-        with open(os.path.join(folder, "spans"), "a") as out:
-            out.write("".join(json.dumps({**span, "wrong": wrong(span), "taken": not fails}) + "\n" for span in spans))
+        # The tests wait for spans, and then read the requests.
         with open(os.path.join(folder, "requests"), "a") as out:
             out.write(json.dumps(line) + "\n")
+        with open(os.path.join(folder, "spans"), "a") as out:
+            out.write("".join(json.dumps({**span, "wrong": wrong(span), "taken": not fails}) + "\n" for span in spans))
         self.send_response(503 if fails else 200)
         self.send_header("content-type", "application/json")
         self.end_headers()

@@ -64,7 +64,7 @@ fn an_expiry_is_told_before_its_time_and_when_it_is_over() {
     let world = world_with_desk("work", "[notify]\ngrace = \"0s\"\nexpiring = \"30m\"");
     let _watcher = world.watch();
     // A quarter of its time before its end: the teller has to look in that quarter.
-    world.ok("ask-post", &["-w", "docs", "Merge?", "--timeout", "20s"]);
+    world.ok("ask-post", &["-w", "docs", "Merge?", "--timeout", "60s"]);
     until("all is told", || words(&world).len() == 3);
     assert_eq!(words(&world), ["asked docs", "expiring docs", "overdue docs"]);
 }

@@ -88,7 +88,7 @@ fn where_answers_are_signed_the_phone_has_no_buttons() {
     let config = std::fs::read_to_string(phone.world.config()).expect("a configuration");
     std::fs::write(phone.world.config(), format!("{config}{}", phone.world.only_signed_answers())).expect("a configuration");
     let _watcher = phone.world.watch();
-    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep=", "--timeout", "10s", "--default", "keep"]);
+    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep=", "--timeout", "30s", "--default", "keep"]);
     let card = phone.shows_title("docs asks");
     assert!(card["actions"].is_null(), "{card:#}");
     let text = card["message"].as_str().expect("a text");

@@ -95,7 +95,9 @@ impl World {
     /// The entries of the audit trail.
     pub fn audited(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.in_mailbox("audit.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).expect("an entry is JSON")).collect()
+        // An entry whose writer is at work has no end yet.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).expect("an entry is JSON")).collect()
     }
 
     /// Waits until the audit trail of a workflow is exactly this: an entry follows its transition.

@@ -239,10 +239,13 @@ mod tests {
             let changes = look.look(&mailbox).unwrap();
             look.told(changes);
         };
+        let written = std::time::Instant::now();
         std::fs::write(&file, question).unwrap();
         assert!(!look.is_up_to_date(&mailbox));
         look_again(&mut look);
-        assert!(!look.is_up_to_date(&mailbox), "a change of the same moment could not be told from this one");
+        // A busy machine may take longer.
+        let is_close = written.elapsed() < CLOSE / 2;
+        assert!(!is_close || !look.is_up_to_date(&mailbox), "a change of the same moment could not be told from this one");
         std::thread::sleep(2 * CLOSE);
         look_again(&mut look);
         assert!(look.is_up_to_date(&mailbox) && !look.is_empty());
