@@ -71,15 +71,17 @@ pub(crate) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
         let report = |change: Change| {
             let is_listed = matches!(change, Change::Listed { .. });
             let sign = Sign::in_change(&change);
-            let left = shared.change(|state| state.take(n, change));
+            // A surface that sees this change may make an offer at once. That offer needs no repetition because of this change, so the
+            // decision is made before the surface sees it.
+            let (left, sign) = shared.change(|state| (state.take(n, change), sign.filter(|sign| sign.begins_again(n, state))));
+            if let Some(Sign { host, .. }) = sign {
+                offer_again(shared, n, host, stop);
+            }
             shared.folder.iter().for_each(|folder| left.iter().for_each(|host| cache::forget(folder, host)));
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             if is_listed || kept.is_none_or(|at| at.elapsed() >= CACHE_EVERY) {
                 *kept = Some(Instant::now());
                 keep(shared, n);
-            }
-            if let Some(sign) = sign {
-                offer_again(shared, n, sign, stop);
             }
         };
         let problem = peer.watch(&report, stop);
@@ -146,22 +148,20 @@ impl Sign {
         };
         Some(Self { host: host.clone(), kind })
     }
-}
 
-/// If it is time, makes the offers again that the machine has not confirmed, in a thread of its own.
-fn offer_again(shared: &Arc<Shared>, n: usize, sign: Sign, stop: &Stop) {
-    let Sign { host, kind } = sign;
-    {
-        let mut state = shared.lock();
-        let at_once = match kind {
+    /// True if offers are to be made again to the machine now. Then the caller makes them with [`offer_again`].
+    fn begins_again(&self, n: usize, state: &mut PeersState) -> bool {
+        let at_once = match &self.kind {
             Kind::Listed => true,
-            Kind::Gone(workflow) => state.offers.concerns(&host, &workflow),
+            Kind::Gone(workflow) => state.offers.concerns(&self.host, workflow),
             Kind::Heard => false,
         };
-        if !state.is_led_to(n, &host) || !state.offers.begin_again(&host, at_once) {
-            return;
-        }
+        state.is_led_to(n, &self.host) && state.offers.begin_again(&self.host, at_once)
     }
+}
+
+/// Makes the offers again that the machine has not confirmed, in a thread of its own.
+fn offer_again(shared: &Arc<Shared>, n: usize, host: HostName, stop: &Stop) {
     let (theirs, to, stop) = (Arc::clone(shared), host.clone(), stop.clone());
     let started = thread::start(move || {
         while offer_next(&theirs, n, &to, &stop) {}
@@ -189,7 +189,7 @@ fn offer_next(shared: &Shared, n: usize, host: &HostName, stop: &Stop) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use std::sync::{Mutex, Weak};
     use std::time::Duration;
 
     use uuid::Uuid;
@@ -258,6 +258,33 @@ mod tests {
         assert_eq!(decided(&peers, &offer), Decided::Accepted);
         assert_eq!(*seen.lock().unwrap(), [offer.offer_id; 3]);
         assert!(peers.question(&host, &"w".parse().unwrap()).is_none(), "it waits no longer");
+    }
+
+    #[test]
+    fn a_list_from_before_an_offer_does_not_make_it_again() {
+        let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
+        let (build, changes) = played("build", |_| cut());
+        let (stop, stops) = Stop::new().unwrap();
+        let (to, stops) = (host.clone(), Mutex::new(Some(stops)));
+        let shared = Arc::new_cyclic(|shared: &Weak<Shared>| {
+            let shared = shared.clone();
+            // The surface sees the list, and makes an offer, while the thread that took the list is still busy with it.
+            let wake = move || {
+                let shared = shared.upgrade().unwrap();
+                let mut state = shared.lock();
+                if state.hosts[&to].is_settled() && stops.lock().unwrap().take().is_some() {
+                    let offer = offer_of(id, "a");
+                    state.offers.begin(&to, &offer);
+                    state.offered(&to, offer, Progress::Unconfirmed(Problem::passing("cut off", "wait")));
+                }
+            };
+            Shared { peers: vec![build], folder: None, state: Mutex::default(), changed: Condvar::new(), wake: Box::new(wake) }
+        });
+        list(&changes, &host, id);
+        keep_connected(&shared, 0, &stop);
+        let mut state = shared.lock();
+        assert!(state.offers.concerns(&host, &"w".parse().unwrap()));
+        assert!(state.offers.begin_again(&host, false), "nothing was made again a moment ago");
     }
 
     #[test]
