@@ -78,6 +78,8 @@ struct KnownOffer {
 #[derive(Debug)]
 struct Again {
     is_under_way: bool,
+    /// True if a report has asked for another attempt while one was under way.
+    is_wanted: bool,
     begun: Instant,
     pause: Duration,
 }
@@ -143,26 +145,30 @@ impl Offers {
     }
 
     /// True if offers are to be made again to a machine now, `at_once` or after a pause. Then no other thread begins to make them again
-    /// until [`Self::end_again`].
+    /// until [`Self::end_again`]. If a thread makes them already, an attempt `at_once` follows that one.
     pub(super) fn begin_again(&mut self, host: &HostName, at_once: bool) -> bool {
         if self.unconfirmed.is_empty() {
             return false;
         }
-        let last = self.again.get(host);
-        let is_pause = last.is_some_and(|last| !at_once && last.begun.elapsed() < last.pause);
-        if is_pause || last.is_some_and(|last| last.is_under_way) || self.next(host).is_none() {
+        if let Some(last) = self.again.get_mut(host).filter(|last| last.is_under_way) {
+            last.is_wanted |= at_once;
+            return false;
+        }
+        let is_pause = self.again.get(host).is_some_and(|last| !at_once && last.begun.elapsed() < last.pause);
+        if is_pause || self.next(host).is_none() {
             return false;
         }
         let pause = last_pause(self.again.get(host), at_once);
-        self.again.insert(host.clone(), Again { is_under_way: true, begun: Instant::now(), pause });
+        self.again.insert(host.clone(), Again { is_under_way: true, is_wanted: false, begun: Instant::now(), pause });
         true
     }
 
-    /// Ends the repetition of offers to this machine.
-    pub(super) fn end_again(&mut self, host: &HostName) {
-        if let Some(again) = self.again.get_mut(host) {
-            again.is_under_way = false;
-        }
+    /// Ends the repetition of offers to this machine. Returns true if a report has asked for another attempt since they began: this
+    /// attempt may have failed before that report.
+    pub(super) fn end_again(&mut self, host: &HostName) -> bool {
+        let Some(again) = self.again.get_mut(host) else { return false };
+        again.is_under_way = false;
+        std::mem::take(&mut again.is_wanted)
     }
 }
 

@@ -156,16 +156,25 @@ impl Sign {
             Kind::Gone(workflow) => state.offers.concerns(&self.host, workflow),
             Kind::Heard => false,
         };
-        state.is_led_to(n, &self.host) && state.offers.begin_again(&self.host, at_once)
+        begins_again(state, n, &self.host, at_once)
     }
+}
+
+fn begins_again(state: &mut PeersState, n: usize, host: &HostName, at_once: bool) -> bool {
+    state.is_led_to(n, host) && state.offers.begin_again(host, at_once)
 }
 
 /// Makes the offers again that the machine has not confirmed, in a thread of its own.
 fn offer_again(shared: &Arc<Shared>, n: usize, host: HostName, stop: &Stop) {
     let (theirs, to, stop) = (Arc::clone(shared), host.clone(), stop.clone());
     let started = thread::start(move || {
-        while offer_next(&theirs, n, &to, &stop) {}
-        theirs.lock().offers.end_again(&to);
+        loop {
+            while offer_next(&theirs, n, &to, &stop) {}
+            let mut state = theirs.lock();
+            if !state.offers.end_again(&to) || !begins_again(&mut state, n, &to, true) {
+                break;
+            }
+        }
     });
     if started.is_err() {
         // The next sign starts another attempt.
@@ -189,6 +198,8 @@ fn offer_next(shared: &Shared, n: usize, host: &HostName, stop: &Stop) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
     use std::sync::{Mutex, Weak};
     use std::time::Duration;
 
@@ -288,6 +299,39 @@ mod tests {
     }
 
     #[test]
+    fn a_list_during_an_attempt_brings_another_attempt() {
+        let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
+        let ((begun, is_begun), (go_on, goes_on)) = (channel(), channel());
+        let (goes_on, count) = (Mutex::new(goes_on), AtomicUsize::new(0));
+        let (build, changes) = played("build", move |offer| match count.fetch_add(1, Ordering::Relaxed) {
+            0 => cut(),
+            1 => {
+                begun.send(()).unwrap();
+                goes_on.lock().unwrap().recv_timeout(SOON).unwrap();
+                cut()
+            }
+            _ => verdict(offer, Decided::Accepted),
+        });
+        let peers = Peers::open(vec![build], None, || {}).unwrap();
+        list(&changes, &host, id);
+        peers.settle_with(&host, SOON);
+        let offer = offer_of(id, "a");
+        peers.offer(&host, offer.clone()).unwrap();
+        assert!(matches!(peers.outcome(offer.offer_id, SOON), Progress::Unconfirmed(_)));
+        list(&changes, &host, id);
+        is_begun.recv_timeout(SOON).unwrap();
+        // The next list comes while the attempt is under way, and is read before the change that follows it.
+        list(&changes, &host, id);
+        changes.send(Some(Change::Mailbox { host: host.clone(), missing: Some("/m".into()) })).unwrap();
+        let end = Instant::now() + SOON;
+        while peers.view()[0].no_mailbox.is_none() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        go_on.send(()).unwrap();
+        assert_eq!(decided(&peers, &offer), Decided::Accepted);
+    }
+
+    #[test]
     fn an_earlier_answer_is_made_again_once_the_later_has_ended_it() {
         let (host, id) = ("build".parse::<HostName>().unwrap(), QuestionId::from_uuid(Uuid::now_v7()));
         let seen = Arc::<Mutex<Vec<Uuid>>>::default();
@@ -324,8 +368,8 @@ mod tests {
         offers.set(offer.offer_id, Progress::Unconfirmed(Problem::passing("cut", "")));
         offers.keep(&host, offer.clone());
         assert!(offers.begin_again(&host, false));
-        assert!(!offers.begin_again(&host, true), "it is being offered already");
-        offers.end_again(&host);
+        assert!(!offers.begin_again(&host, false), "it is being offered already");
+        assert!(!offers.end_again(&host), "a sign of life asks for nothing");
         assert!(!offers.begin_again(&host, false), "a moment ago it was in vain");
         assert!(!offers.begin_again(&"tower".parse().unwrap(), true), "another machine gets nothing");
         assert!(offers.concerns(&host, &offer.workflow_id) && offers.begin_again(&host, true));
