@@ -16,6 +16,7 @@ use askbox_cli::person::Decision;
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
+use askbox_mailbox::documents::offer::Decided;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::who::caller::Caller;
@@ -59,6 +60,8 @@ pub struct Offered {
     pub host: HostName,
     /// The round on that machine.
     pub round: RoundId,
+    /// The question that it answers. After an answer is taken back, the machine reports the question anew, and `question` is not that one.
+    question: Weak<RemoteQuestion>,
     /// The question in one line.
     pub title: String,
     /// The answer.
@@ -75,6 +78,11 @@ impl Offered {
     /// True if these words came with the form.
     pub fn has(&self, words: &str) -> bool {
         self.written.contains(words)
+    }
+
+    /// True if this offer answers this question. False if the answer was taken back and the question was reported anew.
+    fn is_about(&self, question: &Arc<RemoteQuestion>) -> bool {
+        std::ptr::eq(self.question.as_ptr(), Arc::as_ptr(question))
     }
 
     /// The answer in words.
@@ -183,7 +191,7 @@ impl OtherMachines {
     /// # Errors
     /// [`Error::Failed`](askbox_mailbox::error::Error::Failed) if the machine takes no offers now; [`Error::Invalid`](askbox_mailbox::error::Error::Invalid)
     /// if the value does not fit.
-    pub fn offer(&self, question: &RemoteQuestion, decision: Decision, person: &Caller, draft: (String, String)) -> Result<()> {
+    pub fn offer(&self, question: &Arc<RemoteQuestion>, decision: Decision, person: &Caller, draft: (String, String)) -> Result<()> {
         let host = &question.host;
         let view = self.machine(host)?;
         machines::may_take_offers(&view)?;
@@ -197,9 +205,11 @@ impl OtherMachines {
             (value, edited, note, always, stops, asks_back, by)
         };
         let same = |offered: &Offered| said(&offered.answer) == said(&given);
+        // The verdict may come before the report that the question no longer waits.
+        let counts = |progress: &Progress| matches!(progress, Progress::Decided(verdict) if verdict.decided == Decided::Accepted);
         if let Some((offered, progress)) = self.offered(host, &round.id)
             && same(&offered)
-            && progress.is_open()
+            && (progress.is_open() || (counts(&progress) && offered.is_about(question)))
         {
             // A browser that got no reply sends its form once more.
             return Ok(());
@@ -213,6 +223,7 @@ impl OtherMachines {
                 id: offer.offer_id,
                 host: host.clone(),
                 round: round.id.clone(),
+                question: Arc::downgrade(question),
                 title,
                 given: given::in_words(typed, &given),
                 answer: given,
@@ -283,4 +294,85 @@ fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+    use askbox_mailbox::AnswerValue;
+    use askbox_mailbox::documents::offer::{Offer, Verdict};
+    use askbox_peers::peer::{self, NotOffered};
+    use askbox_peers::{Change, Peer, Problem, Stop};
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    /// The machine `build`, which reports what comes through the channel.
+    struct Build(Mutex<Receiver<Change>>);
+
+    impl Peer for Build {
+        fn name(&self) -> &'static str {
+            "build"
+        }
+
+        fn hosts(&self) -> Vec<HostName> {
+            vec!["build".parse().unwrap()]
+        }
+
+        fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
+            let changes = locked(&self.0);
+            while !stop.is_set() {
+                if let Ok(change) = changes.recv_timeout(Duration::from_millis(20)) {
+                    report(change);
+                }
+            }
+            Problem::passing("stopped", "")
+        }
+
+        fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> std::result::Result<peer::Offered, NotOffered> {
+            Ok(peer::Offered::Sent)
+        }
+    }
+
+    #[test]
+    fn a_form_that_is_sent_twice_is_one_offer_until_it_is_undone() {
+        let (host, id) = ("build".parse::<HostName>().unwrap(), "0192d3a0-0000-7000-8000-000000000001".parse().unwrap());
+        let round = RoundId { workflow: "w".parse().unwrap(), question: id };
+        let (tell, changes) = channel();
+        let waits = || {
+            let text = br#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"}}"#;
+            Change::Question(Box::new(RemoteQuestion::read(host.clone(), round.workflow.clone(), id, text)))
+        };
+        for change in [Change::Begins { host: host.clone(), version: "1".into() }, waits(), Change::Listed { host: host.clone() }] {
+            tell.send(change).unwrap();
+        }
+        let peers = Arc::new(Peers::open(vec![Box::new(Build(Mutex::new(changes)))], None, || {}).unwrap());
+        peers.settle_with(&host, SOON);
+        let page = OtherMachines { peers, offered: Arc::default(), rows: Arc::default() };
+        let person = Caller::person("ann", "web").unwrap();
+        let send = |question: &Arc<RemoteQuestion>| {
+            let decision = Decision::Answer(AnswerValue::Text("a".into()), String::new());
+            page.offer(question, decision, &person, (String::new(), String::new())).unwrap();
+            page.all_offered().len()
+        };
+        let shown = page.question(&host, &round).unwrap();
+        assert_eq!((send(&shown), send(&shown)), (1, 1), "it is under way");
+        let offer_id = page.all_offered()[0].0.id;
+        tell.send(Change::Decided(Verdict { offer_id, decided: Decided::Accepted, said: "answered".into(), hint: None, warning: None }))
+            .unwrap();
+        assert!(matches!(page.peers.outcome(offer_id, SOON), Progress::Decided(_)));
+        assert_eq!(send(&page.question(&host, &round).unwrap()), 1, "the machine has not reported yet that the question is over");
+        // The answer is taken back.
+        let gone =
+            Change::Gone { host: host.clone(), workflow: "w".parse().unwrap(), question: Some(id), fate: "answered".into(), offer: None };
+        tell.send(gone).unwrap();
+        tell.send(waits()).unwrap();
+        let end = std::time::Instant::now() + SOON;
+        let told_anew = || page.question(&host, &round).filter(|question| !Arc::ptr_eq(question, &shown));
+        while told_anew().is_none() && std::time::Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(send(&told_anew().unwrap()), 2);
+    }
 }

@@ -1,5 +1,7 @@
 //! A question of another machine, and the state of the answer that this page has offered: sent, accepted by its machine, or not accepted.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -132,7 +134,7 @@ fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<R
 }
 
 /// The question of this round, if it waits on that machine as far as is known here.
-pub fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<std::sync::Arc<RemoteQuestion>> {
+pub fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<Arc<RemoteQuestion>> {
     visit.site.elsewhere.question(host, id).filter(|question| question.round().as_ref() == Some(id))
 }
 
@@ -189,7 +191,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
 }
 
 /// Offers the decision to the question's machine. `draft` has the chosen options and the written texts.
-pub fn offer(visit: &Visit, question: &RemoteQuestion, decision: Decision, draft: (String, String)) -> Result<()> {
+pub fn offer(visit: &Visit, question: &Arc<RemoteQuestion>, decision: Decision, draft: (String, String)) -> Result<()> {
     let person = visit.site.caller(&visit.signed_in, &answer::channel(CHANNEL))?;
     visit.site.elsewhere.offer(question, decision, &person, draft)
 }
