@@ -11,7 +11,7 @@ use axum::{Router, middleware};
 use crate::changes::Changes;
 use crate::gate::{Devices, Hosts};
 use crate::index::Index;
-use crate::listen::{Caller, Connections};
+use crate::listen::{Bound, Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::pages::{decline, done, events, inbox, question, run, sign_in, tree};
@@ -41,6 +41,8 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     // If the file cannot be read, fail now instead of refusing every browser later.
     let is_first = devices.all()?.is_empty();
     let index = Arc::new(Index::new());
+    // This comes before the first thread. A browser that connects from now on waits until the page has started.
+    let bound = Bound::open(&listen)?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
     let elsewhere = OtherMachines::start(&all, changes.clone())?;
     let onlooker = Onlooker::start(mailbox.clone())?;
@@ -64,7 +66,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().max_blocking_threads(WORKERS).build().map_err(failed)?;
     let ended = runtime.block_on(async {
-        let connections = Connections::open(&listen)?;
+        let connections = Connections::of(bound).map_err(failed)?;
         let ended = ended_by_signal()?;
         let place = connections.place();
         // The check runs before all routing, for every request.

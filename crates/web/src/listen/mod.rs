@@ -11,4 +11,4 @@ mod places;
 mod socket;
 
 pub use places::Caller;
-pub use socket::Connections;
+pub use socket::{Bound, Connections};

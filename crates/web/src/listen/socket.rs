@@ -19,26 +19,23 @@ use askbox_mailbox::error::{Error, IoContext, Result};
 /// The pause after the system refused a connection for lack of free descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The listening socket.
+/// A socket that listens. Its connections wait until there is a runtime for them: see [`Connections::of`].
 #[derive(Debug)]
-pub struct Connections {
-    socket: Socket,
-    places: Places,
+pub enum Bound {
+    /// An address.
+    Tcp(std::net::TcpListener),
+    /// A socket of this user alone.
+    Unix(std::os::unix::net::UnixListener),
 }
 
-#[derive(Debug)]
-enum Socket {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-impl Connections {
-    /// Starts to listen. Must be called within the runtime.
+impl Bound {
+    /// Starts to listen. Must be called before this process starts other threads. While the socket is made, the whole process has an umask
+    /// under which a new folder cannot be entered.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another process listens there.
     pub fn open(listen: &Listen) -> Result<Self> {
-        let socket = match listen {
+        match listen {
             Listen::Tcp(address) => {
                 let taken = |e: io::Error| match e.kind() {
                     io::ErrorKind::AddrInUse => Error::conflict(
@@ -52,9 +49,39 @@ impl Connections {
                 };
                 let socket = std::net::TcpListener::bind(address).map_err(taken)?;
                 socket.set_nonblocking(true).io("listen at", address.to_string())?;
-                Socket::Tcp(TcpListener::from_std(socket).io("listen at", address.to_string())?)
+                Ok(Self::Tcp(socket))
             }
-            Listen::Unix(path) => Socket::Unix(listen_at(path)?),
+            Listen::Unix(path) => {
+                let socket = listen_at(path)?;
+                socket.set_nonblocking(true).io("listen at", path)?;
+                Ok(Self::Unix(socket))
+            }
+        }
+    }
+}
+
+/// The connections of the listening socket.
+#[derive(Debug)]
+pub struct Connections {
+    socket: Socket,
+    places: Places,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Connections {
+    /// The connections of this socket. Must be called within the runtime.
+    ///
+    /// # Errors
+    /// If the system refuses to report them.
+    pub fn of(bound: Bound) -> io::Result<Self> {
+        let socket = match bound {
+            Bound::Tcp(socket) => Socket::Tcp(TcpListener::from_std(socket)?),
+            Bound::Unix(socket) => Socket::Unix(UnixListener::from_std(socket)?),
         };
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
         Ok(Self { socket, places: Places::new(files) })
@@ -74,7 +101,7 @@ impl Connections {
 }
 
 /// Listens on a socket that only this user may use. Replaces a socket that another process left behind.
-fn listen_at(path: &Path) -> Result<UnixListener> {
+fn listen_at(path: &Path) -> Result<std::os::unix::net::UnixListener> {
     if Probe::connect(path).is_ok() {
         return Err(Error::conflict(format!("another program listens at {}", path.display()), "is the page running already?"));
     }
@@ -83,7 +110,7 @@ fn listen_at(path: &Path) -> Result<UnixListener> {
     }
     // Other users must not be able to use the socket before its mode is set.
     let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-    let socket = UnixListener::bind(path);
+    let socket = std::os::unix::net::UnixListener::bind(path);
     rustix::process::umask(before);
     socket.io("listen at", path)
 }
