@@ -29,7 +29,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Starts to listen. Must be called before this process starts other threads. While the socket is made, the whole process has an umask
+    /// Starts to listen. Must be called before this process starts other threads. While the socket is made, the whole process has a umask
     /// under which a new folder cannot be entered.
     ///
     /// # Errors
