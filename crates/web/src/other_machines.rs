@@ -174,16 +174,19 @@ impl OtherMachines {
 
     /// The last answer that this page has offered for a round, and its progress.
     pub fn offered(&self, host: &HostName, round: &RoundId) -> Option<(Offered, Progress)> {
-        let last = locked(&self.offered).iter().rev().find(|offered| offered.host == *host && offered.round == *round).cloned()?;
-        let progress = self.peers.progress(last.id).unwrap_or(Progress::UnderWay);
+        let last = last_of(&locked(&self.offered), host, round)?.clone();
+        let progress = self.progress(&last);
         Some((last, progress))
+    }
+
+    fn progress(&self, offered: &Offered) -> Progress {
+        self.peers.progress(offered.id).unwrap_or(Progress::UnderWay)
     }
 
     /// The answers that this page has offered, the newest first, and their progress.
     pub fn all_offered(&self) -> Vec<(Offered, Progress)> {
         let all: Vec<_> = locked(&self.offered).iter().rev().cloned().collect();
-        let progress = |id| self.peers.progress(id).unwrap_or(Progress::UnderWay);
-        all.into_iter().map(|offered| (offered.clone(), progress(offered.id))).collect()
+        all.into_iter().map(|offered| (offered.clone(), self.progress(&offered))).collect()
     }
 
     /// Offers the decision of a device about a question of another machine. The filled-in form is kept until that machine has decided.
@@ -207,35 +210,39 @@ impl OtherMachines {
         let same = |offered: &Offered| said(&offered.answer) == said(&given);
         // The verdict may come before the report that the question no longer waits.
         let counts = |progress: &Progress| matches!(progress, Progress::Decided(verdict) if verdict.decided == Decided::Accepted);
-        if let Some((offered, progress)) = self.offered(host, &round.id)
-            && same(&offered)
-            && (progress.is_open() || (counts(&progress) && offered.is_about(question)))
-        {
-            // A browser that got no reply sends its form once more.
-            return Ok(());
-        }
-        let offer = asked.offer(person, given.clone(), true)?;
-        let title = text::excerpt(&typed.title(), 300);
-        let (chosen, written) = draft;
-        {
-            let mut all = locked(&self.offered);
-            all.push_back(Offered {
-                id: offer.offer_id,
-                host: host.clone(),
-                round: round.id.clone(),
-                question: Arc::downgrade(question),
-                title,
-                given: given::in_words(typed, &given),
-                answer: given,
-                chosen,
-                written,
-            });
-            if all.len() > REMEMBERED {
-                all.pop_front();
+        // Held until the offer is remembered, because two tabs may send the form at the same time.
+        let mut all = locked(&self.offered);
+        if let Some(offered) = last_of(&all, host, &round.id).filter(|offered| same(offered)) {
+            let progress = self.progress(offered);
+            if progress.is_open() || (counts(&progress) && offered.is_about(question)) {
+                // A browser that got no reply sends its form once more.
+                return Ok(());
             }
         }
+        let offer = asked.offer(person, given.clone(), true)?;
+        let (chosen, written) = draft;
+        all.push_back(Offered {
+            id: offer.offer_id,
+            host: host.clone(),
+            round: round.id.clone(),
+            question: Arc::downgrade(question),
+            title: text::excerpt(&typed.title(), 300),
+            given: given::in_words(typed, &given),
+            answer: given,
+            chosen,
+            written,
+        });
+        if all.len() > REMEMBERED {
+            all.pop_front();
+        }
+        drop(all);
         self.peers.offer(host, offer)
     }
+}
+
+/// The last answer that was offered for a round.
+fn last_of<'a>(all: &'a VecDeque<Offered>, host: &HostName, round: &RoundId) -> Option<&'a Offered> {
+    all.iter().rev().find(|offered| offered.host == *host && offered.round == *round)
 }
 
 impl KnownRows {
@@ -298,6 +305,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
@@ -351,9 +359,20 @@ mod tests {
         peers.settle_with(&host, SOON);
         let page = OtherMachines { peers, offered: Arc::default(), rows: Arc::default() };
         let person = Caller::person("ann", "web").unwrap();
-        let send = |question: &Arc<RemoteQuestion>| {
+        let offer = |question: &Arc<RemoteQuestion>| {
             let decision = Decision::Answer(AnswerValue::Text("a".into()), String::new());
             page.offer(question, decision, &person, (String::new(), String::new())).unwrap();
+        };
+        let send = |question: &Arc<RemoteQuestion>| {
+            // Eight tabs at the same moment.
+            let begins = Barrier::new(8);
+            std::thread::scope(|scope| {
+                let tab = || {
+                    begins.wait();
+                    offer(question);
+                };
+                (0..8).for_each(|_| drop(scope.spawn(tab)));
+            });
             page.all_offered().len()
         };
         let shown = page.question(&host, &round).unwrap();

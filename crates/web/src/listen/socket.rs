@@ -29,8 +29,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Starts to listen. Must be called before this process starts other threads. While the socket is made, the whole process has a umask
-    /// under which a new folder cannot be entered.
+    /// Starts to listen. Must be called before this process starts other threads. The umask of the whole process is 0177 for a moment, and
+    /// nobody could enter a folder that another thread made then.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another process listens there.
