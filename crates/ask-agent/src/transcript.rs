@@ -5,7 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a transcript lies outside of any mailbox")]
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::history::{BEGUN, Call, DEFERRED, History, NOTICE_OF, REWOUND, STARTS};
+use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time;
 
@@ -36,13 +37,9 @@ impl Transcript {
     pub fn open(path: &Path, session: &str, cwd: &Path) -> Result<Self> {
         path.parent().map_or(Ok(()), create_folder)?;
         let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).io("open", path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let problem = format!("another process writes the session {session} at this moment");
-                return Err(Error::conflict(problem, "let it end, or begin a session of its own with --session-id"));
-            }
-            Err(TryLockError::Error(e)) => return Err(e).io("lock", path),
+        if !disk::lock_open_file(&file).io("lock", path)? {
+            let problem = format!("another process writes the session {session} at this moment");
+            return Err(Error::conflict(problem, "let it end, or begin a session of its own with --session-id"));
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).io("read", path)?;

@@ -32,7 +32,7 @@ pub(in crate::commands) mod systemd;
 mod take_back;
 mod wanted;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 
 use inquire::{Confirm, InquireError};
 use signal_hook::consts::SIGINT;
@@ -40,6 +40,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use askbox_cli::args::askbox_args::Setup;
 use askbox_cli::program;
+use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::layout;
 use plan::Plan;
@@ -79,14 +80,11 @@ pub fn run(args: &Setup) -> Result<u8> {
 fn alone() -> Result<File> {
     let home = layout::home()?;
     let folder = File::open(&home).io("open", &home)?;
-    match folder.try_lock() {
-        Ok(()) => Ok(folder),
-        Err(TryLockError::WouldBlock) => {
-            let problem = format!("another `askbox setup` is at work in {}", home.display());
-            Err(Error::conflict(problem, "wait until it has ended, and repeat the command"))
-        }
-        Err(TryLockError::Error(e)) => Err(e).io("lock", &home),
+    if !disk::lock_open_file(&folder).io("lock", &home)? {
+        let problem = format!("another `askbox setup` is at work in {}", home.display());
+        return Err(Error::conflict(problem, "wait until it has ended, and repeat the command"));
     }
+    Ok(folder)
 }
 
 /// True if the person agrees, with the flag or on a terminal.

@@ -81,11 +81,7 @@ impl Lock {
     }
 
     fn lock_file(file: File, path: &Path, try_lock: impl Fn(&File) -> io::Result<()>) -> Result<Option<Self>> {
-        match try_lock(&file) {
-            Ok(()) => Ok(Some(Self { file, path: path.to_path_buf() })),
-            Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
-            Err(e) => Err(e).io("lock", path),
-        }
+        Ok(free_or_held(try_lock(&file)).io("lock", path)?.map(|()| Self { file, path: path.to_path_buf() }))
     }
 
     /// Takes the lock. Blocks until no process holds it, without polling. If several wait, one of them gets it. Call it on a thread of its
@@ -178,8 +174,27 @@ fn open_existing(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0)
 }
 
+/// `None` if another process holds the lock that was tried.
+fn free_or_held(tried: io::Result<()>) -> io::Result<Option<()>> {
+    match tried {
+        Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Locks an open file or folder that is no lock file of a mailbox. Returns `false` if another process keeps the lock. Closing the file
+/// releases it.
+///
+/// Waits for a moment, because a process that was killed while it started a program leaves its lock to that one until it runs.
+///
+/// # Errors
+/// If the system refuses.
+pub fn lock_open_file(file: &File) -> io::Result<bool> {
+    Ok(retry(LEFT_BEHIND, || free_or_held(FileExt::try_lock_exclusive(file)))?.is_some())
+}
+
 /// Repeats `attempt` until it returns a result, at most for `limit`.
-fn retry<T>(limit: Duration, attempt: impl Fn() -> Result<Option<T>>) -> Result<Option<T>> {
+fn retry<T, E>(limit: Duration, attempt: impl Fn() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
     let deadline = Instant::now() + limit;
     let mut pause = Duration::from_micros(200);
     loop {
@@ -214,6 +229,8 @@ fn human(limit: Duration) -> String {
 
 /// The patience with processes that only look. A look takes some microseconds, and longer on a busy machine.
 const OF_A_LOOK: Duration = Duration::from_secs(10);
+/// How long a killed process may leave its lock to a program that it was starting.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
 /// The patience of a command, for every lock.
 const OF_A_COMMAND: Duration = Duration::from_secs(20);
 /// The patience of a service, for each lock once.
@@ -371,6 +388,18 @@ mod tests {
         assert!(!Lock::is_held(&path).unwrap() && Lock::is_held_or_shared(&path).unwrap());
         drop(shared);
         assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn an_open_folder_is_locked_once_its_last_holder_lets_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::open(folder.path()).unwrap();
+        let held = open();
+        assert!(lock_open_file(&held).unwrap());
+        let begun = Instant::now();
+        assert!(!lock_open_file(&open()).unwrap() && begun.elapsed() >= LEFT_BEHIND);
+        drop(held);
+        assert!(lock_open_file(&open()).unwrap());
     }
 
     #[test]
