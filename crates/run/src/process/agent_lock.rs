@@ -102,7 +102,8 @@ pub fn end_holders(path: &Path, grace: Duration, patience: Duration) -> Result<b
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::process::Command;
+    use std::time::Instant;
 
     use super::*;
 
@@ -111,12 +112,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path());
         assert!(!is_held(&path).unwrap(), "there is no lock file");
-        let inherited = File::create(&path).unwrap();
-        inherited.lock().unwrap();
-        describe(&inherited).unwrap();
-        // The holder clears its environment, and closes nothing that it inherited as standard input.
-        let mut child = Command::new("env").args(["-i", "sleep", "600"]).stdin(Stdio::from(inherited)).spawn().unwrap();
-        assert!(is_held(&path).unwrap());
+        describe(&File::create(&path).unwrap()).unwrap();
+        // The holder clears its environment. It takes the lock itself: a process that another test starts would inherit ours.
+        let mut child = Command::new("flock").arg("--no-fork").arg(&path).args(["env", "-i", "sleep", "600"]).spawn().unwrap();
+        let begun = Instant::now();
+        while !is_held(&path).unwrap() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it takes the lock");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         assert!(holder(&path).starts_with(&format!("process {} of the host ", std::process::id())), "{}", holder(&path));
         // Reaped at once, because a zombie of this process would be looked at again.
         let waits = std::thread::spawn(move || child.wait());
