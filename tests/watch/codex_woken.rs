@@ -78,7 +78,7 @@ fn an_answer_gives_the_idle_session_of_codex_one_turn() {
     assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
     assert!(world.ok("relaunch", &["status", "docs"]).contains("answer     a\n"));
     is_silent(&world, &daemon, 1);
-    assert!(!world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
+    until("nothing is on record", || !world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
     assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
 }
 
@@ -310,6 +310,27 @@ fn a_watcher_killed_before_the_reply_of_codex_tells_once() {
     daemon.ends_its_turn(THREAD);
     let _watcher = world.watch();
     world.closed("docs", "delivered", 1);
+    is_silent(&world, &daemon, 1);
+}
+
+#[test]
+fn a_record_that_a_killed_watcher_left_goes_without_a_turn() {
+    let (world, daemon, watcher) = scene();
+    asks(&world, "docs");
+    daemon.at_the_next_turn(AtTurn::Later);
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it was begun", || !daemon.calls("turn/start").is_empty());
+    let record = world.in_mailbox(format!("looked/{THREAD}.telling.json"));
+    let text = std::fs::read_to_string(&record).unwrap();
+    daemon.replies_to_the_turn();
+    world.closed("docs", "delivered", 1);
+    until("nothing is on record", || !record.exists());
+    watcher.stop();
+    // A watcher that was killed now would have left the record, and no note.
+    assert!(!world.in_mailbox(format!("looked/codex/{THREAD}.docs")).exists());
+    std::fs::write(&record, text).unwrap();
+    let _watcher = world.watch();
+    until("nothing is on record", || !record.exists());
     is_silent(&world, &daemon, 1);
 }
 

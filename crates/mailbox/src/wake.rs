@@ -145,8 +145,8 @@ pub fn starter(mailbox: &Mailbox, workflow: &WorkflowId) {
     }
 }
 
-/// Notes it durably, because nothing else reminds the watcher.
-fn has_news(mailbox: &Mailbox, thread: &SessionId, workflow: &WorkflowId) {
+/// Notes that this workflow may have news for this session of Codex, durably, because nothing else reminds the watcher.
+pub fn has_news(mailbox: &Mailbox, thread: &SessionId, workflow: &WorkflowId) {
     let _ = disk::create(&codex_news(mailbox, thread, workflow), b"");
 }
 

@@ -19,6 +19,8 @@ use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 
 /// The maximum size of the file, in bytes.
 const LONGEST: u64 = 64 << 10;
+/// The end of the file's name, behind the id of the session.
+const SUFFIX: &str = ".telling.json";
 
 /// The turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +33,7 @@ pub(super) struct Telling {
 }
 
 fn path(mailbox: &Mailbox, thread: &SessionId) -> PathBuf {
-    wake::folder(mailbox).join(format!("{thread}.telling.json"))
+    wake::folder(mailbox).join(format!("{thread}{SUFFIX}"))
 }
 
 impl Telling {
@@ -45,6 +47,16 @@ impl Telling {
     /// The news that a watcher was about to tell.
     pub(super) fn left_behind(mailbox: &Mailbox, thread: &SessionId) -> Option<Self> {
         serde_json::from_slice(&disk::read(&path(mailbox, thread), LONGEST).ok()?).ok()
+    }
+
+    /// Notes the workflows of all records that watchers have left: one that was killed may have removed the notes, and not the record.
+    pub(super) fn note_all_left(mailbox: &Mailbox) {
+        for entry in disk::entries(&wake::folder(mailbox)).into_iter().flatten().flatten() {
+            let thread = entry.name.to_str().and_then(|name| name.strip_suffix(SUFFIX)?.parse::<SessionId>().ok());
+            for line in thread.iter().filter_map(|thread| Self::left_behind(mailbox, thread)).flat_map(|left| left.lines) {
+                thread.iter().for_each(|thread| wake::has_news(mailbox, thread, &line.workflow));
+            }
+        }
     }
 
     /// The text of the turn. The daemon shows it as a message of the user, so it says that it is not one.

@@ -107,8 +107,11 @@ impl Waking {
             }
             let left = Telling::left_behind(office.mailbox, &thread);
             let policy = office.config.answers.policy();
-            let returned = left.as_ref().map_or(Ok(true), |left| Claims::of_the_dead(office.mailbox, &left.lines));
-            let news = returned.and_then(|is_settled| Ok((is_settled, news::of_thread(office.mailbox, &policy, &thread, &workflows)?)));
+            let news = match &left {
+                // The notes stay until its session has said whether it has the text. Without a note, nobody would ask the session again.
+                Some(left) => Claims::of_the_dead(office.mailbox, &left.lines).map(|is_settled| (is_settled, Vec::new())),
+                None => news::of_thread(office.mailbox, &policy, &thread, &workflows).map(|lines| (true, lines)),
+            };
             match news {
                 Ok((false, _)) => continue,
                 Ok((true, lines)) if lines.is_empty() && left.is_none() => continue,
