@@ -182,8 +182,7 @@ fn free_or_held(tried: io::Result<()>) -> io::Result<Option<()>> {
     }
 }
 
-/// Locks an open file or folder that is no lock file of a mailbox. Returns `false` if another process keeps the lock. Closing the file
-/// releases it.
+/// Locks an open file or folder outside of any mailbox. Returns `false` if another process keeps the lock. Closing the file releases it.
 ///
 /// Waits for a moment, because a process that was killed while it started a program leaves its lock to that one until it runs.
 ///

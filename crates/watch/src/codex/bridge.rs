@@ -11,6 +11,7 @@ use crate::codex::dialog::{ANSWERED, Call, Dialog, Office};
 use crate::codex::news;
 use crate::codex::reply::Sign;
 use crate::codex::request::Request;
+use crate::codex::telling::Telling;
 use crate::codex::threads::Threads;
 use crate::codex::waking::{JobId, Waking};
 use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
@@ -71,6 +72,7 @@ impl<'a> Bridge<'a> {
     pub(super) fn begin(office: Office<'a>, mut client: Client) -> Result<Self> {
         client.introduce(Instant::now() + PATIENCE)?;
         news::begin(office.mailbox).unwrap_or_else(|e| log::error(&e));
+        Telling::note_all_left(office.mailbox);
         let (sent, waiting, dialogs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut bridge = Self {
             office,

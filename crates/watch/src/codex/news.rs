@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codex::telling::Telling;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, SessionId, WorkflowId};
@@ -58,15 +57,14 @@ pub(super) fn named(mailbox: &Mailbox) -> Option<BTreeMap<SessionId, Vec<Workflo
     has_sessions.then_some(named)
 }
 
-/// Notes the answers that wait for a session of Codex, and the records that are left: a power cut may have taken the notes away. Removes the
-/// files of sessions that were not seen for long.
+/// Notes the answers that wait for a session of Codex: a power cut may have taken the notes away. Removes the files of sessions that were not
+/// seen for long.
 pub(super) fn begin(mailbox: &Mailbox) -> Result<()> {
     for workflow in list::workflows(mailbox, Folder::Answered)? {
         if let Ok(document) = read_question::document(&mailbox.document(Folder::Answered, &workflow)) {
             wake::asker_of_codex(mailbox, &document.typed);
         }
     }
-    Telling::note_all_left(mailbox);
     let folder = wake::codex_folder(mailbox);
     for entry in disk::entries(&folder).into_iter().flatten().flatten() {
         let path = folder.join(&entry.name);
