@@ -115,6 +115,29 @@ fn a_post_without_a_checkpoint_says_what_will_be_known() {
 }
 
 #[test]
+fn a_transcript_that_comes_late_is_no_missing_checkpoint() {
+    let world = World::new();
+    let session = "0b0e4c6e-3c2f-4d4e-9d57-1f1f6a9a1c11";
+    let launched = |id: &str| {
+        let record = json!({"workflow_id": id, "session_id": session});
+        std::fs::write(world.path("m/workflows").join(format!("{id}.json")), record.to_string()).unwrap();
+    };
+    world.sh("checkpoint save other --step one && mkdir -p m/workflows");
+    launched("soon");
+    launched("never");
+    let transcript = world.home().join(format!(".claude/projects/p/{session}.jsonl"));
+    std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    // Claude Code begins the file with lines about the session. The agent's first call can come before its first message.
+    std::fs::write(&transcript, "{\"type\":\"queue-operation\"}\n").unwrap();
+    let run = format!("ASKBOX_RUN=soon/{session}/1 ASKBOX_NONCE={session}");
+    let without = world.shell(&format!("{run} ask-post How? -w never"));
+    assert!(without.stderr.contains("never: there is no checkpoint"), "{}", without.stderr);
+    let late = format!("(sleep 0.5; echo '{{\"type\":\"user\"}}' >> {}) & {run} ask-post How? -w soon; wait", transcript.display());
+    let ran = world.shell(&late);
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "QUESTION_POSTED:soon\n", ""));
+}
+
+#[test]
 fn an_agent_without_a_checkpoint_is_not_told_to_read_one() {
     let world = World::new();
     world.sh("ask-post How? -w none -o a=A && ask-answer none a");

@@ -48,20 +48,38 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     Ok(Run::first(round, Delivery::Launch.claimant(), plan))
 }
 
-/// True if the process that gets the answer will know nothing but the question and the answer, because it begins a new session and
-/// there is no checkpoint. The configuration is asked for only if there is a session that may be continued.
-pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question) -> Result<bool> {
+/// The knowledge of the process that gets an answer, beside the question and the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// It reads a checkpoint, or continues the session that asked.
+    Context,
+    /// It begins a new session without a checkpoint.
+    Nothing,
+    /// askbox launched the session that asked, but its transcript holds no message. The agent may be about to write the first one.
+    NoTranscript,
+}
+
+/// Finds out what the process that gets the answer will know. The configuration is asked for only if there is a session that may be
+/// continued.
+pub fn known(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question) -> Result<Known> {
     if carries_checkpoint(mailbox, question) {
-        return Ok(false);
+        return Ok(Known::Context);
     }
     let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
-    if !matches!(session_of_asker(mailbox, question, known.as_ref())?, Asker::Session { .. }) {
-        return Ok(true);
-    }
+    let Asker::Session { id, of } = session_of_asker(mailbox, question, known.as_ref())? else { return Ok(Known::Nothing) };
     let config = config();
     let (config_dir, _) = config_dir(&config, question, known.as_ref());
     let (_, Runner { kind, .. }) = config.runner_of(&question.workflow_id)?;
-    Ok(begin(mailbox, &config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?.begin == Begin::Fresh)
+    if kind == RunnerKind::Program {
+        return Ok(Known::Nothing);
+    }
+    let sessions = Sessions::of(kind, config_dir.as_deref());
+    if begin(mailbox, &config, question, known.as_ref(), &sessions)?.begin != Begin::Fresh {
+        return Ok(Known::Context);
+    }
+    let may_be_written = config.relaunch.mode != Mode::Fresh && matches!(sessions, Sessions::Claude(_));
+    let is_missing = || sessions.find(mailbox, &question.workflow_id, id, of.as_ref()).is_none();
+    Ok(if may_be_written && is_missing() { Known::NoTranscript } else { Known::Nothing })
 }
 
 /// True if there is a checkpoint: one that the question names, or the workflow's own.
