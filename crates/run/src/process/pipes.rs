@@ -5,6 +5,9 @@
 //! - A thread of its own reads the standard output.
 //! - The poll thread keeps the standard error in a file. Its last line is usually the reason for a failure.
 //!
+//! A process that the agent left behind may hold the pipes open for ever. Once the draining begins, their readers take only what is already
+//! in them.
+//!
 //! | file | read or written by |
 //! |---|---|
 //! | `stdin` | the attending thread; a thread of its own while the agent does not read |
@@ -12,7 +15,7 @@
 //! | `stderr` | the poll thread |
 
 use std::fs::File;
-use std::io::{ErrorKind, PipeReader, Read, Write};
+use std::io::{ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin};
@@ -20,7 +23,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 
 use crate::process::poll_thread::PollSource;
 use askbox_agent::output::AgentOutput;
@@ -119,18 +124,68 @@ fn write_on(thread: Waiting, mut pipe: ChildStdin, rest: Vec<u8>) -> InputQueue 
     queue
 }
 
+/// Ends the reading of the agent's output: when this is dropped, the readers take what the pipes hold, and then see their end.
+#[derive(Debug)]
+pub(crate) struct Draining {
+    _begins_with_the_drop: PipeWriter,
+}
+
+/// Tells a reader that the draining has begun.
+#[derive(Debug)]
+pub(crate) struct DrainSign(PipeReader);
+
+impl Draining {
+    /// For the two readers of an agent.
+    ///
+    /// # Errors
+    /// [`Error::is_shortage`](askbox_mailbox::Error::is_shortage) if the system refuses a pipe.
+    pub(crate) fn new() -> Result<(Self, [DrainSign; 2])> {
+        let (one, begins) = std::io::pipe().io("open", "a pipe")?;
+        let other = one.try_clone().io("open", "a pipe")?;
+        Ok((Self { _begins_with_the_drop: begins }, [DrainSign(one), DrainSign(other)]))
+    }
+}
+
+impl DrainSign {
+    /// Waits until the pipe has data or ends, or the draining begins. Returns `false` if the pipe is empty and the draining has begun.
+    fn wait(&self, pipe: BorrowedFd<'_>) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(pipe, PollFlags::IN), PollFd::new(&self.0, PollFlags::empty())];
+        loop {
+            match poll(&mut fds, None) {
+                // If it cannot be told, reading tells more than not reading.
+                Ok(_) => return !fds[0].revents().is_empty() || fds[1].revents().is_empty(),
+                Err(Errno::INTR) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+}
+
+/// The agent's standard output, which also ends when the draining has begun and nothing is left.
+struct Drained<R> {
+    from: R,
+    sign: DrainSign,
+}
+
+impl<R: Read + AsFd> Read for Drained<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.sign.wait(self.from.as_fd()) { self.from.read(buffer) } else { Ok(0) }
+    }
+}
+
 /// Reads on this thread. Calls `take` with the items of each line that the agent prints, and `ended` after the last one. While `take`
 /// blocks, the agent waits as soon as its pipe is full. `take` returns whether more items are wanted.
 pub(crate) fn read_output(
     thread: Waiting,
     child: &mut Child,
+    sign: DrainSign,
     output: Arc<Mutex<AgentOutput>>,
     mut take: impl FnMut(Vec<StreamItem>) -> bool + Send + 'static,
     ended: impl FnOnce() + Send + 'static,
 ) {
     let Some(stdout) = child.stdout.take() else { return };
     thread.run(move || {
-        let lines = BoundedLines::new(stdout);
+        let lines = BoundedLines::new(Drained { from: stdout, sign });
         let has_blank_lines = output.lock().unwrap_or_else(PoisonError::into_inner).has_blank_lines();
         let mut lines = if has_blank_lines { lines.with_blank_lines() } else { lines };
         while let Ok(Some(line)) = lines.next_line() {
@@ -152,6 +207,7 @@ const SEARCHED_TAIL: usize = 4 << 10;
 /// After the last byte it sends the last line that is not blank.
 pub(crate) struct AgentErrors {
     from: PipeReader,
+    sign: DrainSign,
     /// Created with the first byte.
     to: PathBuf,
     kept: Option<File>,
@@ -162,9 +218,9 @@ pub(crate) struct AgentErrors {
 }
 
 impl AgentErrors {
-    pub(crate) fn new(from: PipeReader, to: PathBuf) -> (Self, Receiver<String>) {
+    pub(crate) fn new(from: PipeReader, sign: DrainSign, to: PathBuf) -> (Self, Receiver<String>) {
         let (last_line, received) = mpsc::sync_channel(1);
-        (Self { from, to, kept: None, left: KEPT_ERRORS, tail: Vec::new(), last_line }, received)
+        (Self { from, sign, to, kept: None, left: KEPT_ERRORS, tail: Vec::new(), last_line }, received)
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<()> {
@@ -184,12 +240,13 @@ impl AgentErrors {
 
 impl PollSource for AgentErrors {
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.from.as_fd()]
+        vec![self.from.as_fd(), self.sign.0.as_fd()]
     }
 
     fn ready(&mut self) -> bool {
         let mut buffer = [0; 8192];
-        let n = match self.from.read(&mut buffer) {
+        let read = if self.sign.wait(self.from.as_fd()) { self.from.read(&mut buffer) } else { Ok(0) };
+        let n = match read {
             Ok(n @ 1..) => n,
             Err(e) if e.kind() == ErrorKind::Interrupted => return true,
             Ok(0) | Err(_) => {
@@ -212,9 +269,45 @@ impl PollSource for AgentErrors {
 mod tests {
     use std::io::Read;
     use std::process::{Command, Stdio};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::process::poll_thread::PollThread;
+
+    /// Reads as a late reader does: the draining has begun, and the pipe's other end stays open.
+    fn drained(said: &[u8]) -> Vec<u8> {
+        let (from, mut agent) = std::io::pipe().unwrap();
+        let (draining, [sign, _]) = Draining::new().unwrap();
+        agent.write_all(said).unwrap();
+        drop(draining);
+        let mut heard = Vec::new();
+        Drained { from, sign }.read_to_end(&mut heard).unwrap();
+        drop(agent);
+        heard
+    }
+
+    #[test]
+    fn what_is_in_the_pipe_is_read_by_a_late_reader_that_then_ends() {
+        assert_eq!(drained(b"first\nlast\n"), b"first\nlast\n");
+        assert!(drained(&[7; 60_000]) == [7; 60_000]);
+        assert!(drained(b"").is_empty());
+    }
+
+    #[test]
+    fn the_last_complaint_comes_although_a_child_holds_the_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, mut agent) = std::io::pipe().unwrap();
+        let (draining, [_, sign]) = Draining::new().unwrap();
+        let (errors, last_line) = AgentErrors::new(from, sign, folder.path().join("stderr.log"));
+        let mut thread = PollThread::new().unwrap();
+        agent.write_all(b"begun\nno such option\n").unwrap();
+        thread.start(vec![Box::new(errors)]);
+        assert!(last_line.recv_timeout(Duration::from_millis(50)).is_err(), "more may come");
+        drop(draining);
+        assert_eq!(last_line.recv_timeout(Duration::from_secs(60)).unwrap(), "no such option");
+        assert_eq!(std::fs::read(folder.path().join("stderr.log")).unwrap(), b"begun\nno such option\n");
+        drop(agent);
+    }
 
     #[test]
     fn writing_never_waits_for_an_agent_that_does_not_read() {
@@ -242,17 +335,14 @@ mod tests {
         let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut input = AgentInput::of_child(&mut agent, Waiting::start().unwrap());
         let line = "x".repeat(60_000) + "\n";
-        let mut accepted = 0;
-        for _ in 0..10_000 {
-            accepted += usize::from(!input.is_full());
-            input.say(&line);
-        }
-        // Two pipes and `cat` itself hold little compared to the limit.
-        assert!((MAX_UNREAD / line.len()..2 * MAX_UNREAD / line.len()).contains(&accepted), "{accepted} lines");
+        (0..10_000).for_each(|_| input.say(&line));
         drop(input);
         let mut heard = Vec::new();
         agent.stdout.take().unwrap().read_to_end(&mut heard).unwrap();
-        assert_eq!(heard.len(), accepted * line.len());
+        assert_eq!(heard.len() % line.len(), 0, "{} bytes", heard.len());
+        // Two pipes and `cat` itself hold little compared to the limit.
+        let accepted = heard.len() / line.len();
+        assert!((MAX_UNREAD / line.len()..2 * MAX_UNREAD / line.len()).contains(&accepted), "{accepted} lines");
         agent.wait().unwrap();
     }
 
@@ -261,8 +351,13 @@ mod tests {
         let mut agent = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
         let mut input = AgentInput::of_child(&mut agent, Waiting::start().unwrap());
         agent.wait().unwrap();
-        input.say("hello\n");
-        assert!(matches!(input, AgentInput::Closed));
+        // A child of another test has the pipe's other end until it runs its own program.
+        let until = Instant::now() + Duration::from_secs(60);
+        while !matches!(input, AgentInput::Closed) {
+            assert!(Instant::now() < until, "it is still open");
+            input.say("hello\n");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         input.say("hello\n");
     }
 }

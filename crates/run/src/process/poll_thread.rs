@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(10);
+    const LONG: Duration = Duration::from_secs(60);
 
     struct Bytes(PipeReader, Sender<Option<u8>>);
 

@@ -19,7 +19,7 @@ use askbox_mailbox::platform::processes::{self, Seen};
 pub const TERM_GRACE: Duration = Duration::from_secs(5);
 
 /// How long a process may take on a busy machine to show its environment after it has become another program.
-const BECOMES_A_PROGRAM: Duration = Duration::from_secs(5);
+const BECOMES_A_PROGRAM: Duration = Duration::from_secs(20);
 
 /// A variable in the environment of a supervisor. If an agent starts a supervisor for another run, the agent's own supervisor adopts
 /// it. This variable says that it does not belong to the adopting run.

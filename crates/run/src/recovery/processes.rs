@@ -8,6 +8,9 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
 
+/// How long an agent may take to end whose supervisor has died. Claude Code needs 2 s on an idle machine, and gives itself 5 s.
+const ENDS_BY_ITSELF: Duration = Duration::from_secs(10);
+
 /// The processes that are left of a round's earlier attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Left {
@@ -34,7 +37,7 @@ pub(super) fn end(mailbox: &Mailbox, run: &Run) -> Result<Left> {
     let is_ours = of_round(run);
     if run.progress.state == RunState::Running {
         // The processes may be ending already: a supervisor that dies takes its agent along.
-        run_processes::wait_gone(&is_ours, run_processes::TERM_GRACE);
+        run_processes::wait_gone(&is_ours, ENDS_BY_ITSELF);
     }
     run_processes::end(&is_ours, run_processes::TERM_GRACE).map_err(|left| {
         Error::failed(

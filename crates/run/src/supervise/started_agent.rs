@@ -15,7 +15,7 @@ use crate::claim::permitted::WorkFolder;
 use crate::process::agent_exit::{self, AgentExit};
 use crate::process::agent_lock;
 use crate::process::launch::{self, SessionStart};
-use crate::process::pipes::{self, AgentErrors, AgentInput};
+use crate::process::pipes::{self, AgentErrors, AgentInput, DrainSign, Draining};
 use crate::process::poll_thread::{PollSource, PollThread};
 use crate::supervise::attend::acp_state::AcpTalk;
 use crate::supervise::event_log::EventLog;
@@ -82,11 +82,14 @@ pub(crate) struct Threads {
     input: Waiting,
     output: Waiting,
     poll: PollThread,
+    draining: Draining,
+    drain_signs: [DrainSign; 2],
 }
 
 impl Threads {
     pub(crate) fn start() -> Result<Self> {
-        Ok(Self { input: Waiting::start()?, output: Waiting::start()?, poll: PollThread::new()? })
+        let (draining, drain_signs) = Draining::new()?;
+        Ok(Self { input: Waiting::start()?, output: Waiting::start()?, poll: PollThread::new()?, draining, drain_signs })
     }
 }
 
@@ -129,6 +132,8 @@ pub(crate) struct RunningAgent {
     /// Its standard input; `None` once it was closed.
     input: Option<AgentInput>,
     output: Arc<Mutex<AgentOutput>>,
+    /// `None` once its output is drained.
+    draining: Option<Draining>,
     /// How it talks.
     pub(crate) kind: RunnerKind,
     /// Receives the last line of the agent's standard error when that ends.
@@ -152,7 +157,7 @@ impl RunningAgent {
         log: &mut EventLog<'_>,
     ) -> Self {
         let SpawnedAgent { mut child, watched, stderr, threads, start, kind } = spawned;
-        let Threads { input, output: reader, poll: mut poll_thread } = threads;
+        let Threads { input, output: reader, poll: mut poll_thread, draining, drain_signs: [of_output, of_errors] } = threads;
         let folder = run.folder(mailbox);
         let output = Arc::new(Mutex::new(output));
         let (on_stop, on_output, on_end) = (channel.clone(), channel.clone(), channel.clone());
@@ -168,8 +173,9 @@ impl RunningAgent {
         };
         let input = AgentInput::of_child(&mut child, input);
         let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
-        pipes::read_output(reader, &mut child, output.clone(), take, move || drop(on_end.send(RunMessage::OutputEnded)));
-        let (complaints, last_complaint) = AgentErrors::new(stderr, folder.join("stderr.log"));
+        let ended = move || drop(on_end.send(RunMessage::OutputEnded));
+        pipes::read_output(reader, &mut child, of_output, output.clone(), take, ended);
+        let (complaints, last_complaint) = AgentErrors::new(stderr, of_errors, folder.join("stderr.log"));
         sources.push(Box::new(complaints));
         let exited = move |exit| drop(channel.send(RunMessage::Exited(exit)));
         let process = match watched {
@@ -183,7 +189,8 @@ impl RunningAgent {
             }
         };
         poll_thread.start(sources);
-        Self { process, input: Some(input), output, kind, last_complaint, start, _poll_thread: poll_thread, control_fifo }
+        let draining = Some(draining);
+        Self { process, input: Some(input), output, draining, kind, last_complaint, start, _poll_thread: poll_thread, control_fifo }
     }
 
     /// Writes a line to the agent's standard input. Never blocks. Does nothing once the input was closed, or while the agent leaves too
@@ -237,7 +244,12 @@ impl RunningAgent {
         }
     }
 
-    /// The last line that the agent wrote to its standard error, once that has ended. Empty if there is none within `patience`.
+    /// Takes from its output what is left there, and then sees its end: a process that the agent left behind may hold it open for ever.
+    pub(crate) fn drain(&mut self) {
+        self.draining = None;
+    }
+
+    /// The last line that the agent wrote to its standard error, once that has ended or was drained. Empty if there is none within `patience`.
     pub(crate) fn last_complaint(&self, patience: Duration) -> String {
         self.last_complaint.recv_timeout(patience).unwrap_or_default()
     }

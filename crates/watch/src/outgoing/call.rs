@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use askbox_mailbox::error::{IoContext, Result};
@@ -60,8 +62,6 @@ pub(crate) enum Errors {
 
 /// The most programs whose errors are read at the same time, because a child that a program leaves behind may hold them open for ever.
 const MOST_FOLLOWED: usize = 16;
-/// How long to wait for the errors once the program has ended.
-const ERRORS_WITHIN: Duration = Duration::from_secs(2);
 
 static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 
@@ -99,7 +99,7 @@ pub(crate) fn start(call: ProgramCall, limit: Limit, ended: impl FnOnce(Result<(
     Ok(())
 }
 
-fn wait(child: &mut Child, limit: Limit, errors: Option<File>, tail: Option<Tail>) -> Result<(), String> {
+fn wait(child: &mut Child, limit: Limit, errors: Option<File>, tail: Option<Arc<Tail>>) -> Result<(), String> {
     let was_killed = !has_ended_within(child, limit.time);
     if was_killed {
         // The process is not reaped yet, so the group is still its own.
@@ -126,37 +126,61 @@ fn wait(child: &mut Child, limit: Limit, errors: Option<File>, tail: Option<Tail
 
 /// The end of a program's output. The output is read completely, because a program would block if nobody read it.
 struct Tail {
-    said: Arc<Mutex<Vec<u8>>>,
-    ended: Receiver<()>,
+    pipe: File,
+    /// A reader of the pipe holds this until the bytes are in it.
+    said: Mutex<Vec<u8>>,
 }
 
 impl Tail {
-    fn follow(thread: Waiting, mut stderr: ChildStderr) -> Self {
+    fn follow(thread: Waiting, stderr: ChildStderr) -> Arc<Self> {
         FOLLOWED.fetch_add(1, Ordering::Relaxed);
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let (ends, ended) = mpsc::channel();
-        let kept = Arc::clone(&said);
+        let tail = Arc::new(Self { pipe: File::from(OwnedFd::from(stderr)), said: Mutex::default() });
+        let followed = Arc::clone(&tail);
         thread.run(move || {
-            let mut bytes = [0; 4096];
-            loop {
-                match stderr.read(&mut bytes) {
-                    Ok(0) => break,
-                    Ok(n) => keep_the_end(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), &bytes[..n]),
-                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                    Err(_) => break,
-                }
-            }
+            followed.read_all();
             FOLLOWED.fetch_sub(1, Ordering::Relaxed);
-            drop(ends);
         });
-        Self { said, ended }
+        tail
     }
 
+    /// Reads until the program and its children have closed the pipe.
+    fn read_all(&self) {
+        let mut bytes = [0; 4096];
+        loop {
+            // The lock is free while the pipe is empty.
+            match poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], None) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                // Out of memory. Try again: the program would block.
+                Err(_) => {
+                    std::thread::sleep(LOOK_EVERY);
+                    continue;
+                }
+            }
+            let mut said = self.said();
+            match (&self.pipe).read(&mut bytes) {
+                Ok(0) => return,
+                Ok(n) => keep_the_end(&mut said, &bytes[..n]),
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The last line of a program that has ended. All that it said was read, or is in the pipe. The end of the pipe may never come, because
+    /// a child that the program left behind may hold it open. To be called once: afterwards, the reading thread may wait with the lock.
     fn last_line(&self) -> String {
-        let _ = self.ended.recv_timeout(ERRORS_WITHIN);
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said();
+        let left = ioctl_fionread(&self.pipe).unwrap_or_default();
+        let mut unread = Vec::new();
+        let _ = (&self.pipe).take(left).read_to_end(&mut unread);
+        keep_the_end(&mut said, &unread);
         let said = String::from_utf8_lossy(&said);
         said.lines().rev().find(|line| !line.trim().is_empty()).map_or_else(String::new, |line| text::excerpt(line.trim(), 200))
+    }
+
+    fn said(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

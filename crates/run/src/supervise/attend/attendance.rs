@@ -68,8 +68,11 @@ impl<'a, 'b> Attendance<'a, 'b> {
     }
 }
 
-/// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever.
+/// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever. Then only
+/// what is in the pipe is taken.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long that may take on a busy machine, or if a descendant never stops writing.
+const TO_THE_LAST_BYTE: Duration = Duration::from_secs(20);
 
 /// Attends to the agent until it has ended. `tree_time` is how long the workflow's tree may still be at work.
 pub(crate) fn attend(
@@ -108,9 +111,14 @@ impl Attendance<'_, '_> {
         loop {
             let now = Instant::now();
             let drained = exited.as_ref().map(|(_, at)| *at);
-            if drained.is_some_and(|at| output_ended || now >= at) {
+            if drained.is_some_and(|at| output_ended || now >= at + TO_THE_LAST_BYTE) {
                 break;
             }
+            if drained.is_some_and(|at| now >= at) {
+                self.live.agent.drain();
+            }
+            // Behind the draining, there is only the time for the last byte.
+            let drained = drained.map(|at| if now >= at { at + TO_THE_LAST_BYTE } else { at });
             self.stopping.climb(&mut self.live, self.tools.doing(), now);
             if self.stopping.is_working()
                 && let Some(question) = self.requests.overdue(now)
@@ -159,6 +167,7 @@ impl Attendance<'_, '_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.live.agent.drain();
         self.requests.end_all(&mut self.live);
         let exit = exited.map_or_else(|| Exit::unknown("its output ended"), |(exit, _)| exit);
         if ended_by_itself {

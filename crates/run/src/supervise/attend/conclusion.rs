@@ -9,8 +9,8 @@ use askbox_agent::events::EventKind;
 use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
 
-/// How long to wait for the end of the agent's standard error: a surviving descendant may hold it open for ever.
-pub(super) const COMPLAINT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the last line of the agent's standard error, which is drained by now. A busy machine may need a while.
+pub(super) const COMPLAINT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How an attempt ended.
 pub(crate) struct Attended {
