@@ -308,7 +308,10 @@ pub enum Status {
     /// A dialog waits for the user.
     Waiting,
     /// No dialog waits.
-    Other,
+    Other {
+        /// When the status changed, if the file says it.
+        since: Option<Time>,
+    },
 }
 
 /// Reads the status of the session whose process has this id. `None` if its file cannot be read or says nothing.
@@ -321,7 +324,7 @@ pub fn status(config_dir: &Path, process: &str) -> Option<Status> {
     let about: Value = serde_json::from_reader(file.take(LONGEST_STATUS)).ok()?;
     match about["status"].as_str()? {
         "waiting" => Some(Status::Waiting),
-        "busy" | "idle" => Some(Status::Other),
+        "busy" | "idle" => Some(Status::Other { since: about["statusUpdatedAt"].as_i64().and_then(Time::from_timestamp_millis) }),
         _ => None,
     }
 }
@@ -457,7 +460,9 @@ mod tests {
             status(folder.path(), "7")
         };
         assert_eq!(of(r#"{"status":"waiting"}"#), Some(Status::Waiting));
-        assert_eq!((of(r#"{"status":"busy"}"#), of(r#"{"status":"idle"}"#)), (Some(Status::Other), Some(Status::Other)));
+        assert_eq!(of(r#"{"status":"busy"}"#), Some(Status::Other { since: None }));
+        let since = Time::from_timestamp_millis(1000);
+        assert_eq!(of(r#"{"status":"idle","statusUpdatedAt":1000}"#), Some(Status::Other { since }));
         assert_eq!((of("{"), of(r#"{"status":7}"#), of(r#"{"status":"else"}"#)), (None, None, None));
         assert_eq!((status(folder.path(), "8"), status(folder.path(), "../7"), status(folder.path(), "")), (None, None, None));
     }

@@ -2,12 +2,19 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
 use askbox_mailbox::disk;
+
+/// How long a session that makes a call may take to write the first message of its transcript.
+pub const FIRST_MESSAGE: Duration = Duration::from_secs(10);
+
+/// The pause between two looks for it.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The kind of the attachment that says which call a hook deferred.
 const DEFERRED: &str = "hook_deferred_tool";
@@ -196,6 +203,18 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
 /// Also returns `None` if the id is not a plain name or the folder cannot be read.
 pub fn find(config_dir: &Path, session_id: &str) -> Option<PathBuf> {
     newest(config_dir, session_id).filter(|transcript| disk::open_of_another_program(transcript).is_ok_and(holds_a_message))
+}
+
+/// Waits for the transcript of the session that makes a call now. A busy machine makes the call before Claude Code has written the first
+/// message of the transcript (seen with 2.1.332). An idle one has it before the first request of the API.
+pub fn wait_for(config_dir: &Path, session_id: &str, until: Instant) -> Option<PathBuf> {
+    loop {
+        let found = find(config_dir, session_id);
+        if found.is_some() || Instant::now() >= until {
+            return found;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
 
 /// True if the id of a session is taken by a transcript without a message. Nobody can use such a session.

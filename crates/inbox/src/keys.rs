@@ -93,6 +93,11 @@ impl App<'_> {
     /// Handles a key that is not a step of a confirmation, or is enter. `told` is the question that the key has made the gate forget.
     fn usual_key(&mut self, key: KeyEvent, told: Option<AtStake>) -> Wish {
         let told_undo = self.told_undo.take();
+        let is_together = self.gate.came_together();
+        self.letters.begin(is_together);
+        if let Place::Question(opened) = &mut self.place {
+            opened.letters.begin(is_together);
+        }
         if key.code != KeyCode::Char('e') {
             self.told_of_edit = None;
         }

@@ -50,8 +50,8 @@ const STOPS_WITHIN: Duration = Duration::from_millis(50);
 /// The exit status after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
-/// The time for storing drafts once the terminal is gone.
-const KEEPS_WITHIN: Duration = Duration::from_secs(2);
+/// The maximum time for storing drafts once the terminal is gone.
+const KEEPS_WITHIN: Duration = Duration::from_secs(30);
 
 /// A picture of at most this many bytes reaches the terminal in one piece, so that the person never sees a half picture.
 const ONE_PICTURE: usize = 64 << 10;
@@ -249,7 +249,7 @@ fn end_with_the_terminal() -> Result<()> {
                 return;
             }
         }
-        // Wait until the typed text is stored.
+        // The screen's own thread stores the typed text, and then ends the process.
         std::thread::sleep(KEEPS_WITHIN);
         std::process::exit(129);
     })

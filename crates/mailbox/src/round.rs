@@ -148,7 +148,7 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
 pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     let mut found = in_open_folders(mailbox, workflow);
     // A round that moves to `closed/` during the scan, or that a power cut brought back, is closed.
-    found.retain(|round| !disk::exists(mailbox.round(Folder::Closed, &round.id)) || in_closed(mailbox, &round.id).is_none());
+    found.retain(|round| is_not_closed(mailbox, &round.id));
     found.sort_by_cached_key(|round| (place(round.folder), round.id.clone()));
     found
 }
@@ -162,6 +162,10 @@ pub fn find(mailbox: &Mailbox, round: &RoundId) -> Option<Round> {
 
 fn place(folder: Folder) -> Option<usize> {
     [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder)
+}
+
+fn is_not_closed(mailbox: &Mailbox, id: &RoundId) -> bool {
+    !disk::exists(mailbox.round(Folder::Closed, id)) || in_closed(mailbox, id).is_none()
 }
 
 /// The round in `closed/`, if it is there and can be read.
@@ -181,15 +185,8 @@ fn in_open_folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         found.push(Round { folder, id, document });
     };
     for folder in [Folder::Pending, Folder::Answered] {
-        let read = match folder {
-            Folder::Answered => read_question::answered(mailbox, workflow),
-            _ => read_question::document(&mailbox.document(folder, workflow)),
-        };
-        if let Ok(document) = read
-            && let Ok(round) =
-                if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) }
-        {
-            add(folder, round, document);
+        if let Some(round) = in_document(mailbox, workflow, folder) {
+            add(folder, round.id, round.document);
         }
     }
     for folder in [Folder::Running, Folder::Parked] {
@@ -200,6 +197,17 @@ fn in_open_folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         }
     }
     found
+}
+
+/// The workflow's round in `pending/` or in `answered/`, if it is there and can be read.
+fn in_document(mailbox: &Mailbox, workflow: &WorkflowId, folder: Folder) -> Option<Round> {
+    let read = match folder {
+        Folder::Answered => read_question::answered(mailbox, workflow),
+        _ => read_question::document(&mailbox.document(folder, workflow)),
+    };
+    let document = read.ok()?;
+    let id = if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) };
+    Some(Round { folder, id: id.ok()?, document })
 }
 
 /// Returns the reason why `answered/WORKFLOW.json` cannot be used; `None` if it can, or if it does not exist. A watcher, or
@@ -225,8 +233,10 @@ pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> 
 #[must_use]
 pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
     open_of_workflow(mailbox, workflow).pop().or_else(|| {
-        let (id, document) = recent_rounds::closed_last(mailbox, workflow, 1).pop()?;
-        Some(Round { folder: Folder::Closed, id, document })
+        let closed = recent_rounds::closed_last(mailbox, workflow, 1).pop();
+        // During the scan, the next question may have been asked after the look at `pending/`, before this round was closed.
+        let asked = in_document(mailbox, workflow, Folder::Pending).filter(|asked| is_not_closed(mailbox, &asked.id));
+        asked.or_else(|| closed.map(|(id, document)| Round { folder: Folder::Closed, id, document }))
     })
 }
 

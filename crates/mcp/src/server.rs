@@ -23,6 +23,9 @@ use askbox_mailbox::{spelling, text};
 /// The extra time that a tool gets after the wait for an answer. After that, the client is told that the work goes on.
 const AND_THEN: Duration = Duration::from_secs(5);
 
+/// The least time that a tool gets. Its files may be slow on a busy machine, also if nobody waits for an answer.
+const AT_LEAST: Duration = Duration::from_secs(30);
+
 pub(super) struct Server {
     desk: Arc<Desk>,
     receipts: Receipts,
@@ -69,7 +72,8 @@ impl ServerHandler for Server {
             });
         }
         let work = tokio::task::spawn_blocking(move || call(&desk, &request.name, &arguments, caller, || given_up.is_cancelled()));
-        let reply = match tokio::time::timeout(self.desk.config.wait.0 + AND_THEN, work).await {
+        let limit = (self.desk.config.wait.0 + AND_THEN).max(AT_LEAST);
+        let reply = match tokio::time::timeout(limit, work).await {
             Ok(done) => done.map_err(|e| ErrorData::internal_error(format!("the tool ended early: {e}"), None))?,
             Err(_late) => Ok(Reply::Text("This takes longer and goes on by itself; run_status tells how it stands.".into())),
         };

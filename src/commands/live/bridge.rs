@@ -53,7 +53,7 @@ fn pass_until_end(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>, 
             dialog.tick(office, way)?;
         }
         dialogs.retain(|_, dialog| !dialog.is_over());
-        way.send_again()?;
+        way.send_again()?.into_iter().for_each(|told| handle(office, told, dialogs));
     }
 }
 

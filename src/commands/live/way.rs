@@ -33,13 +33,13 @@ impl Way {
         }
     }
 
-    /// Sends the replies again that are due again.
+    /// Sends the replies again that are due again. Returns what has become of the others.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(super) fn send_again(&mut self) -> Result<()> {
+    pub(super) fn send_again(&mut self) -> Result<Vec<Incoming>> {
         match self {
-            Self::Plugin => Ok(()),
+            Self::Plugin => Ok(Vec::new()),
             Self::Files(files) => files.send_again(),
         }
     }

@@ -1,6 +1,6 @@
 //! Prints the receipts and answers of `ask-post`, and the warning that the process which gets the answer will know only the question.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::Receipt;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, text};
-use askbox_run::claim::plan::{self, Known};
-
-/// How long the first message of an agent's transcript may take. An idle machine takes 10 ms, a busy one has taken longer than a Bash call.
-const TRANSCRIPT_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The pause between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+use askbox_run::claim::plan;
 
 /// Prints the receipt: `QUESTION_POSTED:ID`.
 pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()> {
@@ -95,20 +89,10 @@ pub fn warn_without_timeout(asked: &[Question]) {
     }
 }
 
-/// The workflows whose process will know only the question. An agent can call `ask-post` before it has written the first message of its
-/// transcript, so an agent's own transcript gets some time.
 fn knows_nothing<'a>(mailbox: &Mailbox, context: &Context, asked: &'a [Question]) -> Vec<&'a WorkflowId> {
-    let mut tries = if program::this_run().is_some() { TRANSCRIPT_PATIENCE.as_millis() / LOOK_AGAIN.as_millis() } else { 0 };
-    let mut knows_nothing = |question: &&Question| {
-        let config = || context.config().unwrap_or_default();
-        loop {
-            match plan::known(mailbox, config, question) {
-                Ok(Known::NoTranscript) if tries > 0 => tries -= 1,
-                Ok(known) => return known != Known::Context,
-                Err(_) => return false,
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-    };
-    asked.iter().filter(|question| knows_nothing(question)).map(|question| &question.workflow_id).collect()
+    // An agent that asks may not have written the first message of its transcript.
+    let until = Instant::now() + if program::this_run().is_some() { plan::FIRST_MESSAGE } else { Duration::ZERO };
+    let config = || context.config().unwrap_or_default();
+    let knows_nothing = |q: &&Question| plan::knows_nothing(mailbox, config, q, until).unwrap_or(false);
+    asked.iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
 }

@@ -131,10 +131,14 @@ fn draw_until_ended<P: Picture>(
     loop {
         let columns = screen::columns().unwrap_or(80);
         from = screen.draw(&picture.words(&rows, Some(columns)), from)?;
-        match sleep(rows.iter().map(P::status), watched, woken) {
+        let waking = sleep(rows.iter().map(P::status), watched, woken);
+        if let Waking::Key(key) | Waking::KeyThenLook(key) = waking {
+            from = scrolled(from, key);
+        }
+        match waking {
             Waking::End => return Ok(rows),
-            Waking::Key(key) => from = scrolled(from, key),
-            Waking::Look => {
+            Waking::Key(_) => {}
+            Waking::Look | Waking::KeyThenLook(_) => {
                 watched.mailbox.check_in_place()?;
                 rows = picture.look()?;
             }
@@ -142,14 +146,16 @@ fn draw_until_ended<P: Picture>(
     }
 }
 
-/// Prints each row that differs from how it was last printed. A workflow that is no longer shown is printed once more.
+/// Prints each row that differs from how it was last printed. A workflow that is no longer shown is printed once more, if it differs.
 fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Result<u8> {
     let mut printed: HashMap<WorkflowId, P::Row> = HashMap::new();
     loop {
         let shown: HashSet<_> = rows.iter().map(|row| &P::status(row).workflow_id).collect();
         for id in printed.keys().filter(|id| !shown.contains(id)).cloned().collect::<Vec<_>>() {
-            printed.remove(&id);
-            if let Ok(row) = picture.gone(&id) {
+            let last = printed.remove(&id);
+            if let Ok(row) = picture.gone(&id)
+                && !last.is_some_and(|last| P::is_same(&last, &row))
+            {
                 program::print_json(&row)?;
             }
         }
@@ -173,6 +179,8 @@ enum Waking {
     /// Something may have changed.
     Look,
     Key(Key),
+    /// A key was pressed, and something may have changed before.
+    KeyThenLook(Key),
     End,
 }
 
@@ -186,10 +194,11 @@ fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>,
         Ok(Woken::Key(key)) => return Waking::Key(key),
         Ok(Woken::Changed) => {}
     }
-    // Further changes within the same second are drawn together.
+    // Further changes within the same second are drawn together. A key waits for none of them.
     loop {
         match woken.recv_timeout(earliest.saturating_duration_since(Instant::now())) {
-            Ok(Woken::Changed | Woken::Key(_)) => {}
+            Ok(Woken::Changed) => {}
+            Ok(Woken::Key(key)) => return Waking::KeyThenLook(key),
             Ok(Woken::Ended) => return Waking::End,
             Err(_) => return Waking::Look,
         }
@@ -304,4 +313,22 @@ fn on_signal(sender: Sender<Woken>) -> Result<()> {
         }
     })
     .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_soon_after_a_change_counts_and_the_change_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let mut watched = Watched { mailbox: &mailbox, hints: None, runs: Vec::new() };
+        let (sender, woken) = mpsc::channel();
+        for what in [Woken::Changed, Woken::Changed, Woken::Key(Key::End)] {
+            sender.send(what).unwrap();
+        }
+        let waking = sleep(std::iter::empty(), &mut watched, &woken);
+        assert!(matches!(waking, Waking::KeyThenLook(Key::End)));
+    }
 }

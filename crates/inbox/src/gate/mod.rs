@@ -95,6 +95,11 @@ impl Gate {
         }
     }
 
+    /// True if the last key came together with the key before.
+    pub fn came_together(&self) -> bool {
+        self.keys.haste == Haste::Together
+    }
+
     /// Checks that the last key did not come too soon after another one. `Err` is a sentence for the person.
     pub fn in_no_haste(&self) -> Result<(), &'static str> {
         match self.keys.haste {
@@ -187,6 +192,11 @@ mod tests {
         gate.key(code.into())
     }
 
+    /// A time that a slow test does not outlive, so it counts as just now.
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(3600)
+    }
+
     fn arm(gate: &mut Gate) {
         assert_eq!(press(gate, KeyCode::Char('o')), Heard::Armed);
         assert_eq!(press(gate, KeyCode::Char('k')), Heard::Armed);
@@ -241,6 +251,7 @@ mod tests {
     fn a_held_down_enter_passes_only_to_a_step_without_a_stake() {
         let mut gate = Gate::default();
         gate.key(KeyCode::Enter.into());
+        gate.keys.last_was_drawn_at(soon());
         gate.key(KeyCode::Enter.into());
         assert!(gate.may_go_on(ABOUT, &[]).is_ok());
         for at_stake in [&[][..], &[AtStake::EarlierDraft]] {
@@ -285,14 +296,18 @@ mod tests {
         gate.row(row("a"));
         assert!(gate.may_choose().is_ok(), "the first picture");
         gate.row(row("b"));
-        assert!(gate.may_choose().is_err());
+        assert!(gate.row.changed.is_some());
+        gate.row.changed = Some(soon());
         gate.row(row("b"));
+        assert!(gate.may_choose().is_err());
         gate.forget();
         gate.row_by_key(row("b"));
         assert!(gate.may_choose().is_err(), "no key has moved it");
         gate.row_by_key(row("c"));
         assert!(gate.may_choose().is_ok());
         gate.row(Some((Address::here("c".parse().unwrap()), Some(QuestionId::from_uuid(ABOUT)))));
+        assert!(gate.row.changed.is_some());
+        gate.row.changed = Some(soon());
         assert!(gate.may_choose().is_err(), "its workflow asks another question");
         gate.row.changed = Instant::now().checked_sub(SETTLES);
         assert!(gate.may_choose().is_ok());

@@ -24,6 +24,8 @@ pub struct TypedLetters {
     last: Option<Instant>,
     /// True if another key than a letter was pressed since the last letter.
     is_interrupted: bool,
+    /// True if the key that is being handled came together with the key before.
+    is_together: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +36,12 @@ struct Letter {
 }
 
 impl TypedLetters {
+    /// Begins with a key. `is_together` is true if the key came together with the key before. A busy machine may have taken long for that
+    /// one.
+    pub fn begin(&mut self, is_together: bool) {
+        self.is_together = is_together;
+    }
+
     /// Notes a letter. `is_key` is true if it has an effect that could be meant after other letters.
     pub fn note(&mut self, letter: char, is_key: bool) {
         if !self.is_within_a_word() && !self.is_stray() {
@@ -74,7 +82,8 @@ impl TypedLetters {
     /// True if the next letter belongs to a word, such as `jq` or `:wq`. Then `q` must not leave, because the rest of the line would go to
     /// the shell.
     pub fn has_begun(&self) -> bool {
-        !self.is_interrupted && (self.is_stray() || !self.has_paused())
+        let goes_on = !self.has_paused() || self.is_together && self.last.is_some();
+        !self.is_interrupted && (self.is_stray() || goes_on)
     }
 
     /// Forgets the letters.
@@ -102,12 +111,19 @@ impl TypedLetters {
 mod tests {
     use super::*;
 
+    /// A time that a slow test does not outlive, so it counts as just now.
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(3600)
+    }
+
     #[test]
     fn a_strange_letter_makes_a_word_that_no_pause_ends() {
         let mut typed = TypedLetters::default();
         for letter in ['j', 'j', 'k'] {
+            typed.last = typed.last.map(|_| soon());
             typed.note(letter, true);
         }
+        typed.last = Some(soon());
         assert!(typed.strange().is_none() && typed.is_within_a_word());
         typed.note('x', false);
         typed.last = Instant::now().checked_sub(2 * PAUSE);
@@ -123,10 +139,17 @@ mod tests {
     #[test]
     fn a_letter_that_leaves_belongs_to_a_word_that_was_begun() {
         let mut typed = TypedLetters::default();
+        typed.begin(true);
+        assert!(!typed.has_begun(), "there is no letter before");
+        typed.begin(false);
         assert!(!typed.has_begun());
         typed.note('j', true);
+        typed.last = Some(soon());
         assert!(typed.has_begun(), "jq");
         typed.last = Instant::now().checked_sub(PAUSE);
+        typed.begin(true);
+        assert!(typed.has_begun(), "jq, on a busy machine");
+        typed.begin(false);
         assert!(!typed.has_begun(), "the list was moved, and then left");
         typed.note('j', true);
         typed.other_key(KeyCode::Down);
@@ -148,6 +171,7 @@ mod tests {
         typed.note('j', true);
         typed.last = Instant::now().checked_sub(2 * PAUSE);
         typed.note('i', true);
+        typed.last = Some(soon());
         typed.note('x', false);
         assert_eq!(typed.strange(), Some("ix".into()));
         typed.other_key(KeyCode::Backspace);

@@ -330,11 +330,14 @@ mod tests {
     #[test]
     fn a_log_stays_short_and_is_completed_by_a_second_reader() {
         let (_folder, mailbox) = mailbox();
+        let oldest = round(MANY);
         let rounds: Vec<RoundId> = (0..MANY).map(round).collect();
         rounds.iter().for_each(|round| put(&mailbox, round));
         let newest: Vec<RoundId> = rounds.into_iter().rev().take(KEPT).collect();
-        // The folder has changed a moment ago, so the first reader only begins a log.
-        Listing::begin(&mailbox).end(&mailbox, &newest, MANY);
+        // The folder changes while it is read, so the first reader only begins a log.
+        let first = Listing::begin(&mailbox);
+        put(&mailbox, &oldest);
+        first.end(&mailbox, &newest, MANY);
         assert_eq!(newest_of(&mailbox, 3), None);
         let reading = Listing::begin(&mailbox);
         let closed = close(&mailbox, 9_999);

@@ -340,7 +340,10 @@ impl<'a> Forest<'a> {
         let open = self.open.as_ref().and_then(|open| open.status(self.mailbox, &workflow));
         let open = open.or_else(|| self.is_open(&workflow).then(|| status::at_a_glance(self.mailbox, &workflow)));
         let (status, outcome) = match open {
-            Some(status) => (status, None),
+            Some(status) => {
+                let outcome = outcome::end_in(self.mailbox, &status);
+                (status, outcome)
+            }
             None => (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten()),
         };
         let cost = workflow_cost::of_workflow(self.mailbox, &workflow).unwrap_or_default();

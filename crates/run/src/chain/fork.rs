@@ -2,6 +2,7 @@
 //! with the same bytes, so the API's prompt cache has them. The parent's session is not changed.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::attempt::record::{self, Run};
 use crate::task::ForkOf;
@@ -66,9 +67,10 @@ pub(super) fn inherit(
     Ok(Inherited { fork, cwd: parent.plan.cwd, role: parent.plan.role, model: parent.plan.model })
 }
 
+/// The transcript of the run that calls this. Its first message may be on its way.
 fn transcript_of(run: &Run) -> Option<PathBuf> {
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)))?;
-    transcript::find(&dir, &run.plan.session_id.to_string())
+    transcript::wait_for(&dir, &run.plan.session_id.to_string(), Instant::now() + transcript::FIRST_MESSAGE)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -3,6 +3,7 @@
 use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
+use crate::view::status::{Standing, Status};
 use crate::view::tail::EventTail;
 use askbox_agent::events::EventKind;
 use askbox_mailbox::disk;
@@ -15,7 +16,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, workflows};
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;
@@ -86,6 +87,24 @@ pub fn end(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<End>> {
         Found::Other(OwnState::Ended(ended)) => Some(ended.end),
         Found::Cut(_) | Found::Other(_) => None,
     })
+}
+
+/// The end of a workflow with this status, if it has ended. Its document may be closed and still lie in a folder of open rounds: a round is
+/// closed first, and then moved. For display: takes no lock.
+#[must_use]
+pub fn end_in(mailbox: &Mailbox, status: &Status) -> Option<End> {
+    let workflow = &status.workflow_id;
+    let waits = || awaits::children(mailbox, workflow).is_ok_and(|children| !children.is_empty());
+    let asks_or_works = || round::open_of_workflow(mailbox, workflow).iter().any(|round| round.state() != Folder::Closed);
+    if status.state.is_open() || waits() || asks_or_works() {
+        return None;
+    }
+    match status.state {
+        // `closed/` may not have the document yet.
+        Standing::Withdrawn | Standing::Superseded => Some(End::Cancelled),
+        Standing::Expired => Some(End::Expired),
+        _ => end(mailbox, workflow).ok().flatten(),
+    }
 }
 
 /// The result of a look, before any final text is read.

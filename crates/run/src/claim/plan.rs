@@ -1,6 +1,7 @@
 //! The plan of a round's first attempt, made when the round is claimed: fresh session or fork, folder, settings, runner.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::attempt::acp_session;
 use crate::attempt::auto_choice::AutoChoice;
@@ -9,6 +10,7 @@ use crate::attempt::suspended_call;
 use crate::claim::auto;
 use crate::claim::permitted::{self, WorkFolder};
 use crate::delivery::Delivery;
+pub use askbox_agent::transcript::FIRST_MESSAGE;
 use askbox_agent::{claude, transcript};
 use askbox_config::{Config, Mode, Runner, RunnerKind};
 use askbox_mailbox::disk;
@@ -48,38 +50,25 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     Ok(Run::first(round, Delivery::Launch.claimant(), plan))
 }
 
-/// The knowledge of the process that gets an answer, beside the question and the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// It reads a checkpoint, or continues the session that asked.
-    Context,
-    /// It begins a new session without a checkpoint.
-    Nothing,
-    /// askbox launched the session that asked, but its transcript holds no message. The agent may be about to write the first one.
-    NoTranscript,
-}
-
-/// Finds out what the process that gets the answer will know. The configuration is asked for only if there is a session that may be
-/// continued.
-pub fn known(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question) -> Result<Known> {
+/// True if the process that gets the answer will know nothing but the question and the answer, because it begins a new session
+/// without a checkpoint. The configuration is asked for only if there is a session that may be continued. The transcript of that session
+/// may come `until` then.
+pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question, until: Instant) -> Result<bool> {
     if carries_checkpoint(mailbox, question) {
-        return Ok(Known::Context);
+        return Ok(false);
     }
     let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
-    let Asker::Session { id, of } = session_of_asker(mailbox, question, known.as_ref())? else { return Ok(Known::Nothing) };
+    let Asker::Session { id, .. } = session_of_asker(mailbox, question, known.as_ref())? else { return Ok(true) };
     let config = config();
     let (config_dir, _) = config_dir(&config, question, known.as_ref());
     let (_, Runner { kind, .. }) = config.runner_of(&question.workflow_id)?;
-    if kind == RunnerKind::Program {
-        return Ok(Known::Nothing);
-    }
     let sessions = Sessions::of(kind, config_dir.as_deref());
-    if begin(mailbox, &config, question, known.as_ref(), &sessions)?.begin != Begin::Fresh {
-        return Ok(Known::Context);
+    match &sessions {
+        _ if kind == RunnerKind::Program => return Ok(true),
+        Sessions::Claude(Some(dir)) if config.relaunch.mode != Mode::Fresh => drop(transcript::wait_for(dir, &id.to_string(), until)),
+        Sessions::Claude(_) | Sessions::Acp => {}
     }
-    let may_be_written = config.relaunch.mode != Mode::Fresh && matches!(sessions, Sessions::Claude(_));
-    let is_missing = || sessions.find(mailbox, &question.workflow_id, id, of.as_ref()).is_none();
-    Ok(if may_be_written && is_missing() { Known::NoTranscript } else { Known::Nothing })
+    Ok(begin(mailbox, &config, question, known.as_ref(), &sessions)?.begin == Begin::Fresh)
 }
 
 /// True if there is a checkpoint: one that the question names, or the workflow's own.

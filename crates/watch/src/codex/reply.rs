@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const FOR_THE_END: Duration = Duration::from_secs(10);
 /// How long the decision of somebody else may take to show, behind that. The call itself may take hours, and a client that came after
 /// the call is not told that it was refused (measured with Codex 0.166).
-const FOR_A_CONTRADICTION: Duration = Duration::from_secs(3);
+const FOR_A_CONTRADICTION: Duration = Duration::from_secs(10);
 
 /// A message to the daemon that follows from an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(look(Wanted::Made, Some(long_ago)), Some(End::Delivered));
         assert_eq!(look(Wanted::Refused, Some(long_ago)), Some(End::Delivered));
         assert_eq!(look(Wanted::Stopped, Some(long_ago)), Some(End::NoReceipt));
-        assert_eq!(look(Wanted::Made, Some(Instant::now())), None);
+        assert_eq!(look(Wanted::Made, Some(Instant::now() + Duration::from_secs(3600))), None);
     }
 }

@@ -18,7 +18,7 @@ use crate::news::{means, wanted};
 use crate::outgoing::call;
 use askbox_config::{Config, Live, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, thread, time};
@@ -34,6 +34,8 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 const FOLLOW_ON: Duration = Duration::from_secs(30);
 /// The shortest time between two messages that say that a person's buttons of one question changed nothing.
 const TOLD_LATE_EVERY: Duration = Duration::from_secs(60);
+/// The most of these messages that wait until a program is free.
+const UNTOLD: usize = 100;
 /// The longest time between two passes.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -208,6 +210,7 @@ impl Office {
             self.look(&workflow)?;
         }
         self.terminals.look(&self.mailbox, self.desks.values_mut())?;
+        self.say_untold();
         let told = self.tell(time::now());
         self.listen();
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
@@ -239,6 +242,7 @@ impl Office {
                 programs: 0,
                 listener: Listener::default(),
                 told_late: HashMap::new(),
+                untold: Vec::new(),
                 follow_until: None,
             };
             self.desks.insert(name.clone(), desk);
@@ -393,7 +397,7 @@ impl Office {
             Some(Ok(accepted)) => tracing::info!(event = "answered", workflow = %accepted.round.workflow, "by {person} through ntfy"),
             Some(Err(e)) => {
                 tracing::warn!("target {name}: a reply changed nothing: {e}");
-                self.say_too_late(name, &reply?, &e);
+                self.say_too_late(name, &reply?, &e.to_string());
             }
             // Somebody else writes to the topic.
             None => {}
@@ -401,15 +405,23 @@ impl Office {
         workflow
     }
 
+    /// Tells the people whose message found no free program.
+    fn say_untold(&mut self) {
+        let untold: Vec<_> = self.desks.iter_mut().map(|(name, desk)| (name.clone(), std::mem::take(&mut desk.untold))).collect();
+        for (name, untold) in untold {
+            untold.iter().for_each(|(reply, error)| self.say_too_late(&name, reply, error));
+        }
+    }
+
     /// Tells the person that their button changed nothing. Only that person gets this message, and not again and again, because
     /// everybody who may write to the topic can write anything.
-    fn say_too_late(&mut self, name: &str, reply: &Reply, error: &Error) {
+    fn say_too_late(&mut self, name: &str, reply: &Reply, error: &str) {
         let (Some(desk), Some(key)) = (self.desks.get_mut(name), &self.key) else { return };
         let round = &reply.round;
         desk.told_late.retain(|_, at| at.elapsed() < TOLD_LATE_EVERY);
         // Two people may press two buttons of one card. Only a true button is told, so a round has no more keys than options.
         let pressed = (round.clone(), reply.key.clone());
-        if desk.programs >= AT_ONCE || desk.told_late.contains_key(&pressed) {
+        if desk.told_late.contains_key(&pressed) {
             return;
         }
         let found = wanted::facts_of_workflow(&self.mailbox, &round.workflow, std::slice::from_ref(round));
@@ -417,10 +429,14 @@ impl Office {
         if !key.made(name, reply, &facts.question) {
             return;
         }
-        let text = facts.question.answer.as_ref().map_or_else(
-            || askbox_mailbox::text::excerpt(&error.to_string(), 200),
-            |answer| format!("It was {} before.", answer.said_by()),
-        );
+        if desk.programs >= AT_ONCE {
+            if desk.untold.len() < UNTOLD && desk.untold.iter().all(|(known, _)| known != reply) {
+                desk.untold.push((reply.clone(), error.to_owned()));
+            }
+            return;
+        }
+        let before = facts.question.answer.as_ref().map(|answer| format!("It was {} before.", answer.said_by()));
+        let text = before.unwrap_or_else(|| askbox_mailbox::text::excerpt(error, 200));
         let message = Message::plain(name, "too_late", &format!("{}: your button changed nothing", round.workflow), &text);
         let (sender, target) = (self.sender.clone(), name.to_owned());
         let started = means::call(&desk.target, &message, &[]).and_then(|call| {

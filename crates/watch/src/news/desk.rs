@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use uuid::Uuid;
 
-use crate::news::buttons::{Listener, ReplyKey};
+use crate::news::buttons::{Listener, Reply, ReplyKey};
 use crate::news::means;
 use crate::news::message::Message;
 use crate::news::note::Note;
@@ -34,6 +34,8 @@ pub(super) struct Desk {
     pub has_no_buttons: bool,
     /// The last message about a button that changed nothing, by round and option.
     pub told_late: HashMap<(RoundId, String), Instant>,
+    /// The buttons that changed nothing, and why, whose people are told once a program is free.
+    pub untold: Vec<(Reply, String)>,
     /// The end of the time for which its topic for replies is followed.
     pub follow_until: Option<Instant>,
 }

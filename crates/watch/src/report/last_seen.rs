@@ -117,13 +117,24 @@ mod tests {
         names.iter().map(|name| folder.join(format!("{name}.json"))).inspect(|path| std::fs::write(path, "{}").unwrap()).collect()
     }
 
+    /// Writes the files until a busy machine gives all of them nearly the same time.
+    fn at_once(write: impl Fn() -> Vec<PathBuf>) -> Vec<PathBuf> {
+        loop {
+            let files = write();
+            let (first, last) = (arrival(&files[0]).unwrap().0, arrival(&files[files.len() - 1]).unwrap().0);
+            if last - first < LAST_MOMENTS.as_nanos() / 2 {
+                return files;
+            }
+        }
+    }
+
     #[test]
     fn a_question_is_news_beside_another_noted_at_the_same_moment() {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let mut first = LastSeen::of_mailbox(&mailbox);
         // On most machines the kernel gives these the same time.
-        let files = arrivals(folder.path(), &["a", "b", "c"]);
+        let files = at_once(|| arrivals(folder.path(), &["a", "b", "c"]));
         assert!(files.iter().all(|path| first.is_news(path)), "no watcher ran before");
         first.has_read(&files[1]);
         first.mark();

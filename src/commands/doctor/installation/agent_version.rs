@@ -14,7 +14,7 @@ use askbox_mailbox::thread;
 use askbox_run::process::programs;
 
 /// The maximum time that the program may take to print its version. The real one takes a tenth of a second.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The maximum number of bytes that are read of the program's output.
 const LONGEST: u64 = 4096;
 

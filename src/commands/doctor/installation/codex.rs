@@ -13,7 +13,7 @@ use askbox_run::process::programs;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The maximum size of a config.toml.
 const LONGEST: u64 = 16 << 20;
 /// The oldest version whose dialogs were tried with the mailbox.

@@ -84,7 +84,7 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
     let since = time::now();
     let begun = Instant::now();
     let guard = Guard::begin()?;
-    let mut signs = Signs::new(event, guard.clone());
+    let mut signs = Signs::new(event, guard.clone(), since);
     // Claude Code opens no dialog for such an agent before its hook has ended.
     let in_background = !is_attended() || (event.agent_id.is_some() && !runs_in_foreground());
     let grace = if in_background { Duration::ZERO } else { config.live.grace.0 };
@@ -95,15 +95,15 @@ fn beside(mailbox: &Mailbox, config: &Config, event: &PermissionRequest) -> Resu
         }
         match signs.call_id() {
             Some(id) if begun.elapsed() >= grace => break id.to_owned(),
-            // The transcript may have the call only after the dialog. The session's file tells the dialog's end as well.
-            None if begun.elapsed() >= grace + CALL_PATIENCE && event.agent_id.is_none() && signs.has_open_dialog() => {
+            // The transcript may have the call only after the dialog. The session's file tells the dialog's end as well. A question about a
+            // call without a dialog ends with its hold at the latest.
+            None if begun.elapsed() >= grace + CALL_PATIENCE
+                && (in_background || (event.agent_id.is_none() && signs.has_open_dialog())) =>
+            {
                 break question::id_not_told(event);
             }
             None if begun.elapsed() >= grace + CALL_PATIENCE && !is_noted => {
                 let error = Error::failed(signs.why_unknown(), "answer it at its terminal");
-                if in_background {
-                    return Err(error);
-                }
                 // The dialog is open, and its question is worth something as long as that.
                 audit::record(mailbox, Entry::about("dialog_not_asked").by(BY).why(program::message(&error)));
                 is_noted = true;

@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 60;
 
 /// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
 pub(in crate::commands::hook) fn id_not_told(event: &PermissionRequest) -> String {
-    let call = json!([event.session_id, event.prompt_id, event.tool_name, event.tool_input]).to_string();
+    let call = json!([event.session_id, event.agent_id, event.prompt_id, event.tool_name, event.tool_input]).to_string();
     ToolCall::id_not_told(&Uuid::new_v5(&Uuid::NAMESPACE_OID, call.as_bytes()).simple().to_string())
 }
 

@@ -9,6 +9,7 @@ use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::dialog::{self, Call, Status};
 use askbox_agent::subagents;
 use askbox_cli::{hangup, program};
+use askbox_mailbox::time::Time;
 
 /// How long the session's file must say that no dialog waits. Between two dialogs it may say so for a moment.
 const STEADY: Duration = Duration::from_millis(300);
@@ -25,12 +26,44 @@ pub(super) struct Signs {
     /// The process of the session.
     process: String,
     is_of_subagent: bool,
+    told: Told,
+}
+
+/// The signs of the session's file about the dialog.
+struct Told {
+    /// When the hook began.
+    begun: Time,
     has_waited: bool,
     no_longer_since: Option<Instant>,
 }
 
+impl Told {
+    fn nothing(begun: Time) -> Self {
+        Self { begun, has_waited: false, no_longer_since: None }
+    }
+
+    /// True if the file says for long enough that the dialog waits no longer.
+    ///
+    /// On a busy machine, the file may still tell of the dialog before. The end of that dialog was before this hook began. A dialog may
+    /// open before its own hook begins, so `waiting` counts whatever its time is.
+    fn is_over(&mut self, status: Option<Status>, now: Instant) -> bool {
+        match status {
+            Some(Status::Waiting) => (self.has_waited, self.no_longer_since) = (true, None),
+            // So what waited was the dialog before.
+            Some(Status::Other { since: Some(since) }) if since <= self.begun => (self.has_waited, self.no_longer_since) = (false, None),
+            Some(Status::Other { .. }) if self.has_waited => {
+                let since = *self.no_longer_since.get_or_insert(now);
+                return now.duration_since(since) >= STEADY;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
 impl Signs {
-    pub(super) fn new(event: &PermissionRequest, guard: Guard) -> Self {
+    /// The signs of the dialog of this event, whose hook began at `begun`.
+    pub(super) fn new(event: &PermissionRequest, guard: Guard, begun: Time) -> Self {
         let transcript = match &event.agent_id {
             Some(agent) => subagents::transcript(&event.transcript_path, agent).unwrap_or_default(),
             None => event.transcript_path.clone(),
@@ -41,8 +74,7 @@ impl Signs {
             config_dir: config_dir(&event.transcript_path).map(Path::to_path_buf),
             process: program::env("CLAUDE_PID").unwrap_or_default(),
             is_of_subagent: event.agent_id.is_some(),
-            has_waited: false,
-            no_longer_since: None,
+            told: Told::nothing(begun),
         }
     }
 
@@ -92,23 +124,41 @@ impl Signs {
         if self.call.has_result() || self.call.taken().is_some() {
             return Some(ANSWERED);
         }
-        match self.status() {
-            // Another dialog may wait beside a subagent's own.
-            _ if self.is_of_subagent => {}
-            Some(Status::Waiting) => (self.has_waited, self.no_longer_since) = (true, None),
-            Some(Status::Other) if self.has_waited => {
-                let since = *self.no_longer_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= STEADY {
-                    return Some(ANSWERED);
-                }
-            }
-            _ => {}
-        }
-        None
+        // Another dialog may wait beside a subagent's own.
+        let status = if self.is_of_subagent { None } else { self.status() };
+        self.told.is_over(status, Instant::now()).then_some(ANSWERED)
     }
 }
 
 /// The folder of Claude Code's configuration: a transcript lies at `projects/PROJECT/SESSION.jsonl` in it.
 pub(super) fn config_dir(transcript: &Path) -> Option<&Path> {
     transcript.ancestors().nth(3).filter(|_| transcript.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_dialog_before_is_no_sign() {
+        let at = |millis| Time::from_timestamp_millis(millis);
+        let other = |since| Some(Status::Other { since });
+        let (waiting, begun) = (Some(Status::Waiting), Instant::now());
+        let mut told = Told::nothing(at(1000).unwrap());
+        let mut is_over = |status, steps: u32| told.is_over(status, begun + STEADY * steps);
+        // The file is late by one dialog.
+        assert!(!is_over(waiting, 0) && !is_over(other(at(900)), 1) && !is_over(other(at(900)), 2));
+        assert!(!is_over(other(at(1100)), 3) && !is_over(other(at(1100)), 4), "this dialog has not waited yet");
+        assert!(!is_over(waiting, 5) && !is_over(other(at(1200)), 6) && is_over(other(at(1200)), 7));
+    }
+
+    #[test]
+    fn a_status_without_a_time_counts_once_it_is_steady() {
+        let (waiting, other, begun) = (Some(Status::Waiting), Some(Status::Other { since: None }), Instant::now());
+        let mut told = Told::nothing(askbox_mailbox::time::now());
+        assert!(!told.is_over(other, begun) && !told.is_over(other, begun + STEADY), "nothing has waited");
+        assert!(!told.is_over(waiting, begun) && !told.is_over(other, begun) && !told.is_over(other, begun + STEADY / 2));
+        assert!(!told.is_over(waiting, begun + STEADY) && !told.is_over(other, begun + STEADY));
+        assert!(!told.is_over(None, begun + STEADY) && told.is_over(other, begun + STEADY * 2));
+    }
 }

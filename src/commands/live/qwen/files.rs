@@ -22,7 +22,7 @@ use askbox_mailbox::platform::ProcessHandle;
 
 /// The version of Qwen's protocol that is known.
 const PROTOCOL: u32 = 2;
-/// How long to wait before a refusal is sent again. Qwen looks at the file every half second.
+/// How long to wait before a refusal is sent again, and for the next error. Qwen looks at the file every half second.
 const AGAIN_AFTER: Duration = Duration::from_millis(1500);
 /// How often a refusal is sent at most.
 const MOST: u32 = 8;
@@ -45,7 +45,17 @@ pub(in crate::commands::live) struct Files {
 struct Sent {
     allowed: bool,
     times: u32,
+    /// How often Qwen has said that the call does not wait any more.
+    errors: u32,
+    /// The time of the last one, or of the last error.
     last: Instant,
+}
+
+impl Sent {
+    /// True if something is due about this refusal.
+    fn is_due(&self) -> bool {
+        !self.allowed && self.last.elapsed() >= AGAIN_AFTER
+    }
 }
 
 /// Opens the files, and starts to read. From now on, Qwen can write its events. Their channel ends when Qwen has ended.
@@ -123,11 +133,16 @@ impl Files {
                 })
             }
             Response::Error { request_id: id, error } => {
-                let sent = self.sent.remove(&id)?;
+                let is_gone = Response::is_gone(&error);
+                let sent = self.sent.get_mut(&id)?;
+                // If Qwen took the first refusal in silence, it refuses the others. Otherwise it refuses all of them.
+                if is_gone && !sent.allowed && sent.errors + 1 < sent.times {
+                    (sent.errors, sent.last) = (sent.errors + 1, Instant::now());
+                    return None;
+                }
+                self.sent.remove(&id);
                 self.open.remove(&id);
-                Some(match Response::is_gone(&error) {
-                    // Qwen took the first refusal in silence, and refused the second one.
-                    true if !sent.allowed && sent.times > 1 => Incoming::Replied { id, status: TAKEN },
+                Some(match is_gone {
                     true => Incoming::Replied { id, status: TOO_LATE },
                     false => failed(Some(id), format!("Qwen has not taken a reply: {error}")),
                 })
@@ -150,13 +165,14 @@ impl Files {
     pub(in crate::commands::live) fn send(&mut self, reply: &Outgoing) -> Result<()> {
         let allowed = reply.body["allowed"] == true;
         self.write(&reply.id, allowed)?;
-        self.sent.insert(reply.id.clone(), Sent { allowed, times: 1, last: Instant::now() });
+        self.sent.insert(reply.id.clone(), Sent { allowed, times: 1, errors: 0, last: Instant::now() });
         Ok(())
     }
 
-    /// Sends a refusal again, because Qwen says nothing about one that it took.
-    pub(in crate::commands::live) fn send_again(&mut self) -> Result<()> {
-        let is_due = |sent: &Sent| !sent.allowed && sent.times < MOST && sent.last.elapsed() >= AGAIN_AFTER;
+    /// Sends a refusal again, because Qwen says nothing about one that it took. Returns the refusals that it took: it has refused the later
+    /// ones of the same dialog, and says no more.
+    pub(in crate::commands::live) fn send_again(&mut self) -> Result<Vec<Incoming>> {
+        let is_due = |sent: &Sent| sent.is_due() && sent.errors == 0 && sent.times < MOST;
         let due: Vec<RequestId> = self.sent.iter().filter(|(_, sent)| is_due(sent)).map(|(id, _)| id.clone()).collect();
         for id in due {
             self.write(&id, false)?;
@@ -164,7 +180,9 @@ impl Files {
                 (sent.times, sent.last) = (sent.times + 1, Instant::now());
             }
         }
-        Ok(())
+        let taken: Vec<RequestId> = self.sent.extract_if(|_, sent| sent.is_due() && sent.errors > 0).map(|(id, _)| id).collect();
+        self.open.retain(|id, _| !taken.contains(id));
+        Ok(taken.into_iter().map(|id| Incoming::Replied { id, status: TAKEN }).collect())
     }
 
     fn write(&self, id: &RequestId, allowed: bool) -> Result<()> {
@@ -351,7 +369,19 @@ mod tests {
         }
         assert_eq!(lines(), MOST as usize);
         let gone = refuses_reply("tool call is no longer awaiting approval");
-        assert_eq!(hears(&mut files, &gone), [Incoming::Replied { id: id(), status: TAKEN }]);
+        for _ in 1..MOST {
+            assert!(hears(&mut files, &gone).is_empty(), "another error may follow");
+        }
+        make_due(&mut files);
+        assert_eq!(files.send_again().unwrap(), [Incoming::Replied { id: id(), status: TAKEN }]);
+        assert!(lines() == MOST as usize && hears(&mut files, &prompt()).is_empty(), "it is over");
+        // The first one came too late, and its error comes after the second one was sent.
+        opens(&mut files);
+        files.send(&reply(false)).unwrap();
+        make_due(&mut files);
+        files.send_again().unwrap();
+        assert!(hears(&mut files, &gone).is_empty());
+        assert_eq!(hears(&mut files, &gone), [Incoming::Replied { id: id(), status: TOO_LATE }]);
         // Another error tells nothing about the dialog.
         opens(&mut files);
         files.send(&reply(false)).unwrap();

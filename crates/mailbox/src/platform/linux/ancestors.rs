@@ -151,7 +151,14 @@ mod tests {
         let mut child = std::process::Command::new("sleep");
         child.arg("100").env_clear().env("AFIRST", "x".repeat(100_000)).env("MARK", "1").env("NOTMARK2", "").env("EMPTY", "");
         let mut child = child.spawn().unwrap();
-        let seen = Ancestor::at(i32::try_from(child.id()).unwrap()).unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        // The kernel sets the name and the environment a moment after the program was started.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let is_set = || Ancestor::at(pid).is_some_and(|seen| seen.is_called("sleep") && seen.has_any(&["MARK"]));
+        while !is_set() && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let seen = Ancestor::at(pid).unwrap();
         let found = [&["MARK"][..], &["EMPTY"], &["MAR"], &["OTHER", "MARK"]].map(|names| seen.has_any(names));
         let name = seen.is_called("sleep");
         child.kill().unwrap();

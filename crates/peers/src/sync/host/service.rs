@@ -175,8 +175,8 @@ impl<'a> Host<'a> {
         self.client = Some(client);
         self.pause = FIRST_PAUSE;
         if self.state.failing.take().is_some() {
-            tracing::info!(event = "sync", "the database {} is there again", self.database.shown());
             self.note();
+            tracing::info!(event = "sync", "the database {} is there again", self.database.shown());
         }
         Ok(more)
     }
@@ -259,10 +259,10 @@ impl<'a> Host<'a> {
         self.client = None;
         let problem = askbox_mailbox::text::excerpt(&error.to_string(), 500);
         if self.state.failing.as_ref().is_none_or(|failing| failing.problem != problem) {
-            askbox_run::log::error(error);
             let since = self.state.failing.as_ref().map_or_else(time::now, |failing| failing.since);
             self.state.failing = Some(Failing { since, problem, hint: askbox_mailbox::text::excerpt(&error.hint(), 300) });
             self.note();
+            askbox_run::log::error(error);
         }
         std::thread::sleep(jittered(self.pause));
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);

@@ -12,8 +12,8 @@ use askbox_mailbox::Question;
 pub(super) enum Waiting {
     /// An MCP server, or the agent itself, asks with a form.
     Form(Box<Elicitation>),
-    /// A tool call is stopped by the agent program's own rules.
-    Call(Box<PermissionRequest>, Instant),
+    /// A tool call is stopped by the agent program's own rules. Its folder is looked for since this time, or not yet.
+    Call(Box<PermissionRequest>, Option<Instant>),
 }
 
 impl Waiting {

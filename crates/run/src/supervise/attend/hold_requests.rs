@@ -102,7 +102,7 @@ impl Requests {
     /// Takes the agent program's question about a tool call.
     pub(super) fn permission_asked(&mut self, live: &mut LiveRun<'_, '_>, stopping: &Stopping, asked: PermissionRequest) {
         if let Some(asked) = self.calls.reply_at_once(live, asked) {
-            self.put_in_line(live, stopping, Waiting::Call(Box::new(asked), Instant::now()));
+            self.put_in_line(live, stopping, Waiting::Call(Box::new(asked), None));
         }
     }
 
@@ -143,8 +143,9 @@ impl Requests {
         if let Some(held) = self.held.take() {
             self.look_after(live, held, now);
         }
+        let mut not_yet = VecDeque::new();
         while self.held.is_none() {
-            let next = self.behind.pop_front()?;
+            let Some(next) = self.behind.pop_front() else { break };
             if self.ends_for.is_some() {
                 turn_down(live, &next, ENDS);
                 continue;
@@ -155,15 +156,19 @@ impl Requests {
                         self.hold(live, request, question, None, now + live.config.limits.hold.0);
                     }
                 }
-                Waiting::Call(asked, since) => match stopped_calls::ask(live, asked, since, now) {
+                Waiting::Call(asked, since) => match stopped_calls::ask(live, asked, since.unwrap_or(now), now) {
                     NextStep::Replied => {}
                     NextStep::Ask(request, question) => self.hold(live, request, *question, None, now + live.config.limits.hold.0),
-                    NextStep::NotYet(not_yet) => {
-                        self.behind.push_front(not_yet);
-                        break;
-                    }
+                    // It may wait for a request behind it.
+                    NextStep::NotYet(waiting) => not_yet.push_back(waiting),
                 },
             }
+        }
+        while let Some(waiting) = not_yet.pop_back() {
+            self.behind.push_front(waiting);
+        }
+        if self.is_empty() {
+            return None;
         }
         let until = self.held.as_ref().map(|held| held.until).filter(|until| *until > now);
         let pause = if until.is_some() && self.wakes.is_some() { RECHECK_EVERY } else { POLL_EVERY };

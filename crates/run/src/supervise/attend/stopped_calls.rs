@@ -46,8 +46,9 @@ const IN_SUBAGENT: &str = "Nobody has permitted this call, and a subagent cannot
 /// The most characters of a subagent's id, definition and task.
 const LONGEST_NAME: usize = 60;
 
-/// How long the agent program may take to write the call into its transcript. The call's folder is read from there.
-const CALL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the agent program may take to write the call into its transcript. The call's folder is read from there. A busy machine has
+/// taken more than ten seconds, and only a failure takes this long.
+const CALL_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The input of a tool, whole.
 type Input = Map<String, Value>;
@@ -160,7 +161,7 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     };
     let Some(cwd) = folder_of(live, &asked) else {
         if now < since + CALL_PATIENCE {
-            return NextStep::NotYet(Waiting::Call(asked, since));
+            return NextStep::NotYet(Waiting::Call(asked, Some(since)));
         }
         live.log.note("a call that nobody had permitted is in no transcript, so nobody is asked about it");
         refuse(live, &asked);

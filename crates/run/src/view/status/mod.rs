@@ -149,8 +149,12 @@ fn readable_standing(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status>
         && matches!(found.folder, Folder::Pending | Folder::Answered)
         && Lock::is_held(&record::lock_path(mailbox, &round))?
     {
-        let document = read_question::document(&mailbox.round(Folder::Running, &round))?;
-        return of_round(mailbox, Folder::Running, &round, &document.typed);
+        match read_question::document(&mailbox.round(Folder::Running, &round)) {
+            Ok(document) => return of_round(mailbox, Folder::Running, &round, &document.typed),
+            // The run has just ended. The round that waits beside it is the newest one now.
+            Err(e) if e.is_missing_file() => {}
+            Err(e) => return Err(e),
+        }
     }
     let status = of_round(mailbox, found.folder, &found.id, &found.document.typed)?;
     if found.folder == Folder::Pending {
