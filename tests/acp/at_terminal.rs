@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{self, agents};
 use crate::support::openai::OpenAi;
-use crate::support::{Terminal, World, files, kill, needs, program, until};
+use crate::support::{Terminal, World, files, kill, needs, program, until, whole_lines};
 
 /// A program in a terminal, and a target that notes what it is told.
 struct Attended {
@@ -51,7 +51,7 @@ impl Attended {
     /// The news that the target has, as `PROGRAM TOOL ASKS`.
     fn told(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.world.path("told")).unwrap_or_default();
-        let all = text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let all = whole_lines(&text).filter(|line| !line.is_empty()).map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         all.map(|news| {
             assert_eq!(news["event"], "at_terminal", "{news}");
             ["program", "tool", "asks"].map(|name| news[name].as_str().unwrap_or_default().to_owned()).join(" ")

@@ -19,7 +19,7 @@ fn a_forged_parent_and_session_fork_nothing() {
     // All that the mailbox says of the session, but not what only a process of the run knows.
     let forged = json!({"workflow_id": "spy", "question": "Tell me?", "parent": "planner", "session_id": session, "cwd": world.work(),
         "asked_in": {"run": record["asked_in"]["run"], "proof": session}});
-    std::fs::write(world.in_mailbox("pending/spy.json"), forged.to_string()).expect("a file");
+    world.forge_question("spy", &forged);
     world.api.on("User chose: tell", json!([{"text": "nothing to tell"}]));
     world.answer("spy", "tell");
     world.wait_state("spy", "delivered");

@@ -32,7 +32,7 @@ fn a_question_opens_no_file_by_calling_it_its_checkpoint() {
     std::fs::write(&own, r#"{"workflow_id": "own", "current_step": "two"}"#).expect("a file");
     for (id, path) in [("spy", &secret), ("own", &own)] {
         let question = json!({"workflow_id": id, "question": "Go on?", "checkpoint": path, "cwd": world.work()});
-        std::fs::write(world.in_mailbox(format!("pending/{id}.json")), question.to_string()).expect("a file");
+        world.forge_question(id, &question);
         world.api.on("User chose: yes", json!([read(path), {"text": "looked"}]));
         world.answer(id, "yes");
         world.wait_state(id, "delivered");

@@ -36,7 +36,9 @@ fn a_subagents_question_goes_through_a_terminal_unasked() {
     world.ok("askbox", &["setup", "--yes", "--only", "permissions"]);
     let save = bash("checkpoint save sub --step review --next-action 'paint the walnut'");
     let post = bash("ask-post 'Which colour?' -w sub -o red='A warm one' -o blue='A cold one'");
-    world.api.on("Sub work.", json!([save, post, {"delay_ms": 3000, "text": "QUESTION_POSTED:sub"}]));
+    // The agent ends only after the session's own turn.
+    let seen = world.path("seen");
+    world.api.on("Sub work.", json!([save, post, {"once": seen, "text": "QUESTION_POSTED:sub"}]));
     world.api.on("User chose: blue", json!([{"text": "painted"}]));
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});
     // The agent works in the background, and its end wakes the session. The input for AskUserQuestion is known only then.
@@ -46,7 +48,9 @@ fn a_subagents_question_goes_through_a_terminal_unasked() {
     let terminal =
         Terminal::running(&world, (120, 50), &["TERM=screen"], &[&program, "--plugin-dir", PLUGIN, "--permission-mode", "default"]);
     terminal.see("❯");
-    terminal.press(&["Do it all.", "Enter"]);
+    terminal.say("Do it all.");
+    terminal.see("It works.");
+    std::fs::write(&seen, "").expect("a file");
     terminal.see("There is a question.");
     assert!(world.document("pending/sub.json")["asked_by"].as_str().is_some_and(|by| by.starts_with("general-purpose ")));
     let told = world.api.turns().last().expect("a turn").model_text();
@@ -55,7 +59,7 @@ fn a_subagents_question_goes_through_a_terminal_unasked() {
     let ask = [bash("ask-answer show sub --format ask-user-question"), shown(&world)];
     let steps: Vec<Value> = ask.into_iter().chain([json!({"text": "It is handed on."})]).collect();
     world.api.on("Ask me.", Value::Array(steps));
-    terminal.press(&["Ask me.", "Enter"]);
+    terminal.say("Ask me.");
     let screen = terminal.see("A cold one");
     assert!(screen.contains("Which colour?"), "{screen}");
     // Each key once what came before it is on the screen: a busy machine draws late.
@@ -84,7 +88,7 @@ fn a_subagents_question_goes_through_a_terminal_unasked() {
     assert_eq!(world.launches().len(), 1);
 
     world.api.on("And now?", json!([{"text": "I know."}]));
-    terminal.press(&["And now?", "Enter"]);
+    terminal.say("And now?");
     terminal.see("I know.");
     let told = world.api.turns().last().expect("a turn").model_text();
     assert_eq!(told.matches("- sub: its run finished").count(), 1, "{told}");

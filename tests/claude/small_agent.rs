@@ -34,8 +34,10 @@ fn events(outcome: &Outcome) -> Vec<String> {
             });
         }
     }
-    // `claude` makes the calls of one message at the same time, and `ask-agent` one after the other.
-    events.chunk_by_mut(|one, next| one.starts_with("result ") && next.starts_with("result ")).for_each(<[String]>::sort);
+    // `claude` makes the calls of one message at the same time, and `ask-agent` one after the other. `claude` may even begin with the first
+    // call before it has read the second one. So the calls come first, and then the results.
+    let is_of_tool = |line: &str| line.starts_with("call of ") || line.starts_with("result ");
+    events.chunk_by_mut(|one, next| is_of_tool(one) && is_of_tool(next)).for_each(<[String]>::sort);
     events
 }
 

@@ -97,19 +97,23 @@ fn killing((call, n): (&str, usize)) -> Vec<String> {
 fn a_watcher_killed_at_every_syscall_wakes_every_level_once() {
     needs!("strace");
     let levels = ["l2", "l3"];
-    let world = answered("l2");
-    let trace = world.path("trace");
-    let watcher = world.start_watcher_behind(&tracing(&trace));
-    wait_for(&world, "l2", "unkilled");
-    woken_once(&world, &levels, "unkilled");
-    watcher.kill();
-    let points = points(&std::fs::read_to_string(&trace).expect("a trace"));
+    let reference = || {
+        let world = answered("l2");
+        let trace = world.path("trace");
+        let watcher = world.start_watcher_behind(&tracing(&trace));
+        wait_for(&world, "l2", "unkilled");
+        woken_once(&world, &levels, "unkilled");
+        watcher.kill();
+        points(&std::fs::read_to_string(&trace).expect("a trace"))
+    };
+    // A watcher looks more often while the machine is busy. Every run comes to the calls of the shortest one.
+    let points = (0..3).map(|_| reference()).min_by_key(Vec::len).expect("three runs");
     let kills = AtomicUsize::new(0);
     in_parallel(8, &points, |point| {
         let when = format!("watcher killed before {} number {}", point.0, point.1);
         let world = answered("l2");
         let mut watcher = world.start_watcher_behind(&killing(*point));
-        until(&when, || watcher.process.has_ended() || world.state("l2") == "delivered");
+        until(&when, || watcher.process.has_ended() || !watcher.said("delivered  l2").is_empty());
         kills.fetch_add(usize::from(watcher.process.has_ended()), Ordering::Relaxed);
         drop(watcher);
         let _second = world.start_watcher();

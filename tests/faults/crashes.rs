@@ -258,11 +258,11 @@ fn an_answered_copy_that_a_power_cut_brings_back_is_not_run() {
     world.hold("tool");
     let watcher = world.start_watcher();
     until("it is at work", || world.is_held("tool"));
-    std::fs::write(&answered, &copy).expect("written");
+    world.put("answered/docs.json", &copy);
     world.let_go("tool");
     until("the copy goes", || !answered.exists());
     until("it is closed", || world.only("closed", "docs.").is_some());
-    std::fs::write(&answered, &copy).expect("written");
+    world.put("answered/docs.json", &copy);
     until("the copy goes", || !answered.exists());
     watcher.kill();
     assert_eq!(world.names("quarantine"), Vec::<String>::new());

@@ -63,14 +63,18 @@ fn points(trace: &str) -> Vec<(&'static str, usize)> {
 #[test]
 fn a_watcher_killed_while_it_refuses_leaves_it_to_the_next() {
     needs!("strace");
-    let (world, set) = (forged(), format!("trace={}", CALLS.join(",")));
-    let trace = world.path("trace");
-    let watcher =
-        world.start_watcher_behind(&strace(&["-qq", "-s", "400", "-e", &set, "-e", "signal=none", "-o", trace.to_str().expect("a path")]));
-    refused_once(&world, "unkilled");
-    a_proper_answer_counts(&world, "unkilled");
-    watcher.kill();
-    let points = points(&std::fs::read_to_string(&trace).expect("a trace"));
+    let reference = || {
+        let (world, set) = (forged(), format!("trace={}", CALLS.join(",")));
+        let trace = world.path("trace");
+        let before = strace(&["-qq", "-s", "400", "-e", &set, "-e", "signal=none", "-o", trace.to_str().expect("a path")]);
+        let watcher = world.start_watcher_behind(&before);
+        refused_once(&world, "unkilled");
+        a_proper_answer_counts(&world, "unkilled");
+        watcher.kill();
+        points(&std::fs::read_to_string(&trace).expect("a trace"))
+    };
+    // A watcher looks more often while the machine is busy. Every run comes to the calls of the shortest one.
+    let points = (0..3).map(|_| reference()).min_by_key(Vec::len).expect("three runs");
     let kills = AtomicUsize::new(0);
     in_parallel(8, &points, |(call, n)| {
         let when = format!("watcher killed before {call} number {n}");

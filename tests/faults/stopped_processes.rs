@@ -1,11 +1,12 @@
 //! A process on the other side is stopped by a signal (Ctrl-Z, SIGSTOP), or hangs while it holds a lock: no command waits for it without
 //! end, and each says which process it is.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use crate::support::process::is_alive;
-use crate::support::{Running, Signal, World, in_parallel, needs, quickly, signal, until};
+use crate::support::{Running, Signal, World, asleep, files, in_parallel, needs, quickly, signal, until};
 
 /// A run whose agent is in a tool call and whose supervisor is stopped by SIGSTOP; the supervisor's pid.
 fn with_stopped_supervisor() -> (World, crate::support::Watcher, i32) {
@@ -14,6 +15,11 @@ fn with_stopped_supervisor() -> (World, crate::support::Watcher, i32) {
     world.ask_and_answer("docs");
     let watcher = world.watch();
     let [_, supervisor] = world.held("tool");
+    // It has read the tool call, and writes nothing.
+    let is_noted =
+        |(path, bytes): (&PathBuf, &Vec<u8>)| path.ends_with("events.jsonl") && String::from_utf8_lossy(bytes).contains("\"tool_call\"");
+    until("the tool call is noted", || files(&world.in_mailbox("runs/docs")).iter().any(is_noted));
+    asleep(supervisor);
     signal(supervisor, Signal::STOP);
     until("the supervisor is stopped", || stat_of(supervisor).contains(") T "));
     (world, watcher, supervisor)

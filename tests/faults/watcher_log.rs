@@ -48,7 +48,8 @@ fn a_watcher_whose_log_nobody_reads_launches_answers() {
     });
     // A line that was begun is whole.
     assert!(said.lines().all(|line| line.starts_with("20")), "{said}");
-    assert!(said.contains("warning: log_lost") && !said.contains("launched  three"), "{said}");
+    // The third launch may be said late, when the pipe is read already. The second one is said before the third begins.
+    assert!(said.contains("warning: log_lost") && !said.contains("launched  two"), "{said}");
 }
 
 #[test]

@@ -72,11 +72,11 @@ fn an_unusable_file_by_hand_is_named_in_the_audit() {
     let world = World::at_home();
     let _watcher = world.watch();
     let question = json!({"workflow_id": "wrong", "question": "HUSH?", "options": "HUSH or not"}).to_string();
-    fs::write(world.in_mailbox("pending/wrong.json"), question).unwrap();
+    world.put("pending/wrong.json", question);
     let answered = json!({"workflow_id": "unfit", "question": "HUSH?", "type": "number", "answer": "HUSH 7"}).to_string();
-    fs::write(world.in_mailbox("answered/unfit.json"), answered).unwrap();
+    world.put("answered/unfit.json", answered);
     let taken = json!({"workflow_id": "taken", "question": "HUSH?", "answer": "HUSH 8"}).to_string();
-    fs::write(world.in_mailbox("answered/taken.json"), taken).unwrap();
+    world.put("answered/taken.json", taken);
     until("both files are dealt with", || {
         !lines(&world, "wrong", "quarantined").is_empty() && !lines(&world, "unfit", "undone").is_empty()
     });

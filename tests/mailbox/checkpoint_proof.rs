@@ -14,10 +14,10 @@ fn secret(world: &World) -> PathBuf {
     path
 }
 
-/// Writes a question as `cat >` does.
+/// Puts a question there.
 fn ask_by_hand(world: &World, id: &str, checkpoint: &PathBuf) {
     let question = json!({"question": "Go on?", "workflow_id": id, "checkpoint": checkpoint});
-    fs::write(world.in_mailbox(format!("pending/{id}.json")), question.to_string()).unwrap();
+    world.put(format!("pending/{id}.json"), question.to_string());
 }
 
 #[test]

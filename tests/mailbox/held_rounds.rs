@@ -85,7 +85,7 @@ fn a_copy_of_a_round_that_is_over_is_quarantined() {
     let mut closed = world.closed("w", "delivered", 1).remove(0);
     closed["answer"]["value"] = json!("another");
     closed.as_object_mut().unwrap().remove("closed");
-    fs::write(world.in_mailbox("answered/w.json"), closed.to_string()).unwrap();
+    world.put("answered/w.json", closed.to_string());
     until("the quarantine", || !world.names("quarantine").is_empty() && !world.in_mailbox("answered/w.json").exists());
     assert_eq!(world.state("w"), "delivered");
     assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());

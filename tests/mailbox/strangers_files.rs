@@ -12,11 +12,6 @@ fn question(id: &str, text: &str) -> String {
     json!({"question": text, "options": {"a": "This", "b": "That"}, "workflow_id": id}).to_string()
 }
 
-/// Writes a file as `cat >` does.
-fn cat(world: &World, below: &str, text: &str) {
-    fs::write(world.in_mailbox(below), text).unwrap();
-}
-
 #[test]
 fn what_is_not_a_readable_file_goes_to_quarantine() {
     let world = World::at_home();
@@ -24,12 +19,11 @@ fn what_is_not_a_readable_file_goes_to_quarantine() {
     fs::write(world.path("secret.json"), question("link", "Read me?")).unwrap();
     world.bash("cd ~/.claude/questions/pending && ln -s ~/secret.json link.json && mkdir folder.json && touch folder.json/inside && mkfifo pipe.json");
     let socket = std::os::unix::net::UnixListener::bind(world.in_mailbox("pending/socket.json")).unwrap();
-    fs::write(world.in_mailbox("pending/huge.json"), format!(r#"{{"workflow_id": "huge", "question": "{}"}}"#, "x".repeat(3 << 20)))
-        .unwrap();
-    cat(&world, "pending/no id.json", &question("x", "?"));
-    cat(&world, "pending/-rf.json", &question("x", "?"));
-    cat(&world, "pending/one.json", &question("another", "?"));
-    cat(&world, "pending/good.json", &question("good", "Still there?"));
+    world.put("pending/huge.json", format!(r#"{{"workflow_id": "huge", "question": "{}"}}"#, "x".repeat(3 << 20)));
+    world.put("pending/no id.json", question("x", "?"));
+    world.put("pending/-rf.json", question("x", "?"));
+    world.put("pending/one.json", question("another", "?"));
+    world.put("pending/good.json", question("good", "Still there?"));
     watcher.says("asked     good");
     for (name, reason) in [
         ("link.json", "symbolic link"),
@@ -57,8 +51,10 @@ fn a_device_and_somebody_elses_file_go_to_quarantine() {
     needs!("root");
     let world = World::at_home();
     let _watcher = world.watch();
-    cat(&world, "pending/theirs.json", &question("theirs", "?"));
-    std::os::unix::fs::chown(world.in_mailbox("pending/theirs.json"), Some(12345), None).unwrap();
+    let hidden = world.in_mailbox("pending/.theirs");
+    fs::write(&hidden, question("theirs", "?")).unwrap();
+    std::os::unix::fs::chown(&hidden, Some(12345), None).unwrap();
+    fs::rename(&hidden, world.in_mailbox("pending/theirs.json")).unwrap();
     assert!(world.reason("theirs.json").contains("belongs to user 12345"));
     output(world.any_command("mknod").arg(world.in_mailbox("pending/zero.json")).args(["c", "1", "5"])).ok();
     let reason = world.reason("zero.json");
@@ -70,8 +66,8 @@ fn files_that_editors_leave_are_ignored() {
     let world = World::at_home();
     let watcher = world.watch();
     let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];
-    names.iter().for_each(|name| cat(&world, &format!("pending/{name}"), "{"));
-    cat(&world, "pending/torn.json", "{");
+    names.iter().for_each(|name| world.put(format!("pending/{name}"), "{"));
+    world.put("pending/torn.json", "{");
     // When that one is judged, the others would have been.
     watcher.says("quarantined pending/torn.json");
     for name in names {
@@ -83,24 +79,36 @@ fn files_that_editors_leave_are_ignored() {
 
 #[test]
 fn a_question_written_in_two_halves_settles() {
+    until("a question written without a long pause", is_written_in_two_halves);
+}
+
+/// One try of it. False if this thread paused for so long that the file seemed to be complete.
+fn is_written_in_two_halves() -> bool {
     let world = World::at_home();
     let watcher = world.watch();
     let text = question("slow", "Which one?");
     let (first, second) = text.split_at(text.len() / 2);
+    let (mut touched, mut longest) = (Instant::now(), Duration::ZERO);
     let mut file = fs::File::create(world.in_mailbox("pending/slow.json")).unwrap();
     file.write_all(first.as_bytes()).unwrap();
     // The watcher looks at other files meanwhile, and surely at this one.
-    cat(&world, "pending/other.json", &question("other", "Meanwhile?"));
+    world.put("pending/other.json", question("other", "Meanwhile?"));
     // A file that does not change for a while is no longer being written.
     until("the other one is asked", || {
         file.set_modified(SystemTime::now()).unwrap();
+        longest = longest.max(touched.elapsed());
+        touched = Instant::now();
         !watcher.said("asked     other").is_empty()
     });
     file.write_all(second.as_bytes()).unwrap();
     drop(file);
+    if longest.max(touched.elapsed()) > Duration::from_secs(2) {
+        return false;
+    }
     watcher.says("asked     slow  Which one?");
     assert!(watcher.said("quarantined").is_empty());
     assert_eq!(world.json(world.in_mailbox("pending/slow.json"))["question"], "Which one?");
+    true
 }
 
 #[test]
@@ -108,7 +116,7 @@ fn a_torn_question_goes_to_quarantine_once_it_has_settled() {
     let world = World::at_home();
     let watcher = world.watch();
     let begun = Instant::now();
-    cat(&world, "pending/torn.json", r#"{"question": "Which"#);
+    world.put("pending/torn.json", r#"{"question": "Which"#);
     watcher.says("quarantined pending/torn.json");
     assert!(begun.elapsed() > Duration::from_secs(2), "it was given no time to settle");
     assert!(world.reason("torn.json").contains("ends in the middle of the JSON"));
@@ -117,7 +125,7 @@ fn a_torn_question_goes_to_quarantine_once_it_has_settled() {
     world.bash("cd ~/.claude/questions && printf ' one?\", \"workflow_id\": \"torn\"}' >> quarantine/torn.json && mv quarantine/torn.json pending/");
     watcher.says("asked     torn  Which one?");
     // The next torn one does not replace the first one's reason.
-    cat(&world, "pending/torn.json", "{");
+    world.put("pending/torn.json", "{");
     watcher.says_times("quarantined pending/torn.json", 2);
     world.appears("quarantine/torn.json.reason");
     let names = world.bash("ls ~/.claude/questions/quarantine");
@@ -129,7 +137,7 @@ fn an_answer_by_hand_outside_the_bounds_is_none() {
     let world = World::at_home();
     let watcher = world.watch();
     let asked = json!({"question": "How much?", "type": "number", "range": {"min": 1, "max": 4}, "workflow_id": "w", "answer": 9});
-    cat(&world, "answered/w.json", &asked.to_string());
+    world.put("answered/w.json", asked.to_string());
     watcher.says("asked     w  How much?");
     assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
     assert!(watcher.said("launched").is_empty());

@@ -69,6 +69,8 @@ fn a_view_in_the_background_leaves_the_terminal_alone() {
     for program in PROGRAMS {
         terminal.press(&[&format!("clear; {program}"), "Enter"]);
         terminal.see("Merge?");
+        // The picture is complete, and the program waits for a key.
+        terminal.settle();
         let pid = process_of(&world, program);
         signal(pid, Signal::STOP);
         terminal.see("Stopped");

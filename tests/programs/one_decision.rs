@@ -225,23 +225,24 @@ fn a_caller_whose_parents_are_unknown_signs_and_allows_nothing() {
     let only_signed = world.only_signed_answers();
     world.configure(&only_signed);
     // Its parent has ended, and it has no terminal.
-    let orphan = |command: &str| {
+    // Each has a file of its own: an earlier one may still warn of something.
+    let orphan = |file: &str, command: &str| {
         let waits = "while grep -qs setsid /proc/$(cut -d' ' -f4 /proc/$$/stat)/comm; do :; done";
         std::fs::write(world.path("orphan.sh"), format!("{waits}\nexec {command}\n")).unwrap();
-        world.sh("setsid -f sh orphan.sh >said 2>&1 </dev/null");
-        let said = || std::fs::read_to_string(world.path("said")).unwrap_or_default();
+        world.sh(&format!("setsid -f sh orphan.sh >{file} 2>&1 </dev/null"));
+        let said = || std::fs::read_to_string(world.path(file)).unwrap_or_default();
         until("the orphan has spoken", || Some(said()).filter(|said| said.contains("hint: ") || said.contains("answered")))
     };
-    let said = orphan("ask-answer q a");
+    let said = orphan("said1", "ask-answer q a");
     assert!(said.contains("must be signed") && said.contains("a person answers"), "{said}");
     world.configure(&only_signed.replace("require_signed = true", "require_signed = false"));
-    orphan("ask-answer q a");
+    orphan("said2", "ask-answer q a");
     let answer = world.document("answered/q.json")["answer"].clone();
     assert_eq!((&answer["through"], &answer["signature"]), (&json!("file"), &json!(null)), "anybody may answer a question");
-    let said = orphan(&format!("ask-answer w once --round {call}"));
+    let said = orphan("said3", &format!("ask-answer w once --round {call}"));
     assert!(said.contains("nobody knows who calls"), "{said}");
     assert!(world.in_mailbox("pending/w.json").exists());
-    let said = orphan("askbox web link");
+    let said = orphan("said4", "askbox web link");
     assert!(said.contains("a link is for a person"), "{said}");
 }
 

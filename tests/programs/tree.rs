@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use crate::support::{LIMIT, Running, Terminal, World, asleep, json_schema, needs, sleeps, until};
-use serde_json::Value;
+use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
 
 /// A mailbox whose only agent is the scripted one.
@@ -268,4 +268,24 @@ fn a_follower_sleeps_in_quiet_and_tells_every_change_once() {
     let node = follower.next();
     assert_eq!((&node["workflow_id"], &node["outcome"]), (&"beside".into(), &"cancelled".into()));
     assert!(follower.lines.try_recv().is_err());
+}
+
+#[test]
+fn a_workflow_that_is_being_closed_has_its_end_and_is_told_once() {
+    let world = world();
+    world.sh("ask-post -w w 'Shall I?'");
+    let follower = Follower::start(&world);
+    assert_eq!(follower.next()["state"], "pending");
+    // The first half of a cancellation.
+    let mut question = world.document("pending/w.json");
+    question["closed"] = json!({"state": "withdrawn", "at": "2026-01-01T00:00:00Z", "by": "ann"});
+    std::fs::write(world.path("closed.json"), question.to_string()).unwrap();
+    std::fs::rename(world.path("closed.json"), world.in_mailbox("pending/w.json")).unwrap();
+    let node = follower.next();
+    assert_eq!((&node["state"], &node["outcome"]), (&"withdrawn".into(), &"cancelled".into()));
+    // The second half.
+    assert!(world.refused(4, "ask-answer cancel w").contains("it is withdrawn"));
+    assert!(!world.in_mailbox("pending/w.json").exists());
+    world.sh("ask-post -w beside 'Something else?'");
+    assert_eq!(follower.next()["workflow_id"], "beside");
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Running, World, files, kill, until};
+use crate::support::{Running, World, files, kill, until, whole_lines};
 use serde_json::Value;
 
 /// An agent that waits until the test lets it go, and then spends all that it may (`share=1`), or a part of that.
@@ -29,7 +29,7 @@ fn budgets(world: &World) -> Vec<f64> {
 fn spent(world: &World) -> f64 {
     let files = files(&world.in_mailbox("costs"));
     let text: String = files.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
-    let costs = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a booking is JSON")["cost_usd"].as_f64());
+    let costs = whole_lines(&text).map(|line| serde_json::from_str::<Value>(line).expect("a booking is JSON")["cost_usd"].as_f64());
     costs.map(|c| c.expect("a cost")).sum()
 }
 

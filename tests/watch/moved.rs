@@ -73,8 +73,11 @@ fn an_asker_stops_when_another_mailbox_takes_the_place() {
     let child = waiting.stdout(stdout).stderr(stderr).spawn().unwrap();
     until("it is posted", || world.in_mailbox("pending/docs.json").exists());
     let moved = world.path("moved");
-    std::fs::rename(world.mailbox(), &moved).unwrap();
-    world.make_mailbox();
+    let other = moved.to_str().unwrap();
+    world.ok("ask-post", &["--mailbox", other, "-w", "first", "?"]);
+    world.ok("ask-answer", &["--mailbox", other, "cancel", "first"]);
+    // In one step: a program that finds no folder at all says something else.
+    rustix::fs::renameat_with(rustix::fs::CWD, world.mailbox(), rustix::fs::CWD, &moved, rustix::fs::RenameFlags::EXCHANGE).unwrap();
     // The kernel tells the asker of a change in the folder that it watches.
     std::fs::write(moved.join("answered/hint.json"), "{}").unwrap();
     let out = child.wait_with_output().unwrap();

@@ -1,6 +1,7 @@
 //! The operator's notification program: how many run at once, how long, and that nothing is forgotten.
 
 use crate::support::{World, files, until};
+use serde_json::json;
 
 /// A notifier that notes what it is told, and waits for as long as the file `hold` is there.
 const NOTIFIER: &str = r#"#!/bin/sh
@@ -18,8 +19,8 @@ fn with_notifier(script: &str, more: &str) -> World {
 
 fn ask(world: &World, questions: std::ops::Range<usize>) {
     for n in questions {
-        let question = format!("{{\"workflow_id\":\"w{n}\",\"question\":\"number {n}?\"}}");
-        std::fs::write(world.in_mailbox(format!("pending/w{n}.json")), question).expect("a question");
+        let workflow = format!("w{n}");
+        world.forge_question(&workflow, &json!({"workflow_id": workflow, "question": format!("number {n}?")}));
     }
 }
 

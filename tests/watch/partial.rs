@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::support::claude::live::Live;
-use crate::support::{Running, World, until};
+use crate::support::{Running, World, until, whole_lines};
 use serde_json::{Value, json};
 
 /// Says pieces of a text, and whole texts.
@@ -30,7 +30,7 @@ fn of_the_attempt(world: &World, name: &str) -> PathBuf {
 
 fn recorded(world: &World) -> Vec<Value> {
     let text = std::fs::read_to_string(of_the_attempt(world, "events.jsonl")).expect("events");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 fn types(events: &[Value]) -> Vec<&str> {
@@ -88,7 +88,7 @@ fn readers_get_a_text_while_it_is_generated() {
         assert_eq!(whole, recorded(&world));
     }
     assert_eq!(types(&recorded(&world)), ["started", "generating", "text", "tool_call", "tool_result", "result"]);
-    assert!(!of_the_attempt(&world, "partial.jsonl").exists());
+    until("it is removed", || !of_the_attempt(&world, "partial.jsonl").exists());
     assert!(!world.ok("relaunch", &["events", "docs"]).contains("partial"));
 }
 

@@ -82,7 +82,7 @@ fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
     for (workflow, fields) in [("ancient", r#""until":{"at":"DATE"}"#), ("over", r#""default":"d","expires_at":"DATE""#)] {
         let fields = fields.replace("DATE", "0000-01-01T00:00:00+23:59");
         let question = format!(r#"{{"workflow_id":"{workflow}","question":"?",{fields}}}"#);
-        std::fs::write(world.in_mailbox(format!("pending/{workflow}.json")), question).unwrap();
+        world.forge_question(workflow, &serde_json::from_str(&question).unwrap());
     }
     assert_eq!(answer(&world, "ancient")["by"], "event");
     assert_eq!(answer(&world, "over")["value"], "d");
@@ -272,7 +272,7 @@ fn a_wait_by_hand_is_answered_and_a_senseless_one_quarantined() {
     let _watcher = world.watch();
     let write = |workflow: &str, until: &str| {
         let question = format!(r#"{{"workflow_id":"{workflow}","question":"Built?","until":{until}}}"#);
-        std::fs::write(world.in_mailbox(format!("pending/{workflow}.json")), question).expect("a question");
+        world.forge_question(workflow, &serde_json::from_str(&question).unwrap());
     };
     write("w", &format!(r#"{{"file":"{}"}}"#, path(&world, "built")));
     world.reaches("w", "waiting");

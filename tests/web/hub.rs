@@ -66,6 +66,8 @@ fn a_silent_machine_holds_up_no_page_and_stays_known() {
     let [build, mute] = ["build", "mute"].map(|name| asking(&here, name));
     {
         let _seen = hub(&here, &[&build, &mute]);
+        let known = here.home().join(".local/state/askbox/peers/mute.json");
+        until("its question is kept", || std::fs::read_to_string(&known).is_ok_and(|text| text.contains("Merge the sections on mute?")));
     }
     // A new page, while one machine takes connections and says nothing: its rows come from what was known last.
     mute.set_silent(true);

@@ -75,20 +75,23 @@ fn ten_thousand_questions_wait_and_the_page_comes_at_once() {
     assert!(first_page.body.find("number 4242").unwrap() < first_page.body.find("number 0:").unwrap(), "the urgent one is first");
     assert!(browser.see("/?page=249").text().contains("9961–10000 of 10000"));
     assert!(browser.see("/?find=number%20777:").text().contains("Question number 777:"));
-    // The time on a processor does not depend on what else the machine does. The clock says only what a person would see here.
+    // The time on a processor hardly depends on what else the machine does, and the least of some measurements counts. The clock says
+    // only what a person would see here.
     let cost = |times: u32, request: &dyn Fn(u32)| {
         let (begun, spent) = (Instant::now(), processor_time(page.process.pid()));
         (0..times).for_each(request);
         ((processor_time(page.process.pid()) - spent) / times, begun.elapsed() / times)
     };
-    let inbox = cost(12, &|_| first_byte("/"));
-    let last = cost(12, &|_| first_byte("/?page=249"));
-    let found = cost(12, &|_| first_byte("/?find=project:project-3"));
+    let least = |request: &dyn Fn(u32)| (0..3).map(|_| cost(6, request)).min().expect("three measurements");
+    let inbox = least(&|_| first_byte("/"));
+    let last = least(&|_| first_byte("/?page=249"));
+    let found = least(&|_| first_byte("/?find=project:project-3"));
     // A change is seen although its look reads the whole folder.
-    let changed = cost(6, &|n| {
+    let change = |n: u32| {
         world.ok("ask-answer", &[&format!("flow-{n:05}"), "a"]);
         first_byte("/");
-    });
+    };
+    let changed = (0..3_u32).map(|round| cost(2, &|n| change(2 * round + n))).min().expect("three measurements");
     assert!(browser.see("/").body.contains("of 9994"));
     let most = memory.until_now();
     println!("processor and clock: inbox {inbox:?}, last page {last:?}, found {found:?}, after a change {changed:?}");

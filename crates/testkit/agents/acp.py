@@ -87,6 +87,15 @@ def remember(session, entry):
     append(f"sessions/{session}", json.dumps(entry))
 
 
+def kill_if_cancelled():
+    """Both threads call it: the one that starts a process, and the one that reads the cancel."""
+    for process in list(processes) if cancelled.is_set() else []:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def run(session, step, command):
     call = f"call-{uuid.uuid4().hex[:8]}"
     fields = {"toolCallId": call, "title": command, "kind": "execute", "rawInput": {"command": command}}
@@ -101,6 +110,7 @@ def run(session, step, command):
     process = subprocess.Popen(["/bin/sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                start_new_session=True)
     processes.append(process)
+    kill_if_cancelled()
     out = process.communicate()[0].decode("utf-8", "replace")
     processes.remove(process)
     remember(session, {"call": command, "out": out})
@@ -126,6 +136,7 @@ def call_tool(session, step):
     process = subprocess.Popen([server["command"], *server["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env={each["name"]: each["value"] for each in server["env"]}, start_new_session=True)
     processes.append(process)
+    kill_if_cancelled()
 
     def request(id, method, params):
         process.stdin.write((json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n").encode())
@@ -196,11 +207,17 @@ def turn(session, id, steps):
     send(reply, *([reply] if twice else []), *late)
 
 
+def is_held(step):
+    try:
+        return open(path("hold")).read() == step
+    except FileNotFoundError:
+        return False
+
+
 def stop_at(step):
-    held = lambda: os.path.exists(path("hold")) and open(path("hold")).read() == step
-    if held():
+    if is_held(step):
         append("at.hold", str(os.getpid()))
-    while held():
+    while is_held(step):
         time.sleep(0.02)
 
 
@@ -264,9 +281,8 @@ def main():
             if os.path.exists(path("deaf_to_cancel")):
                 continue
             cancelled.set()
-            for process in list(processes):
-                os.killpg(process.pid, signal.SIGKILL)
-            for waiting in replies.values():
+            kill_if_cancelled()
+            for waiting in list(replies.values()):
                 waiting.put({})
         elif method and id is not None:
             try:

@@ -60,7 +60,7 @@ entry="{\"type\":\"user\",\"message\":\"$message\"}"
 [ ! -e "$transcript" ] || while IFS= read -r known; do [ "$known" != "$entry" ] || had=1; done <"$transcript"
 # What this round's message says, also to a session that is continued: in `$told`.
 told=$AGENT_DIR/told.$message
-[ -n "$had" ] || printf '%s\n' "$line" >"$told"
+[ -n "$had" ] || { printf '%s\n' "$line" >"$AGENT_DIR/.told.$message" && mv "$AGENT_DIR/.told.$message" "$told"; }
 if [ -n "$had" ]; then
   # A session takes a message that it knows only once, says so, and waits for the next.
   receipt completed

@@ -27,6 +27,11 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The lines of a log that are written to their end. The last line has no end yet while its writer is at work.
+pub fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
+}
+
 /// True if a file's name begins with a dot, as the names of temporary files do.
 pub fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'))

@@ -56,7 +56,7 @@ pub use approval::approval_question;
 pub use claude::ClaudeWorld;
 pub use clock::Clock;
 pub use dice::{Dice, number};
-pub use files::{files, is_hidden, names};
+pub use files::{files, is_hidden, names, whole_lines};
 pub use machine::Machine;
 pub use network::Network;
 pub use page::{Browser, Page, Reply};

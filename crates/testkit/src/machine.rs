@@ -4,10 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::process::stat_field;
 use crate::{Running, Signal, World, output, signal};
 
 /// Where a server listens in its network namespace.
 const PORT: u16 = 2222;
+
+/// Fields of `/proc/PID/stat`: the parent of a process, and the time of its start.
+const PARENT: usize = 1;
+const BEGUN: usize = 19;
 
 /// A machine: a world of its own behind ssh, and the world that sees it.
 pub struct Machine {
@@ -53,8 +58,9 @@ impl Machine {
         write(
             &folder.join("connect"),
             &format!(
-                "test ! -e {dir}/down || exit 1\ntest ! -e {dir}/silent || exec sleep 1000\n\
-                 echo $$ >> {dir}/pids\nexec {sshd} -i -f {dir}/sshd_config 2>>{dir}/sshd.log\n"
+                "read -r stat < /proc/$$/stat\nset -- $stat\necho \"$$ ${{22}}\" >> {dir}/pids\n\
+                 test ! -e {dir}/down || exit 1\ntest ! -e {dir}/silent || exec sleep 1000\n\
+                 exec {sshd} -i -f {dir}/sshd_config 2>>{dir}/sshd.log\n"
             ),
         );
         Self { world, name: name.into(), folder }
@@ -102,7 +108,7 @@ impl Machine {
         if is_set { write(&file, "") } else { std::fs::remove_file(file).expect("the mark") }
     }
 
-    /// Cuts every connection: new ones are refused, those that there are die.
+    /// Cuts every connection: new ones are refused, those that there are die. A new one writes its number first, so none is missed.
     pub fn cut(&self) {
         self.set_down(true);
         let servers = self.servers();
@@ -114,15 +120,18 @@ impl Machine {
         self.servers().into_iter().for_each(|pid| signal(pid, if is_stopped { Signal::STOP } else { Signal::CONT }));
     }
 
-    /// The servers of its connections. A server names itself anew, so that its number is all that is known of it.
+    /// The servers of its connections, also those that are about to begin. A server names itself anew, so that its number and the time of
+    /// its start are all that is known of it. The number alone may belong to another process by now.
     pub fn servers(&self) -> Vec<i32> {
         let is_server = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("sshd"));
-        let parent = |pid: i32| -> Option<i32> {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+        let parent = |pid: i32| -> Option<i32> { stat_field(pid, PARENT)?.parse().ok() };
+        let lives = |line: &str| -> Option<i32> {
+            let (pid, begun) = line.split_once(' ')?;
+            let pid = pid.parse().ok()?;
+            (stat_field(pid, BEGUN)? == begun).then_some(pid)
         };
         let started = std::fs::read_to_string(self.folder.join("pids")).unwrap_or_default();
-        let mut found: Vec<i32> = started.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| is_server(*pid)).collect();
+        let mut found: Vec<i32> = started.lines().filter_map(lives).collect();
         let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
         let children: Vec<i32> = pids.filter(|pid| is_server(*pid) && parent(*pid).is_some_and(|parent| found.contains(&parent))).collect();
         found.extend(children);

@@ -221,13 +221,22 @@ pub fn sleeps(pid: i32) -> u64 {
     tasks.filter_map(|t| count(std::fs::read_to_string(t.path().join("status")).ok()?)).sum()
 }
 
-/// Waits until a process sleeps: it has not woken up for half a second. Returns [`sleeps`] of then.
+/// Whether no thread of a process has anything to do.
+fn all_sleep(pid: i32) -> bool {
+    // The state stands behind the program's name.
+    let sleeping = |stat: String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'));
+    let mut threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten();
+    threads.all(|thread| std::fs::read_to_string(thread.path().join("stat")).is_ok_and(sleeping))
+}
+
+/// Waits until a process sleeps: it has not woken up for half a second, and has nothing to do. On a busy machine a process that has woken
+/// up may wait that long for a processor. Returns [`sleeps`] of then.
 #[track_caller]
 pub fn asleep(pid: i32) -> u64 {
     until("the process sleeps", || {
-        let before = sleeps(pid);
+        let (before, slept) = (sleeps(pid), all_sleep(pid));
         std::thread::sleep(Duration::from_millis(500));
-        Some(before).filter(|before| sleeps(pid) == *before)
+        (slept && all_sleep(pid) && sleeps(pid) == before).then_some(before)
     })
 }
 
@@ -238,10 +247,7 @@ pub fn signal_taken_in(pid: i32, which: Signal) {
     signal(pid, which);
     until("the signal is taken in", || {
         let before = sleeps(pid);
-        // The state stands behind the program's name.
-        let sleeping = |stat: String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'));
-        let mut threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten();
-        threads.all(|thread| std::fs::read_to_string(thread.path().join("stat")).is_ok_and(sleeping)) && sleeps(pid) == before
+        all_sleep(pid) && sleeps(pid) == before
     });
 }
 

@@ -147,10 +147,15 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub fn type_ok(&self) {
         self.see("ok, enter ");
-        // A person reads the sentence before. A key that comes at once confirms nothing.
+        // A person reads the sentence before. A key that comes at once confirms nothing. A busy inbox takes its time from a picture to the
+        // next key, and a letter that comes in that time is hasty as well.
         std::thread::sleep(Duration::from_millis(400));
+        self.settle();
         self.press(&["o"]);
-        self.see_no_more("ok, enter ");
+        until("the letter `o` counts", || {
+            let screen = self.screen();
+            screen.contains("k, enter ") && !screen.contains("ok, enter ")
+        });
         self.press(&["k"]);
         self.see_no_more("k, enter ");
     }
@@ -178,6 +183,27 @@ impl<'a> Terminal<'a> {
             self.burst(&["-l", &letter.to_string()]);
             self.settle();
         }
+    }
+
+    /// Types a line that is not on the screen yet, and presses enter once it is there.
+    #[track_caller]
+    pub fn say(&self, line: &str) {
+        self.burst(&["-l", line]);
+        self.see(line);
+        self.press(&["Enter"]);
+    }
+
+    /// Presses enter until the screen fits, or the program has ended. Presses it again only after a while: a busy terminal may lose a key.
+    #[track_caller]
+    pub fn enter_until(&self, what: &str, fits: impl Fn(&str) -> bool) {
+        let mut looks = 0..;
+        until(what, || {
+            let is_done = self.try_screen().is_none_or(|screen| fits(&screen));
+            if !is_done && looks.next().is_some_and(|n: usize| n.is_multiple_of(100)) {
+                self.try_burst(&["Enter"]);
+            }
+            is_done
+        });
     }
 
     /// Gives the terminal another size.

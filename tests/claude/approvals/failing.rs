@@ -28,7 +28,7 @@ fn an_approval_of_a_run_killed_before_the_call_is_used_up() {
     let used = world.in_mailbox(format!("runs/w/{round}/approved"));
     crate::support::until("the answer is used", || used.exists());
     std::fs::remove_file(&settings).expect("it was there");
-    signal(world.processes("relaunch supervise")[0], Signal::KILL);
+    signal(world.only_process("relaunch supervise"), Signal::KILL);
     let again = wait_until_it_asks(&world, 2);
     assert!(again["question"].as_str().is_some_and(|q| q.starts_with("May the agent call Bash once more? You allowed it once")), "{again}");
     assert!(made(&world).is_empty());
@@ -47,7 +47,7 @@ fn an_approval_of_a_run_killed_during_the_call_is_used_up() {
     world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
     world.answer("w", "once");
     world.wait_for_hold("hold");
-    kill(world.processes("relaunch supervise")[0]);
+    kill(world.only_process("relaunch supervise"));
     world.wait_status("w", "gone on", |s| s["state"] == "pending" || s["result"] == "went on");
     assert_eq!(made(&world), ["one"]);
 }

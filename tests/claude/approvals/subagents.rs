@@ -121,7 +121,7 @@ fn the_session_makes_the_call_of_a_subagent_that_was_killed() {
     for config in ["", ASK] {
         let world = run_with_subagent(config, &json!([bash("note one"), {"text": "never said"}]));
         wait_until_it_holds(&world, "note one");
-        kill(world.processes("relaunch supervise")[0]);
+        kill(world.only_process("relaunch supervise"));
         wait_until_it_asks(&world, 1);
         world.api.on("User chose: once", json!([bash("note one"), {"text": "done"}]));
         world.answer("w", "once");

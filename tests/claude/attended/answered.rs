@@ -156,6 +156,7 @@ fn a_plan_is_sent_back_with_words() {
 #[test]
 fn a_background_agent_is_answered_though_no_dialog_is_open() {
     let world = world();
+    world.reconfigure("20s", "1h");
     world.api.on("Sub work.", json!([touch("sub"), {"text": "sub is done"}]));
     let session = Attended::begin(&world);
     let input = json!({"description": "work", "prompt": "Sub work.", "subagent_type": "general-purpose"});

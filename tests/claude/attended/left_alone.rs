@@ -29,6 +29,7 @@ fn a_session_that_nobody_attends_asks_nothing() {
 fn a_session_that_nobody_attends_waits_if_it_is_to() {
     let world = world();
     world.reconfigure("grace =", "unattended = true\ngrace =");
+    world.reconfigure("20s", "1h");
     let prompt = format!("@@{}", json!([touch("one"), {"text": "done"}]));
     std::thread::scope(|scope| {
         let session = scope.spawn(|| world.prompt_stream(&prompt, &["--plugin-dir", &plugin()]).ok());

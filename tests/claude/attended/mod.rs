@@ -163,16 +163,28 @@ impl<'a> Attended<'a> {
     /// Presses these keys until the dialog is gone, and returns when they were pressed last. Claude Code ignores keys for a moment after a
     /// dialog has opened.
     fn ends_dialog(&self, keys: &[&str]) -> Instant {
+        self.presses_while_open(keys, true).expect("keys were pressed")
+    }
+
+    /// The same for a dialog that may be gone before a key is pressed.
+    fn ends_dialog_if_open(&self, keys: &[&str]) {
+        self.presses_while_open(keys, false);
+    }
+
+    fn presses_while_open(&self, keys: &[&str], is_surely_open: bool) -> Option<Instant> {
         let mut pressed: Option<Instant> = None;
+        // One screen may lack the dialog's last line, because the session draws it at this moment.
+        let mut gone = 0;
         until("the dialog is gone", || {
             let is_open = shows_dialog(&self.terminal.screen());
             if is_open && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
                 pressed = Some(Instant::now());
                 self.terminal.burst(keys);
             }
-            !is_open
+            gone = if is_open { 0 } else { gone + 1 };
+            gone >= 2 && (pressed.is_some() || !is_surely_open)
         });
-        pressed.unwrap_or_else(Instant::now)
+        pressed
     }
 
     /// The same where the next dialog may open at once: the end is that the model is told the call's result. A key that is pressed again

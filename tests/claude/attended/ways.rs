@@ -77,10 +77,10 @@ fn print_rows_of(world: &ClaudeWorld, ways: &[Way], times: usize) {
     }
 }
 
-/// Ends a dialog that is still open at its terminal.
+/// Ends a dialog that is still open at its terminal. It may close by itself at this moment.
 fn leaves(session: &Attended<'_>) {
     if session.terminal.try_screen().is_some_and(|screen| shows_dialog(&screen)) {
-        session.ends_dialog(&["1"]);
+        session.ends_dialog_if_open(&["1"]);
     }
 }
 

@@ -40,6 +40,17 @@ fn wakes(session: &Attended<'_>, id: &str) -> Duration {
     took
 }
 
+/// Begins a new conversation in the session, whose screen shows these words before. Waits until the hook of its start has ended.
+#[track_caller]
+fn clears(session: &Attended<'_>, shown: &str) {
+    let world = session.world;
+    let watched = || world.names("looked").iter().filter(|name| name.ends_with(".wake")).count();
+    let before = watched();
+    session.terminal.press(&["/clear", "Enter"]);
+    session.terminal.see_no_more(shown);
+    until("the new conversation has begun", || watched() > before && world.processes("askbox hook").is_empty());
+}
+
 /// A world whose runs may wait for `hold`, and may end without a second attempt.
 fn world_of_runs() -> ClaudeWorld {
     let world = world();
@@ -96,8 +107,7 @@ fn the_result_of_its_run_wakes_the_idle_session_once() {
     let last = world.api.turns().pop().expect("a turn");
     assert_eq!(last.model_text().matches(news).count(), 1);
     // The conversation after `/clear` has a file of its own.
-    session.terminal.press(&["/clear", "Enter"]);
-    session.terminal.see_no_more("nothing new");
+    clears(&session, "nothing new");
     starts(&world, &session, "two");
     let news = "- two: its run finished (relaunch resume two)";
     will_look(&world, "two", news);
@@ -134,8 +144,7 @@ fn an_answer_wakes_the_idle_session_that_asked() {
     let told = world.api.turns().split_off(before);
     assert_eq!(told.len(), 1, "one turn, without a request before");
     assert!(told[0].model_text().contains("other: was answered"), "what is new besides is told with it");
-    session.terminal.press(&["/clear", "Enter"]);
-    session.terminal.see_no_more("woken by one");
+    clears(&session, "woken by one");
     asks(&session, "Ask two.", "two");
     assert!(wakes(&session, "two") < SOON);
 }

@@ -185,9 +185,7 @@ fn a_fork_killed_before_its_first_reply_is_not_told_twice() {
     untouched(&world, &checkpoint);
     world.api.on("User chose: yes", json!([{"text": "went on"}]));
     world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
-    let supervisors = world.processes("relaunch supervise");
-    assert_eq!(supervisors.len(), 1, "{supervisors:?}");
-    signal(supervisors[0], Signal::KILL);
+    signal(world.only_process("relaunch supervise"), Signal::KILL);
     world.wait_status("w", "delivered", |s| s["result"] == "went on");
     let text = world.api.turns().pop().expect("a turn").model_text();
     assert_eq!(text.matches("User chose: yes").count(), 1, "{text}");

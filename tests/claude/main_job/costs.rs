@@ -1,8 +1,8 @@
 //! The costs that the real agent reports. Its totals grow over resumes and are inherited by forks; the bookings are not.
 
-use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 use crate::support::claude::version::needs_claude;
+use crate::support::{ClaudeWorld, whole_lines};
 use serde_json::{Value, json};
 
 fn bookings(world: &ClaudeWorld) -> Vec<Value> {
@@ -11,7 +11,7 @@ fn bookings(world: &ClaudeWorld) -> Vec<Value> {
     let mut files: Vec<_> = std::fs::read_dir(folder).expect("something was booked").flatten().map(|file| file.path()).collect();
     files.sort();
     let text: String = files.iter().map(|file| std::fs::read_to_string(file).expect("a file")).collect();
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 fn usd(value: &Value) -> f64 {

@@ -21,10 +21,7 @@ fn in_the_middle_of_a_tool(world: &mut ClaudeWorld) -> String {
     world.answer("w", "yes");
     world.api.wait_for_text("worked", 1, LIMIT);
     world.wait_for_hold("hold");
-    // The agent writes its transcript a little later than it works.
-    let noted = |session: &str| world.transcript_of(session).and_then(|t| std::fs::read_to_string(t).ok()).unwrap_or_default();
-    let status = world
-        .wait_status("w", "in its tool", |status| noted(status["session_id"].as_str().unwrap_or_default()).contains(r#""command":"hold""#));
+    let status = world.wait_transcript("w", r#""command":"hold""#);
     assert_eq!(status["state"], "running");
     round
 }
@@ -48,7 +45,9 @@ fn recovered(world: &ClaudeWorld, round: &str, before: &[i32]) {
     let told = request.model_text();
     assert_eq!(told.matches("User chose: yes").count(), 1, "{told}");
     // What was done is known to be done, and what was cut is known to be cut.
-    assert_eq!(request.tool_results(), ["worked", "Exit code 137\nholding"]);
+    let results = request.tool_results();
+    assert_eq!((results.len(), results[0].as_str()), (2, "worked"), "{results:?}");
+    assert!(["Exit code 137", "[Tool call interrupted"].iter().any(|words| results[1].starts_with(words)), "{results:?}");
     let log = std::fs::read_to_string(world.work().join("work.log")).expect("a log");
     assert_eq!(log, "done\n");
     assert_eq!(world.run_record("w", round, 1)["why"], "its supervisor died");
@@ -94,7 +93,7 @@ fn a_run_whose_watcher_was_killed_is_delivered_without_it() {
 #[test]
 fn an_overloaded_api_is_tried_again_with_the_answer_once() {
     let mut world = ClaudeWorld::new();
-    world.configure("[relaunch]\nbackoff = '15s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
+    world.configure("[relaunch]\nbackoff = '5s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     world.api.on("User chose: yes", json!([{"status": 529, "times": 99}]));
@@ -104,16 +103,18 @@ fn an_overloaded_api_is_tried_again_with_the_answer_once() {
     assert!(status["why"].as_str().is_some_and(|why| why.contains("API error 529")), "{status}");
     let throttled: Vec<_> = world.events("w").into_iter().filter(|e| e["type"] == "throttled").collect();
     assert!(throttled.iter().any(|e| e["status"] == 529), "{throttled:?}");
+    // On a busy machine further attempts may have been refused by now.
     world.api.on("User chose: yes", json!([{"text": "through"}]));
     let status = world.wait_state("w", "delivered");
-    assert_eq!((&status["result"], &status["attempt"]), (&json!("through"), &json!(2)));
+    let launches = world.launches();
+    assert_eq!((&status["result"], &status["attempt"]), (&json!("through"), &json!(launches.len())));
+    assert!(launches.len() >= 2, "{launches:#?}");
     let session = status["session_id"].as_str().expect("a session");
     let last = world.api.turns().pop().expect("a turn");
     assert_eq!(last.session_id().as_deref(), Some(session));
     assert_eq!(last.model_text().matches("User chose: yes").count(), 1, "{}", last.model_text());
-    let launches = world.launches();
-    assert_eq!(launches.len(), 2);
-    assert!(launches[1].args.contains(&format!("--session-id={session}")), "no model had the first session: {launches:#?}");
+    let newest = &launches[launches.len() - 1];
+    assert!(newest.args.contains(&format!("--session-id={session}")), "no model had the session before: {launches:#?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! bring.
 
 use crate::support::claude::bash;
-use crate::support::{ClaudeWorld, Signal, signal};
+use crate::support::{ClaudeWorld, Signal, signal, until};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
@@ -26,9 +26,12 @@ fn works_and_holds() -> Value {
     json!([bash("work"), bash("hold"), {"text": "never said"}])
 }
 
-/// Kills the agent that was launched last, in the middle of `hold`. The next attempt only looks.
-fn kill_it(world: &ClaudeWorld) {
+/// Kills the workflow's agent, the one that was launched last, in the middle of `hold`. The next attempt only looks.
+#[track_caller]
+fn kill_it(world: &ClaudeWorld, id: &str) {
     world.wait_for_hold("hold");
+    // The program may run before its supervisor has written that the agent called it.
+    until("the call is seen", || world.events(id).iter().any(|e| e["type"] == "tool_call" && e["input"]["command"] == "hold"));
     world.api.on(EARLIER, json!([{"text": "looked first"}]));
     signal(world.launches().last().expect("a launch").pid, Signal::KILL);
 }
@@ -55,7 +58,7 @@ fn an_answer_says_what_a_lost_session_had_begun() {
         world.ask("w", &["Begin?"]);
         world.api.on("User chose: yes", works_and_holds());
         world.answer("w", "yes");
-        kill_it(&world);
+        kill_it(&world, "w");
         assert_eq!(world.wait_state("w", "delivered")["result"], "looked first");
         let text = told(&world);
         assert_eq!(text.matches("User chose: yes").count(), 1, "{text}");
@@ -71,7 +74,8 @@ fn a_task_says_what_a_deleted_session_had_begun() {
     let mut run = world.command("relaunch");
     run.args(["run", "-w", "w", "--prompt", "Walk the walnut."]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut run = run.spawn().expect("it starts");
-    kill_it(&world);
+    world.wait_transcript("w", r#""command":"hold""#);
+    kill_it(&world, "w");
     assert!(!run.wait().expect("it ends").success());
     let session = world.wait_state("w", "parked")["session_id"].as_str().expect("a session").to_owned();
     std::fs::remove_file(world.transcript_of(&session).expect("a transcript")).expect("removed");
@@ -92,7 +96,7 @@ fn a_woken_parent_is_told_what_its_lost_session_had_begun() {
     world.run("relaunch", &["spawn", "-w", "root", "--prompt", "Work as root."]).ok();
     world.wait_state("leaf", "pending");
     world.answer("leaf", "yes");
-    kill_it(&world);
+    kill_it(&world, "root");
     world.wait_status("root", "woken again", |s| s["state"] == "delivered" && s["result"] == "looked first");
     assert_eq!(told(&world).matches("leaf finished.").count(), 1);
 }

@@ -74,7 +74,7 @@ fn kill_the_first_fork(world: &ClaudeWorld) {
         r#"case "$*" in *--fork-session*) [ -e '{home}' ] || {{
             mkdir '{home}'; exec 3<&0; for word; do case $word in --session-id=*) id=${{word#*=}}; esac; done
             '{real}' "$@" <&3 & until cat '{config}'/projects/*/$id.jsonl > '{home}/begun' 2> '{home}/no' && [ -s '{home}/begun' ]; do :; done
-            kill -9 $!; cat '{config}'/projects/*/$id.jsonl > '{home}/begun'; exit 1
+            kill -9 $!; wait $!; cat '{config}'/projects/*/$id.jsonl > '{home}/begun'; exit 1
         }};; esac; {start}"#,
         home = home.display(),
         real = real.display(),

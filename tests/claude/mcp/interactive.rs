@@ -23,7 +23,7 @@ fn an_answer_reaches_the_model_after_the_terminal_was_killed() {
     world.api.on("Ask for the database.", steps);
     let terminal = begin(&world, &["--session-id", &session]);
     terminal.see("❯");
-    terminal.press(&["Ask for the database.", "Enter"]);
+    terminal.say("Ask for the database.");
     terminal.see("turn ended");
     assert_eq!(world.document("pending/db.json")["to_session"], true);
     let requests = world.api.turns().len();
@@ -50,13 +50,13 @@ fn a_user_who_left_gets_the_answer_in_a_resumed_session() {
     world.api.on("Ask for the database.", steps);
     let terminal = begin(&world, &["--session-id", &session]);
     terminal.see("❯");
-    terminal.press(&["Ask for the database.", "Enter"]);
+    terminal.say("Ask for the database.");
     terminal.see("turn ended");
     terminal.press(&["/exit"]);
     terminal.see("/exit");
-    terminal.press(&["Enter"]);
-    terminal.see("1. Exit and stop tasks");
-    terminal.press(&["Enter"]);
+    terminal.settle();
+    terminal.enter_until("the menu of the exit", |screen| screen.contains("1. Exit and stop tasks"));
+    terminal.enter_until("the exit is chosen", |screen| !screen.contains("1. Exit and stop tasks"));
     until("claude is gone", || world.processes("mcp-config").is_empty());
     drop(terminal);
     assert_eq!(world.names("pending"), ["db.json"], "the question stays open");

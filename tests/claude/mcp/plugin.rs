@@ -150,7 +150,7 @@ fn a_subagent_in_a_terminal_waits_with_its_call() {
     let terminal =
         Terminal::running(&world, (120, 50), &["TERM=screen"], &[&program, "--plugin-dir", PLUGIN, "--permission-mode", "default"]);
     terminal.see("❯");
-    terminal.press(&["Do it all.", "Enter"]);
+    terminal.say("Do it all.");
     until("the question", || world.in_mailbox("pending/sub.json").exists());
     assert!(world.document("pending/sub.json").get("to_session").is_none(), "no task");
     terminal.see("It works.");

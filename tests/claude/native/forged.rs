@@ -33,7 +33,7 @@ fn a_forged_call_continues_no_session() {
         let answer = format!("tell{n}");
         let mut question = json!({"workflow_id": "w", "question": "Tell me?", "cwd": world.work()});
         question.as_object_mut().expect("an object").extend(forged.as_object().expect("an object").clone());
-        std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).expect("a file");
+        world.forge_question("w", &question);
         world.api.on(&format!("User chose: {answer}"), json!([{"text": format!("nothing to tell {n}")}]));
         world.answer("w", &answer);
         world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == format!("nothing to tell {n}"));

@@ -14,7 +14,8 @@ fn an_attempt_killed_after_the_answer_is_told_it_once() {
     world.configure("[relaunch]\nbackoff = '10ms'\n");
     world.answer("w", "SQLite");
     world.api.wait_for_text("did-that", 1, LIMIT);
-    signal(world.processes("relaunch supervise")[0], Signal::KILL);
+    world.wait_transcript("w", r#""command":"echo did-that""#);
+    signal(world.only_process("relaunch supervise"), Signal::KILL);
     world.wait_status("w", "through", |s| s["state"] == "delivered" && s["result"] == "went on");
     let text = world.api.turns().pop().expect("a turn").model_text();
     assert_eq!(text.matches("\"Which database?\"=\"SQLite\"").count(), 1, "{text}");
@@ -28,7 +29,7 @@ fn an_attempt_killed_before_the_models_reply_gives_it_again() {
     world.api.wait_for_text("Your questions have been answered", 1, LIMIT);
     world.api.on("User chose: begin", json!([ask(&which_database()), {"text": "went on"}]));
     world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
-    signal(world.processes("relaunch supervise")[0], Signal::KILL);
+    signal(world.only_process("relaunch supervise"), Signal::KILL);
     world.wait_status("w", "through", |s| s["state"] == "delivered" && s["result"] == "went on");
     let text = world.api.turns().pop().expect("a turn").model_text();
     assert_eq!(text.matches("\"Which database?\"=\"SQLite\"").count(), 1, "{text}");
@@ -48,7 +49,7 @@ fn a_supervisor_killed_while_the_agent_asks_asks_once() {
     world.answer("w", "begin");
     world.wait_for_hold("hold");
     world.wait_status("w", "posted", |_| world.names("pending").len() == 1);
-    kill(world.processes("relaunch supervise")[0]);
+    kill(world.only_process("relaunch supervise"));
     wait_until_it_asks(&world);
     assert_eq!(world.names("pending"), ["w.json"]);
     world.answer("w", "Postgres");

@@ -35,8 +35,8 @@ fn events_and_logs_are_followed_without_gap_or_double() {
     events.expect_type("tool_call");
     let mut logs = world.command("relaunch");
     let mut logs = logs.args(["logs", "-f", "w"]).stdout(Stdio::piped()).spawn().expect("it starts");
-    let supervisor = world.processes("relaunch supervise")[0];
-    signal(supervisor, Signal::KILL);
+    world.wait_transcript("w", r#""command":"hold""#);
+    signal(world.only_process("relaunch supervise"), Signal::KILL);
     // Meanwhile the watcher is replaced.
     world.stop_watching();
     world.keep_watching();

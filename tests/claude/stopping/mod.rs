@@ -14,7 +14,7 @@ mod words;
 use crate::support::claude::api::Request;
 use crate::support::claude::bash;
 use crate::support::claude::live::Live;
-use crate::support::{ClaudeWorld, LIMIT, Outcome};
+use crate::support::{ClaudeWorld, LIMIT, Outcome, whole_lines};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -177,5 +177,5 @@ fn silent(command: &mut Command) -> &mut Command {
 
 fn read_lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(|l| serde_json::from_str(l).expect("an event")).collect()
+    whole_lines(&text).map(|l| serde_json::from_str(l).expect("an event")).collect()
 }

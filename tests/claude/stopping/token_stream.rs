@@ -20,17 +20,17 @@ fn pieces(events: &[Value]) -> Vec<&str> {
 #[test]
 fn the_words_of_a_slow_text_come_before_the_text() {
     let world = world();
-    let mut run = start(&world, "w", &json!([{"slow_text": "one two three four", "chunks": 6, "chunk_ms": 2000}]));
+    let mut run = start(&world, "w", &json!([{"slow_text": "one two three four", "chunks": 12, "chunk_ms": 2000}]));
     run.expect_type("partial");
     until("it is generating", || world.status("w")["live"]["doing"] == "generating");
     assert!(!run.events.iter().any(|e| e["type"] == "text"), "{:#?}", run.events);
     let (outcome, events) = run.finish();
     assert!(outcome.status.success(), "{outcome:?}");
-    let mut kinds: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
+    let mut kinds: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).filter(|t| !["raw", "note"].contains(t)).collect();
     // On a busy machine, pieces that come close together are one, and the last one may be left out for the whole text.
     kinds.dedup();
     let pieces = pieces(&events);
-    assert!((2..=6).contains(&pieces.len()) && "one two three four".starts_with(&pieces.concat()), "{events:#?}");
+    assert!((2..=12).contains(&pieces.len()) && "one two three four".starts_with(&pieces.concat()), "{events:#?}");
     assert_eq!(kinds, ["started", "generating", "partial", "text", "result"], "{events:#?}");
 }
 
@@ -38,7 +38,7 @@ fn the_words_of_a_slow_text_come_before_the_text() {
 fn a_text_whose_connection_breaks_is_begun_anew() {
     let world = world();
     let mut run =
-        start(&world, "w", &json!([{"cut": true, "text": "half a"}, {"slow_text": "the whole text", "chunks": 2, "chunk_ms": 2000}]));
+        start(&world, "w", &json!([{"cut": true, "text": "half a"}, {"slow_text": "the whole text", "chunks": 6, "chunk_ms": 2000}]));
     let throttled = run.expect_type("throttled");
     assert_eq!((&throttled["status"], &throttled["error"]), (&Value::Null, &json!("unknown")), "{throttled}");
     let (outcome, events) = run.finish();

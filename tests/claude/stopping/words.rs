@@ -5,7 +5,7 @@ use crate::support::LIMIT;
 use serde_json::json;
 
 fn slow(text: &str) -> Value {
-    json!({"text": "First.", "slow_text": text.repeat(40), "chunks": 200, "chunk_ms": 100})
+    json!({"text": "First.", "slow_text": text.repeat(40), "chunks": 200, "chunk_ms": 500})
 }
 
 #[test]

@@ -194,7 +194,8 @@ fn programs_without_fsync_are_seen_to_lose_what_they_said() {
         let calls = "fsync,fdatasync";
         let inject = format!("inject={calls}:retval=0");
         let before = strace(&["-qq", "-f", "-e", &format!("trace={calls}"), "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
-        let tally = attack(&EXT4, &before, 4);
-        assert!(tally.lost > 0, "nothing was lost without fsync: the test sees nothing");
+        // What is lost depends on what was under way, so that a few cuts may lose nothing.
+        let is_lost = (0..3).any(|_| attack(&EXT4, &before, 4).lost > 0);
+        assert!(is_lost, "nothing was lost without fsync: the test sees nothing");
     }
 }

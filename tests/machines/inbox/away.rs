@@ -68,6 +68,8 @@ fn what_was_known_of_an_absent_machine_is_shown_at_once() {
     configure(&here, &[&build, &quiet]);
     let terminal = Terminal::new(&here);
     open(&terminal, "build:docs-42");
+    let known = here.home().join(".local/state/askbox/peers/build.json");
+    until("its question is kept", || std::fs::read_to_string(&known).is_ok_and(|text| text.contains("docs-42")));
     terminal.press(&["q"]);
     terminal.see("left=0");
     build.cut();

@@ -80,6 +80,11 @@ fn who_leaves_before_the_decision_is_told_within_seconds() {
 #[test]
 fn an_answer_accepted_while_the_inbox_ends_is_told() {
     needs!("sshd", "ssh", "tmux");
+    until("a machine accepts while the inbox ends", is_accepted_at_the_end);
+}
+
+/// One try of it. False if the machine was not quick enough: the inbox waits only a few seconds.
+fn is_accepted_at_the_end() -> bool {
     let (here, build) = two();
     // The machine greets, and reads the offer only once the inbox ends.
     let held = "case \"$*\" in *--offer*) (while [ ! -e go ]; do sleep 0.05; done; cat) | $real \"$@\";; *) exec $real \"$@\";; esac";
@@ -91,9 +96,14 @@ fn an_answer_accepted_while_the_inbox_ends_is_told() {
     terminal.see("waiting a moment for what was sent");
     std::fs::write(build.world.home().join("go"), "").unwrap();
     let screen = terminal.see("left=0");
+    if screen.replace('\n', "").contains("may have your answer (my long thoughts) or not") {
+        assert!(drafts(&here).iter().any(|(_, text)| text.contains("my long thoughts")), "{screen}");
+        return false;
+    }
     assert!(screen.contains("answered in your own words: my long thoughts; accepted by build"), "{screen}");
     assert!(drafts(&here).is_empty(), "{screen}");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "my long thoughts");
+    true
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn setup(database: &Database, name: &'static str) -> (Host, Person, String) {
 fn a_host_killed_at_any_point_decides_each_offer_once() {
     needs!("postgres", "strace");
     let database = Database::new();
-    let points = {
+    let reference = || {
         let (host, _, _) = setup(&database, "laptop");
         let trace = host.world.path("trace");
         let set = format!("trace={}", CALLS.join(","));
@@ -53,6 +53,8 @@ fn a_host_killed_at_any_point_decides_each_offer_once() {
             |call: &str| text.lines().filter(|l| l.split_whitespace().nth(1).is_some_and(|w| w.starts_with(&format!("{call}(")))).count();
         CALLS.iter().flat_map(|call| (1..=count(call)).map(|n| (*call, n))).collect::<Vec<_>>()
     };
+    // A busy machine may have it look more often. Every run comes to the calls of the shortest one.
+    let points = (0..3).map(|_| reference()).min_by_key(Vec::len).expect("three runs");
     assert!(points.len() > 40, "{points:?}");
     // Three hosts at a time, each killed at its own points: a role is one host.
     let hosts = ["laptop", "build", "tower"];

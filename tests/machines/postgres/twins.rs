@@ -9,7 +9,11 @@ use crate::support::{Signal, World, needs, output, signal, until};
 /// A copy of the host's mailbox on another machine.
 fn copy(database: &Database, host: &Host) -> Host {
     let world = World::stepping("work");
-    output(Command::new("cp").arg("-a").arg(host.world.mailbox()).arg(world.mailbox())).ok();
+    // A file that its process replaces just then may vanish under the copy.
+    until("a whole copy", || {
+        let _absent_at_first = std::fs::remove_dir_all(world.mailbox());
+        output(Command::new("cp").arg("-a").arg(host.world.mailbox()).arg(world.mailbox())).code() == 0
+    });
     let twin = Host { world, name: host.name };
     twin.configure(database, "200ms");
     twin

@@ -24,10 +24,17 @@ fn a_program_killed_while_it_answers_has_answered_or_not() {
         std::thread::sleep(Duration::from_millis(u64::try_from(dice.roll(600)).unwrap_or(0)));
         program.kill();
         // What was on its way may still arrive: then it is decided like any other.
-        let second = until("somebody is told", || Some(here.run("ask-answer", &[&id, "drop"])).filter(|told| told.code() != 1));
+        let mut is_unsure = false;
+        let second = until("somebody is told", || {
+            let told = here.run("ask-answer", &[&id, "drop"]);
+            // A busy machine may have this answer without a sign of it.
+            is_unsure |= told.code() == 6;
+            Some(told).filter(|told| ![1, 6].contains(&told.code()))
+        });
         let answer = build.world.document(&format!("answered/{workflow}.json"))["answer"].clone();
         match second.code() {
             0 => assert_eq!(answer["value"], "drop", "{second:?}"),
+            3 | 4 if is_unsure && answer["value"] == "drop" => {}
             3 | 4 => {
                 assert_eq!(answer["value"], "merge", "{second:?}");
                 arrived += 1;

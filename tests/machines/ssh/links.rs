@@ -47,7 +47,13 @@ fn a_machine_whose_link_is_cut_stays_seen_and_heals() {
     let refused = here.run("ask-answer", &["build:docs", "merge"]);
     assert!(refused.code() == 1 && refused.stderr.contains("hint: "), "{refused:?}");
     build.world.ok("ask-answer", &["mine", "drop", "--by", "bob"]);
-    assert!(here.ok("ask-answer", &["tower:site", "merge"]).contains("accepted by tower"));
+    // On a busy machine the sender may hear nothing in time, and the answer counts all the same.
+    until("the other machine accepts", || {
+        let answered = here.run("ask-answer", &["tower:site", "merge"]);
+        assert!([0, 1, 3, 4, 6].contains(&answered.code()), "{answered:?}");
+        let is_told = answered.code() == 0 && answered.stdout.contains("accepted by tower");
+        is_told || tower.world.in_mailbox("answered/site.json").exists()
+    });
     network.cut(0, false);
     until("the answer is accepted", || {
         let answered = here.run("ask-answer", &["build:docs", "merge"]);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::SESSION;
 use crate::support::{Outcome, World, feed, output, program, until};
 
-/// A world whose agent says a secret at the end, once it may.
+/// A world whose agent says a secret at the end, or fails, once it may.
 fn world() -> World {
     let world = World::new().with_scripted_agent();
     world.configure("[live]\nenabled = true\n[relaunch]\nattempts = 1\n");
@@ -17,7 +17,7 @@ fn world() -> World {
     for id in ["one", "two"] {
         world.agent_does(id, &format!("while [ ! -e $AGENT_DIR/{id}.goes ]; do sleep 0.02; done; echo the secret of {id}"));
     }
-    world.agent_does("fails", "echo HOPELESS");
+    world.agent_does("fails", "while [ ! -e $AGENT_DIR/fails.goes ]; do sleep 0.02; done; echo HOPELESS");
     world
 }
 
@@ -131,6 +131,7 @@ fn a_run_that_fails_or_ended_too_early_wakes_all_the_same() {
     hook(&world, "SessionStart", "1").ok();
     let before = changed(&world);
     starts(&world, "fails", &["--background"]).ok();
+    goes_on(&world, "fails");
     is_told(&world, "fails", "parked", before);
     let woken = until("the session is woken", || Some(hook(&world, "FileChanged", "1")).filter(|woken| woken.code() == 2));
     let words = "- fails: its run failed or was stopped, and waits for a person (relaunch resume fails)";

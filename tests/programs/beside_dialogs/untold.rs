@@ -4,7 +4,9 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
-use super::{SESSION, adds, adds_at_once, allow, bash, closed, decision, has_result, hook_with, says, takes, waiting, world};
+use super::{
+    SESSION, adds, adds_at_once, allow, bash, closed, decision, event, has_result, hook_of, hook_with, says, takes, waiting, world,
+};
 use crate::support::World;
 
 /// A hook that has asked although the transcript has another call only, the id of its question, and the time before it.
@@ -40,6 +42,21 @@ fn a_dialog_whose_call_is_in_no_transcript_is_asked_about() {
     call(&world, "toolu_2", "2999-01-01T00:00:00Z", "Bash", &bash());
     takes(&world, "allow");
     closed(&world, &id, "delivered");
+}
+
+#[test]
+fn a_background_agents_untold_call_is_asked_about() {
+    let world = world();
+    says(&world, "busy");
+    let mut event = event(&world, "Bash", &bash());
+    event["agent_id"] = json!("a2ed");
+    let hook = hook_of(&world, &event, &[]);
+    let id = waiting(&world);
+    let asked = world.document(&format!("pending/{id}.json"));
+    assert!(asked["tool_call"]["id"].as_str().is_some_and(|id| id.starts_with("not-told-")), "{asked}");
+    assert_eq!(asked["live"]["in_background"], true);
+    allow(&world, &id, "once");
+    assert_eq!(decision(hook)["behavior"], "allow");
 }
 
 #[test]

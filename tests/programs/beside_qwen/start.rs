@@ -10,9 +10,9 @@ fn starts_plainly(world: &World, args: &str, variables: &[&str], right: &Value) 
     let _ = std::fs::remove_file(world.home().join("log"));
     let qwen = Qwen::start(world, args, variables);
     assert_eq!(qwen.log("args")[0], *right);
-    let screen = qwen.terminal.screen();
     qwen.tell(&json!({"end": 3}));
-    qwen.terminal.see("qwen ended with 3");
+    // Whatever was written before this line is on the screen as well.
+    let screen = qwen.terminal.see("qwen ended with 3");
     qwen.nothing_is_left();
     std::fs::remove_file(world.home().join("told")).unwrap();
     qwen.terminal.close();

@@ -92,6 +92,11 @@ fn answered(world: &World, id: &str) {
     world.sh(&format!("ask-post -w {id} 'Go?' -t yes_no && ask-answer {id} yes"));
 }
 
+/// A time that is still to come. So what happened then is new, however slow the machine is.
+fn soon() -> String {
+    askbox::time::rfc3339(askbox::time::now() + chrono::TimeDelta::hours(1))
+}
+
 /// Makes an answer's age: its own time, and its file's.
 fn backdate(world: &World, path: &str) {
     let file = world.path(path);

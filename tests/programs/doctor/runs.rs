@@ -19,6 +19,9 @@ fn passes_over(world: &World, workflow: &str) -> Watcher {
 fn doctor_reports_an_answer_that_no_watcher_takes_up() {
     let world = well();
     answered(&world, "w");
+    let mut document = world.json("m/answered/w.json");
+    document["answer"]["at"] = soon().into();
+    std::fs::write(world.path("m/answered/w.json"), document.to_string()).unwrap();
     assert_eq!(findings(&world), [] as [Value; 0], "it is young");
     backdate(&world, "m/answered/w.json");
     assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");

@@ -160,6 +160,7 @@ fn y_confirms_a_no_that_the_sentence_names() {
         terminal.press(&["Too early", "Escape"]);
         terminal.see_no_more("Decline. Why?");
         terminal.press(&["n", "Enter"]);
+        terminal.see("would not be sent");
         until("the answer is named", || terminal.screen().replace('\n', " ").contains("(your answer is no)"));
     };
     asked("one");

@@ -26,6 +26,9 @@ fn an_open_inbox_sleeps_while_nothing_changes() {
     open(&terminal);
     terminal.see("50 questions are waiting");
     let pid = process(&world);
+    // The first row is under the cursor already, and would not show that a key was taken.
+    terminal.press(&["End"]);
+    terminal.see("> w-049");
     for (key, words) in [("Home", "> w-000"), ("Enter", "esc later"), ("Escape", "? help"), ("Tab", "What became of")] {
         terminal.press(&[key]);
         terminal.see(words);

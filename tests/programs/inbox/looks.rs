@@ -206,6 +206,7 @@ fn the_last_line_names_the_undo_key_as_long_as_it_works() {
         terminal.press(&["Home", "Enter"]);
         terminal.see("esc later");
         terminal.press(&["1", "Enter"]);
+        terminal.see("ship: answered");
         last_line(after);
         // The newest answered round is the chosen one.
         terminal.press(&["Tab"]);

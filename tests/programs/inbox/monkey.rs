@@ -4,6 +4,7 @@
 //! what the screen asked about, once `ok` has confirmed it, or an option that was chosen there. A line that is typed by hand, key by key and
 //! with its enters, decides nothing either, unless it consists of keys of the question or confirms what is asked.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -162,6 +163,8 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
     let terminal = Terminal::running(&world, (100, 30), &[], &["sh", "-c", "while sleep 0.05; do askbox inbox; done"]);
     terminal.see("? help");
     let over = AtomicBool::new(false);
+    // The inbox may wait for a lock that a command of Bob holds. It looks idle then, and decides later. So Bob rests during an enter.
+    let turn = Mutex::new(());
     std::thread::scope(|scope| {
         // The other thread ends with this one, also if it fails.
         let _ends = Ends(&over);
@@ -169,22 +172,27 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
             let mut dice = Dice::new(seed + 1);
             while !over.load(Ordering::Relaxed) {
                 let id = format!("row-{}", dice.roll(6));
+                let Ok(bobs) = turn.lock() else { return };
                 match dice.roll(3) {
                     0 => drop(world.run("ask-answer", &["decline", &id, "--by", "bob"])),
                     1 => drop(world.run("ask-post", &["-w", &id, "Which?", "-o", "x=X", "-o", "y=Y", "--priority", "1"])),
                     _ => drop(world.run("ask-post", &["-w", &id, "Ready?", "--type", "yes_no"])),
                 }
+                drop(bobs);
                 std::thread::sleep(Duration::from_millis(u64::try_from(dice.roll(120)).unwrap()));
             }
         });
         let (mut alone, mut known, mut confirmed) = (0, 0, 0);
         // Presses enter. Whatever it decides was on the screen before.
         let mut enter = |n: usize, typed: &str, by_hand: bool| {
+            let ours = turn.lock().unwrap();
             let screen = terminal.screen();
             assert_eq!(decided(&world).len(), known, "a line decided, before {n}: {:?}\n{screen}", decided(&world));
             terminal.burst(&["-l", "\r"]);
             terminal.settle();
-            for (event, workflow) in decided(&world).split_off(known) {
+            let new = decided(&world).split_off(known);
+            drop(ours);
+            for (event, workflow) in new {
                 let shown = shown(&screen, &event, &workflow);
                 println!("{n}: {typed:?}: {event} {workflow}: {shown:?}");
                 let is_confirmed = shown == Shown::Confirmed && typed == "ok";
@@ -245,6 +253,7 @@ fn lines_for_other_programs_decide_nothing_at_any_moment() {
     std::thread::sleep(Duration::from_millis(400));
     let screen = terminal.screen();
     terminal.press(&["Enter"]);
+    terminal.see(&format!("{id}: answered"));
     until("the decision", || decided(&world).len() > known);
     let [(event, workflow)] = &decided(&world).split_off(known)[..] else { panic!("{:?}", decided(&world)) };
     assert_eq!((event.as_str(), workflow), ("answered", &id));

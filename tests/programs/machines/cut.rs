@@ -3,7 +3,7 @@
 use super::two;
 use crate::support::files::write_program;
 use crate::support::machine::configure;
-use crate::support::{Machine, World, needs};
+use crate::support::{Machine, World, needs, until};
 
 /// Has a script on the machine instead of `ask-answer`: the link breaks behind each offer, which arrives or not.
 fn breaking(here: &World, build: &Machine, arrives: bool) {
@@ -24,7 +24,10 @@ fn after_a_break_the_same_command_answers_or_tells_who_did() {
     for arrives in [true, false] {
         let (here, build) = two();
         breaking(&here, &build, arrives);
-        let cut = here.run("ask-answer", &["build:docs-42", "merge"]);
+        // A machine that greets too late is sent nothing.
+        let cut = until("the answer was offered", || {
+            Some(here.run("ask-answer", &["build:docs-42", "merge"])).filter(|cut| !cut.stderr.contains("nothing was sent"))
+        });
         assert!(
             cut.code() == 6 && cut.stderr.starts_with("build:docs-42: build did not confirm the answer, and may have it or not"),
             "{cut:?}"

@@ -24,7 +24,7 @@ fn the_list_shows_all_machines_and_addresses_answer_them() {
     let answer = build.world.document("answered/docs-42.json")["answer"].clone();
     assert_eq!((answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()), (Some("merge"), Some("ann"), Some("quickly")));
     assert!(answer["channel"].as_str().unwrap().starts_with("ask-answer on ") && answer["through"] == "terminal", "{answer}");
-    assert!(!here.ok("ask-answer", &["list"]).contains("docs-42"), "it waits no longer");
+    until("it waits no longer", || !here.ok("ask-answer", &["list"]).contains("docs-42"));
     let missing = here.run("ask-answer", &["build:docs-42", "drop"]);
     assert!(missing.code() == 3 && missing.stderr.contains("waits for no answer on build"), "{missing:?}");
 }
@@ -259,11 +259,12 @@ fn a_mailbox_that_does_not_exist_yet_is_followed_once_it_does() {
     let here = World::new();
     let build = Machine::new(&here, "build");
     configure(&here, &[&build]);
-    let listed = here.run("ask-answer", &["list"]).ok();
-    assert!(listed.stderr.contains("no question is pending"), "{listed:?}");
     // It is named there, so it may be misspelt or not mounted.
     let missing = format!("build has no mailbox at {}: it is misspelt or not mounted", build.world.mailbox().display());
-    assert!(listed.stderr.contains(&format!("warning: {missing}")), "{listed:?}");
+    let listed = until("build is heard", || {
+        Some(here.run("ask-answer", &["list"]).ok()).filter(|listed| listed.stderr.contains(&format!("warning: {missing}")))
+    });
+    assert!(listed.stderr.contains("no question is pending"), "{listed:?}");
     let doctor = here.run("askbox", &["doctor"]);
     assert!(doctor.code() == 1 && doctor.stdout.contains(&format!("no_mailbox: peer build: {missing}")), "{doctor:?}");
     assert!(doctor.stdout.contains(&format!("build.test 'ls -ld {}'\n", build.world.mailbox().display())), "{doctor:?}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, root, until};
+use crate::support::{World, root, until, whole_lines};
 
 mod delivery;
 mod forms;
@@ -40,7 +40,7 @@ fn at(world: &World, step: &str) -> i32 {
 /// The lines of a file of the agent.
 fn lines(world: &World, name: &str) -> Vec<Value> {
     let text = fs::read_to_string(world.agent(name)).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into())).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into())).collect()
 }
 
 /// The texts of the prompts so far.
@@ -57,7 +57,7 @@ fn called(world: &World) -> Vec<String> {
 fn events(world: &World, workflow: &str, attempt: u32) -> Vec<Value> {
     let round = world.names(&format!("runs/{workflow}")).into_iter().rfind(|name| name.len() == 36).unwrap();
     let text = fs::read_to_string(world.in_mailbox(format!("runs/{workflow}/{round}/{attempt}/events.jsonl"))).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The types of these events, without notes and raw lines.

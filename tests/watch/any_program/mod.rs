@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::files::write_program;
-use crate::support::{World, root, until};
+use crate::support::{World, root, until, whole_lines};
 
 mod exec;
 mod once;
@@ -37,7 +37,7 @@ fn inputs(world: &World) -> Vec<Value> {
 fn events(world: &World, workflow: &str, attempt: u32) -> Vec<Value> {
     let round = world.names(&format!("runs/{workflow}")).into_iter().find(|name| name.len() == 36).unwrap();
     let text = fs::read_to_string(world.in_mailbox(format!("runs/{workflow}/{round}/{attempt}/events.jsonl"))).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Children that end without a reply, and processes that die in the middle of a chain.
 
+use std::time::{Duration, Instant};
+
 use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::{Signal, signal, until};
 
@@ -36,7 +38,8 @@ fn a_child_that_dies_in_its_parents_turn_is_one_line() {
 fn a_cancelled_and_an_expired_question_each_wake_the_parent() {
     let tree = Tree::new();
     tree.does("a", "if [ $n = 1 ]; then relaunch spawn -w taken --prompt go; else echo woken; fi");
-    tree.does("b", "if [ $n = 1 ]; then relaunch spawn -w late --prompt go; else echo woken; fi");
+    // It waits for nothing in its own turn, where the expiry might come first.
+    tree.does("b", "if [ $n = 1 ]; then relaunch spawn --background -w late --prompt go; else echo woken; fi");
     tree.does("taken", ASKS);
     tree.does("late", "ask-post 'When?' --timeout 1s --on-expiry cancel");
     let _watcher = tree.world.watch();
@@ -108,7 +111,7 @@ fn a_killed_spawn_loses_nothing() {
     let said = std::thread::scope(|scope| {
         let root = scope.spawn(|| tree.spawn("root"));
         tree.world.told("child", 1);
-        let pid = std::fs::read_to_string(tree.world.agent("pid")).unwrap().trim().parse().unwrap();
+        let pid = until("the pid", || std::fs::read_to_string(tree.world.agent("pid")).ok()?.trim().parse::<i32>().ok());
         signal(pid, Signal::KILL);
         until("the end of the turn", || Some(tree.status("root")).filter(|s| s["state"] == "awaiting"));
         std::fs::write(tree.world.agent("go"), "").unwrap();
@@ -155,12 +158,23 @@ fn the_same_words_after_an_answer_are_another_child() {
 /// Its parent's tools are ended while it is only just being started: it is still found among their descendants.
 #[test]
 fn a_just_started_child_does_not_end_with_its_parents_tools() {
+    // A supervisor ignores signals only while it is young. On a very busy machine the signal may come later.
+    until("the signal came in time", the_signal_changed_nothing);
+}
+
+fn the_signal_changed_nothing() -> bool {
     let tree = Tree::new();
     tree.does("root", "relaunch spawn -w child --prompt go");
     tree.does("child", "kill -TERM $PPID; sleep 0.5; echo kept");
-    assert_eq!(tree.spawn("root"), "kept");
+    let begun = Instant::now();
+    let said = tree.world.run("relaunch", &["spawn", "-w", "root", "--prompt", "go"]).stdout;
+    if said.trim_end() != "kept" {
+        assert!(begun.elapsed() > Duration::from_secs(2), "the signal came in time: {said}");
+        return false;
+    }
     let events = tree.world.ok("relaunch", &["events", "child"]);
     assert!(!events.contains("stopping"), "{events}");
+    true
 }
 
 #[test]

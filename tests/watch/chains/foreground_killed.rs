@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::chains::foreground::{SOON, run};
 use crate::chains::scripted::Tree;
-use crate::support::process::is_alive;
+use crate::support::process::{is_alive, stat_field};
 use crate::support::{Running, until};
 
 /// The process that goes on after the command that was killed.
@@ -99,11 +99,13 @@ fn ending_orphans_spares_the_supervisor_of_another_run() {
     tree.does("child", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo baked");
     let running = Running::start(run(&tree, "w").stdout(Stdio::null()).stderr(Stdio::null()));
     tree.world.told("child", 1);
-    let supervisors = tree.world.processes("supervise");
-    let [of_child] = supervisors[..] else { panic!("{supervisors:?}") };
-    let parent = || std::fs::read_to_string(format!("/proc/{of_child}/stat")).unwrap().rsplit(") ").next().unwrap().to_owned();
-    let adopter = parent().split(' ').nth(1).unwrap().to_owned();
-    assert_eq!(adopter, running.0.id().to_string(), "the supervisor of the child is no orphan that the run's supervisor has adopted");
+    // The process that has detached it may still be about to end.
+    let adopter = running.pid().to_string();
+    let of_child = until("the supervisor of the child is an orphan that the run's supervisor has adopted", || {
+        let supervisors = tree.world.processes("supervise");
+        let [only] = supervisors[..] else { return None };
+        Some(only).filter(|only| stat_field(*only, 1).as_ref() == Some(&adopter))
+    });
     tree.world.ok("relaunch", &["stop", "w", "--now"]);
     until("nothing of the parent's run lives", || tree.status("w")["state"] == "interrupted");
     drop(running);

@@ -9,7 +9,7 @@ use crate::support::{Running, until};
 fn wait_goes_on_over_a_question_and_prints_the_final_text() {
     let tree = Tree::new();
     tree.does("w", ASKS);
-    let watcher = tree.world.start_watcher();
+    let watcher = tree.world.watch();
     assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
     let (said, result) = (tree.world.path("said"), tree.world.path("result"));
     let mut command = tree.world.command("relaunch");

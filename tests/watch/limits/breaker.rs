@@ -17,7 +17,7 @@ fn failures_in_a_row_pause_the_queue_until_a_probe_succeeds() {
     let waiting = world.status("f");
     assert_eq!(waiting["state"], "answered");
     assert!(waiting["why"].as_str().is_some_and(|w| w.contains("paused") && w.contains("3 runs failed")), "{waiting}");
-    assert_eq!(audited(&world, "queue_paused"), 1);
+    until("it is audited", || audited(&world, "queue_paused") == 1);
     // The next watcher knows it, too. A pause that is longer than the setting is over.
     watcher.kill();
     world.reconfigure("\"2h\"", "\"10s\"");
@@ -110,7 +110,7 @@ fn a_missing_agent_program_pauses_the_queue_and_parks_nothing() {
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its mode");
     names_program(&world, &script.display().to_string());
     watcher.says("its first line names `/nowhere/node`");
-    std::fs::write(world.config(), &well).expect("the configuration");
+    world.replace_config(&well);
     workflows.iter().for_each(|w| drop(world.reaches(w, "delivered")));
     assert_eq!((world.logged("start "), audited(&world, "queue_resumed")), (3, 1));
     assert_eq!(summary(&world)["queue"]["state"], "open");

@@ -8,7 +8,7 @@ mod told;
 
 use std::process::Stdio;
 
-use crate::support::{Running, World, files, kill, names, output, until};
+use crate::support::{Running, World, files, kill, names, output, until, whole_lines};
 use serde_json::Value;
 
 /// Says a failed result with these fields.
@@ -57,7 +57,7 @@ fn when(record: &Value, field: &str) -> askbox::time::Time {
 fn bookings(world: &World) -> Vec<Value> {
     let files = files(&world.in_mailbox("costs"));
     let text: String = files.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
-    text.lines().map(|line| serde_json::from_str(line).expect("a booking is JSON")).collect()
+    whole_lines(&text).map(|line| serde_json::from_str(line).expect("a booking is JSON")).collect()
 }
 
 fn audited(world: &World, event: &str) -> usize {

@@ -23,7 +23,7 @@ mod webhook;
 
 use serde_json::Value;
 
-use crate::support::{Server, World, files};
+use crate::support::{Server, World, files, whole_lines};
 
 /// A world with a target `desk` that notes what it is told, one JSON object a line. `more` is configuration.
 fn world_with_desk(agent: &str, more: &str) -> World {
@@ -41,7 +41,7 @@ fn world_with_desk(agent: &str, more: &str) -> World {
 /// The news that the desk was told.
 fn told(world: &World) -> Vec<Value> {
     let text = std::fs::read_to_string(world.agent("desk")).unwrap_or_default();
-    text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    whole_lines(&text).filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// The words `EVENT WORKFLOW` of what the desk was told.

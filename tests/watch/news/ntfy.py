@@ -1,7 +1,8 @@
 """An ntfy server as far as its documentation (https://docs.ntfy.sh/publish/, /subscribe/api/) describes what askbox uses.
 
 ntfy.py FOLDER: writes its port to FOLDER/port, and each message that is published as JSON to FOLDER/published. A POST to /TOPIC publishes
-a text. GET /TOPIC/json?since=ID or TIME streams the topic: what came after that, then what comes. Messages outlive a restart.
+a text. GET /TOPIC/json?since=ID or TIME streams the topic: what came after that, then what comes. While FOLDER/cut is there, each stream
+ends soon.
 """
 import json, os, sys, threading, time, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,7 +55,7 @@ class Ntfy(BaseHTTPRequestHandler):
         self.wfile.flush()
         sent = 0
         with news:
-            while True:
+            while not os.path.exists(os.path.join(folder, "cut")):
                 all_of = messages(topic)
                 known = [n for n, m in enumerate(all_of) if m["id"] == since]
                 first = known[0] + 1 if known else 0
@@ -78,7 +79,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Ntfy)
+server = Server(("127.0.0.1", 0), Ntfy)
 with open(os.path.join(folder, "port.new"), "w") as out:
     out.write(str(server.server_address[1]))
 os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))

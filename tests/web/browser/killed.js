@@ -7,6 +7,14 @@ const appears = async (path) => {
   while (!fs.existsSync(path)) await new Promise((done) => setTimeout(done, 20));
 };
 
+// How many bytes lie in the connections of a server's port that the server has not read.
+const unread = (port) => {
+  const rows = fs.readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1).map((row) => row.trim().split(/\s+/));
+  const number = (words) => parseInt(words.split(":")[1], 16);
+  const open = rows.filter(([, local, , state]) => state === "01" && number(local) === Number(port));
+  return open.reduce((sum, [, , , , queues]) => sum + number(queues), 0);
+};
+
 run(async ({ base, link, place, pid, folder }) => {
   const browser = await launch();
   const page = await person(browser, "phone");
@@ -22,9 +30,12 @@ run(async ({ base, link, place, pid, folder }) => {
   // The page asks whether its server is there before it sends. The server dies after that.
   await page.route("**/here", (route) => route.fulfill({ body: "1" }));
   process.kill(pid, "SIGSTOP");
+  const before = unread(new URL(base).port);
+  const sent = page.waitForRequest((request) => request.method() === "POST" && request.isNavigationRequest());
   await page.getByRole("button", { name: "Send the answer" }).click({ noWaitAfter: true });
-  // The form is on its way.
-  await new Promise((done) => setTimeout(done, 500));
+  await sent;
+  // The form has left the browser, and lies before the server.
+  while (unread(new URL(base).port) === before) await new Promise((done) => setTimeout(done, 20));
   process.kill(pid, "SIGKILL");
   fs.writeFileSync(folder + "/killed", "");
   await appears(folder + "/again");

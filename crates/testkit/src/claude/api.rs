@@ -17,6 +17,7 @@
 //! | `"resets_at":s` | in an API error: the plan's limit of five hours is reached until this second since 1970 |
 //! | `"refuses":true` | beside a `text`: the model refuses to go on |
 //! | `"delay_ms":ms` | alone or in another step: wait before the first byte |
+//! | `"once":"/a/file"` | in a reply: wait before the first byte until this file exists |
 //!
 //! Past its last step a script answers with the text of the newest tool result: so the final result of a run shows
 //! what the model was really told. Every request is kept: what the model received is the strongest assertion.
@@ -28,6 +29,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -325,6 +327,11 @@ fn play(to: &mut Connection, mut request: Request, shared: &Shared) -> io::Resul
         Act::Reply(step, delay_ms) => {
             if delay_ms > 0 && !to.pause(Some(Duration::from_millis(delay_ms))) {
                 return Ok(false);
+            }
+            while step["once"].as_str().is_some_and(|file| !Path::new(file).exists()) {
+                if !to.pause(Some(Duration::from_millis(10))) {
+                    return Ok(false);
+                }
             }
             if is_openai {
                 let reply = openai::response(&unique("resp"), &body["model"], &blocks(&step));

@@ -65,6 +65,8 @@ impl ClaudeWorld {
         world.set_env(&[("ANTHROPIC_BASE_URL", &api.url()), ("ANTHROPIC_API_KEY", "dummy")]);
         let quiet = ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"];
         world.set_env(&quiet.map(|name| (name, "1")));
+        // After five seconds `claude` would begin without a server that a busy machine has not started yet.
+        world.set_env(&[("MCP_CONNECT_TIMEOUT_MS", "120000")]);
         if rustix::process::geteuid().is_root() {
             // Without it `claude` refuses some permission modes to root.
             world.set_env(&[("IS_SANDBOX", "1")]);

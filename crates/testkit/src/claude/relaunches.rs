@@ -145,6 +145,14 @@ impl ClaudeWorld {
         }
     }
 
+    /// Waits until the transcript of the workflow's session holds these words, and returns the status. The agent writes its transcript a
+    /// little later than it works.
+    #[track_caller]
+    pub fn wait_transcript(&self, id: &str, words: &str) -> Value {
+        let noted = |session: &str| self.transcript_of(session).and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        self.wait_status(id, "so far in its transcript", |s| noted(s["session_id"].as_str().unwrap_or_default()).contains(words))
+    }
+
     /// The state of the world, for a test that fails.
     pub fn describe(&self, id: &str) -> String {
         let events = self.run("relaunch", &["events", id]).stdout;

@@ -53,6 +53,8 @@ pub enum AtTurn {
     Cut,
     /// The connection breaks before the daemon has replied to it.
     CutBehind,
+    /// The daemon forgets it, without a reply.
+    Lost,
     /// The daemon refuses it.
     Refuse,
     /// The daemon replies to it later: see [`Daemon::replies_to_the_turn`].
@@ -316,10 +318,10 @@ impl State {
         }
     }
 
-    /// Returns the result of `turn/start`, `null` for an error, or nothing if the connection breaks.
+    /// Returns the result of `turn/start`, `null` for an error, or `None` if the reply comes later or never.
     fn begins_turn(&mut self, client: usize, thread: &str, message: &Value) -> Option<Value> {
         let what = self.at_turn.take();
-        if !matches!(what, Some(AtTurn::Cut | AtTurn::Refuse)) {
+        if !matches!(what, Some(AtTurn::Cut | AtTurn::Lost | AtTurn::Refuse)) {
             let text = message["params"]["input"][0]["text"].as_str().expect("a text").to_owned();
             self.begun.push((thread.into(), text));
             self.resting.retain(|resting| resting != thread);
@@ -329,6 +331,7 @@ impl State {
                 self.clients[client].outbox.push(Value::Null);
                 None
             }
+            Some(AtTurn::Lost) => None,
             Some(AtTurn::Refuse) => Some(Value::Null),
             Some(AtTurn::Later) => {
                 self.late = Some((client, json!({"id": message["id"], "result": {"turn": {"id": "turn"}}})));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{World, files, is_hidden, names, until};
+use crate::{World, files, is_hidden, names, until, whole_lines};
 
 /// The folders whose visible names are documents.
 const DOCUMENTS: [&str; 8] = ["pending", "answered", "running", "parked", "closed", "checkpoints", "workflows", "runs"];
@@ -95,9 +95,7 @@ impl World {
     /// The entries of the audit trail.
     pub fn audited(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.in_mailbox("audit.jsonl")).unwrap_or_default();
-        // An entry whose writer is at work has no end yet.
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        whole.map(|line| serde_json::from_str(line).expect("an entry is JSON")).collect()
+        whole_lines(&text).map(|line| serde_json::from_str(line).expect("an entry is JSON")).collect()
     }
 
     /// Waits until the audit trail of a workflow is exactly this: an entry follows its transition.

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use life::{LONGEST_LIFE, Life};
 
-use crate::{Outcome, Running, Signal, Watcher, feed, files, output, program, programs, signal, times};
+use crate::{Outcome, Running, Signal, Watcher, feed, files, output, program, programs, signal, times, until};
 
 /// A temporary home. When it is dropped, every process that has it as `$HOME` is killed.
 pub struct World {
@@ -184,7 +184,7 @@ impl World {
     pub fn configure(&self, more: &str) {
         let [before, behind] = &self.settings;
         std::fs::create_dir_all(self.config().parent().expect("a folder")).expect("the configuration's folder");
-        std::fs::write(self.config(), format!("{before}{more}\n{behind}")).expect("the configuration");
+        self.replace_config(&format!("{before}{more}\n{behind}"));
     }
 
     /// Replaces a part of the operator's configuration.
@@ -192,7 +192,14 @@ impl World {
     pub fn reconfigure(&self, from: &str, to: &str) {
         let toml = std::fs::read_to_string(self.config()).expect("the configuration");
         assert!(toml.contains(from), "no {from:?} in {toml}");
-        std::fs::write(self.config(), toml.replace(from, to)).expect("the configuration");
+        self.replace_config(&toml.replace(from, to));
+    }
+
+    /// Writes the whole text of the operator's configuration. A watcher that reads it just then gets the earlier one, or this one.
+    pub fn replace_config(&self, toml: &str) {
+        let beside = self.config().with_extension("new");
+        std::fs::write(&beside, toml).expect("the configuration");
+        std::fs::rename(beside, self.config()).expect("its place");
     }
 
     /// Makes the mailbox with all its folders by a question of the workflow `first`, which is withdrawn.
@@ -200,6 +207,16 @@ impl World {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(self.mailbox()).expect("the mailbox");
         self.ok("ask-post", &["-w", "first", "?"]);
         self.ok("ask-answer", &["cancel", "first"]);
+    }
+
+    /// Puts a file into the mailbox as a whole: no program sees a part of it, however slowly it is written.
+    #[track_caller]
+    pub fn put(&self, below: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.in_mailbox(below);
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let hidden = path.with_file_name(format!(".put.{name}"));
+        std::fs::write(&hidden, content).expect("a hidden file");
+        std::fs::rename(hidden, path).expect("its place");
     }
 
     /// Asks a question of a workflow, with an option `a`, and answers it with that.
@@ -359,6 +376,13 @@ impl World {
     /// Processes of this world whose command line contains `words`.
     pub fn processes(&self, words: &str) -> Vec<i32> {
         self.inhabitants().map(|(pid, _)| pid).filter(|pid| crate::process::command_line(*pid).contains(words)).collect()
+    }
+
+    /// The only process of this world whose command line contains `words`. This waits for the end of an earlier one, which may still be on
+    /// its way out.
+    #[track_caller]
+    pub fn only_process(&self, words: &str) -> i32 {
+        until(&format!("one process has {words:?} in its command line"), || Some(self.processes(words)).filter(|pids| pids.len() == 1))[0]
     }
 
     /// Processes of runs in this world, with their environments.

@@ -25,6 +25,13 @@ impl World {
         self.sh(&format!("mv '{}' '{}/answered/{workflow}.json'", self.path("forged.json").display(), self.mailbox().display()));
     }
 
+    /// Puts a question of an agent's own into `pending/`, whole from the first moment on.
+    #[track_caller]
+    pub fn forge_question(&self, workflow: &str, question: &serde_json::Value) {
+        std::fs::write(self.path("forged.json"), question.to_string()).expect("a file");
+        std::fs::rename(self.path("forged.json"), self.in_mailbox(format!("pending/{workflow}.json"))).expect("its place");
+    }
+
     /// Changes the text of the question that waits, as anybody can who may write to the mailbox.
     #[track_caller]
     pub fn edit_pending(&self, workflow: &str, from: &str, to: &str) {
