@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{World, files, in_parallel, kill, names, needs, strace, until};
+use crate::support::{World, files, in_parallel, kill, names, needs, points_of_every_run, strace, until};
 use serde_json::Value;
 
 /// The system calls that change the mailbox, tell somebody, or decide who may.
@@ -106,8 +106,7 @@ fn a_watcher_killed_at_every_syscall_wakes_every_level_once() {
         watcher.kill();
         points(&std::fs::read_to_string(&trace).expect("a trace"))
     };
-    // A watcher looks more often while the machine is busy. Every run comes to the calls of the shortest one.
-    let points = (0..3).map(|_| reference()).min_by_key(Vec::len).expect("three runs");
+    let points = points_of_every_run(reference);
     let kills = AtomicUsize::new(0);
     in_parallel(8, &points, |point| {
         let when = format!("watcher killed before {} number {}", point.0, point.1);

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{World, in_parallel, needs, strace, until};
+use crate::support::{World, in_parallel, needs, points_of_every_run, strace, until};
 
 /// The system calls that change the mailbox, or decide who may.
 const CALLS: [&str; 9] = ["openat2", "write", "fsync", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "flock"];
@@ -73,8 +73,7 @@ fn a_watcher_killed_while_it_refuses_leaves_it_to_the_next() {
         watcher.kill();
         points(&std::fs::read_to_string(&trace).expect("a trace"))
     };
-    // A watcher looks more often while the machine is busy. Every run comes to the calls of the shortest one.
-    let points = (0..3).map(|_| reference()).min_by_key(Vec::len).expect("three runs");
+    let points = points_of_every_run(reference);
     let kills = AtomicUsize::new(0);
     in_parallel(8, &points, |(call, n)| {
         let when = format!("watcher killed before {call} number {n}");

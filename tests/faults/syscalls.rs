@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Outcome, World, in_parallel, output, strace};
+use crate::support::{Outcome, World, in_parallel, output, points_of_every_run, strace};
 
 const CALLS: [&str; 20] = [
     "open",
@@ -53,10 +53,9 @@ impl Point {
 /// Makes the command of a program in a place. The words stand before the program: those of `strace`.
 pub(crate) type Program<'a> = dyn Fn(&World, &[String]) -> Command + Sync + 'a;
 
-/// Every point of a program that runs in a place made by `setup`. A program that waits for another one looks more often while the machine
-/// is busy. So of several runs, the one with the fewest calls is taken: every run comes to these calls.
+/// Every point of a program that runs in a place made by `setup`.
 fn points(setup: &dyn Fn() -> World, program: &Program<'_>) -> Vec<Point> {
-    (0..3).map(|_| points_of_one_run(&setup(), program)).min_by_key(Vec::len).expect("three runs")
+    points_of_every_run(|| points_of_one_run(&setup(), program))
 }
 
 fn points_of_one_run(world: &World, program: &Program<'_>) -> Vec<Point> {

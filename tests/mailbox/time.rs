@@ -111,7 +111,7 @@ fn a_superseded_question_is_closed_and_never_expires() {
     let world = World::at_home();
     let watcher = world.watch();
     let mut tries = 0;
-    // On a busy machine the default may come before the second question.
+    // The default may come before the second question, on a busy machine.
     let id = until("a question is superseded in time", || {
         tries += 1;
         let id = format!("super{tries}");

@@ -279,8 +279,7 @@ fn a_workflow_that_is_being_closed_has_its_end_and_is_told_once() {
     // The first half of a cancellation.
     let mut question = world.document("pending/w.json");
     question["closed"] = json!({"state": "withdrawn", "at": "2026-01-01T00:00:00Z", "by": "ann"});
-    std::fs::write(world.path("closed.json"), question.to_string()).unwrap();
-    std::fs::rename(world.path("closed.json"), world.in_mailbox("pending/w.json")).unwrap();
+    world.forge_question("w", &question);
     let node = follower.next();
     assert_eq!((&node["state"], &node["outcome"]), (&"withdrawn".into(), &"cancelled".into()));
     // The second half.

@@ -41,7 +41,7 @@ fn news_of_a_round_read_none_of_the_past_rounds() {
 
 #[test]
 fn an_answer_does_not_wait_for_thousands_of_due_dates() {
-    // On a busy machine the answer may come when the dates are nearly over.
+    // The answer may come when the dates are nearly over, on a busy machine.
     until("the answer came in time", goes_before_the_dates);
 }
 

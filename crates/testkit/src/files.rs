@@ -27,6 +27,13 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Writes a file under `beside`, and renames it to `path`. So no program sees a part of it, however slowly it is written.
+#[track_caller]
+pub(crate) fn put_whole(path: &Path, beside: &Path, content: impl AsRef<[u8]>) {
+    std::fs::write(beside, content).expect("a file beside it");
+    std::fs::rename(beside, path).expect("its place");
+}
+
 /// The lines of a log that are written to their end. The last line has no end yet while its writer is at work.
 pub fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))

@@ -67,6 +67,6 @@ pub use process::{
 pub use programs::{program, programs, root};
 pub use server::Server;
 pub use terminal::Terminal;
-pub use tools::{available, strace};
+pub use tools::{available, points_of_every_run, strace};
 pub use watcher::Watcher;
 pub use world::World;

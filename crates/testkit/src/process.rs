@@ -229,8 +229,8 @@ fn all_sleep(pid: i32) -> bool {
     threads.all(|thread| std::fs::read_to_string(thread.path().join("stat")).is_ok_and(sleeping))
 }
 
-/// Waits until a process sleeps: it has not woken up for half a second, and has nothing to do. On a busy machine a process that has woken
-/// up may wait that long for a processor. Returns [`sleeps`] of then.
+/// Waits until a process sleeps: it has not woken up for half a second, and has nothing to do. A process that has woken up may wait
+/// that long for a processor of a busy machine. Returns [`sleeps`] of then.
 #[track_caller]
 pub fn asleep(pid: i32) -> u64 {
     until("the process sleeps", || {

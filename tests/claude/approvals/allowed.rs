@@ -89,16 +89,11 @@ fn an_input_that_changed_after_it_was_shown_is_asked_about_anew() {
 fn a_question_whose_words_were_changed_allows_nothing() {
     let world = run_that_asks(&json!([bash("note secret"), {"text": "done"}]));
     let mut asked = world.document("pending/w.json");
-    // A watcher never sees a half of it.
-    let put = |question: &Value| {
-        std::fs::write(world.path("edited.json"), question.to_string()).expect("a file");
-        std::fs::rename(world.path("edited.json"), world.in_mailbox("pending/w.json")).expect("its place");
-    };
     asked["question"] = json!("May the agent call Bash?\n    command: ls");
-    put(&asked);
+    world.forge_question("w", &asked);
     assert!(world.refused(5, "ask-answer show w").contains("an editable text that the question does not show"));
     asked["approval"]["editable"]["text"] = json!("ls");
-    put(&asked);
+    world.forge_question("w", &asked);
     world.answer("w", "once");
     let anew = wait_until_it_asks(&world, 2);
     assert!(anew["question"].as_str().is_some_and(|q| q.contains("command: note secret")), "{anew}");

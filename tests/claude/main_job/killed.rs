@@ -103,7 +103,7 @@ fn an_overloaded_api_is_tried_again_with_the_answer_once() {
     assert!(status["why"].as_str().is_some_and(|why| why.contains("API error 529")), "{status}");
     let throttled: Vec<_> = world.events("w").into_iter().filter(|e| e["type"] == "throttled").collect();
     assert!(throttled.iter().any(|e| e["status"] == 529), "{throttled:?}");
-    // On a busy machine further attempts may have been refused by now.
+    // Further attempts may have been refused by now, on a busy machine.
     world.api.on("User chose: yes", json!([{"text": "through"}]));
     let status = world.wait_state("w", "delivered");
     let launches = world.launches();

@@ -47,7 +47,7 @@ fn a_machine_whose_link_is_cut_stays_seen_and_heals() {
     let refused = here.run("ask-answer", &["build:docs", "merge"]);
     assert!(refused.code() == 1 && refused.stderr.contains("hint: "), "{refused:?}");
     build.world.ok("ask-answer", &["mine", "drop", "--by", "bob"]);
-    // On a busy machine the sender may hear nothing in time, and the answer counts all the same.
+    // The sender may not hear of it in time, on a busy machine. The answer counts all the same.
     until("the other machine accepts", || {
         let answered = here.run("ask-answer", &["tower:site", "merge"]);
         assert!([0, 1, 3, 4, 6].contains(&answered.code()), "{answered:?}");

@@ -158,7 +158,7 @@ fn the_same_words_after_an_answer_are_another_child() {
 /// Its parent's tools are ended while it is only just being started: it is still found among their descendants.
 #[test]
 fn a_just_started_child_does_not_end_with_its_parents_tools() {
-    // A supervisor ignores signals only while it is young. On a very busy machine the signal may come later.
+    // A supervisor ignores signals only while it is young. The signal may come later, on a very busy machine.
     until("the signal came in time", the_signal_changed_nothing);
 }
 

@@ -50,8 +50,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
     Ok(Run::first(round, Delivery::Launch.claimant(), plan))
 }
 
-/// True if the process that gets the answer will know nothing but the question and the answer, because it begins a new session
-/// without a checkpoint. The configuration is asked for only if there is a session that may be continued. The transcript of that session
+/// True if the process that gets the answer will know only the question and the answer: it begins a new session without a checkpoint. The configuration is asked for only if there is a session that may be continued. The transcript of that session
 /// may come `until` then.
 pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, question: &Question, until: Instant) -> Result<bool> {
     if carries_checkpoint(mailbox, question) {

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use life::{LONGEST_LIFE, Life};
 
+use crate::files::put_whole;
 use crate::{Outcome, Running, Signal, Watcher, feed, files, output, program, programs, signal, times, until};
 
 /// A temporary home. When it is dropped, every process that has it as `$HOME` is killed.
@@ -197,9 +198,7 @@ impl World {
 
     /// Writes the whole text of the operator's configuration. A watcher that reads it just then gets the earlier one, or this one.
     pub fn replace_config(&self, toml: &str) {
-        let beside = self.config().with_extension("new");
-        std::fs::write(&beside, toml).expect("the configuration");
-        std::fs::rename(beside, self.config()).expect("its place");
+        put_whole(&self.config(), &self.config().with_extension("new"), toml);
     }
 
     /// Makes the mailbox with all its folders by a question of the workflow `first`, which is withdrawn.
@@ -214,9 +213,7 @@ impl World {
     pub fn put(&self, below: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.in_mailbox(below);
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let hidden = path.with_file_name(format!(".put.{name}"));
-        std::fs::write(&hidden, content).expect("a hidden file");
-        std::fs::rename(hidden, path).expect("its place");
+        put_whole(&path, &path.with_file_name(format!(".put.{name}")), content);
     }
 
     /// Asks a question of a workflow, with an option `a`, and answers it with that.

@@ -28,18 +28,16 @@ impl World {
     /// Puts a question of an agent's own into `pending/`, whole from the first moment on.
     #[track_caller]
     pub fn forge_question(&self, workflow: &str, question: &serde_json::Value) {
-        std::fs::write(self.path("forged.json"), question.to_string()).expect("a file");
-        std::fs::rename(self.path("forged.json"), self.in_mailbox(format!("pending/{workflow}.json"))).expect("its place");
+        self.put(format!("pending/{workflow}.json"), question.to_string());
     }
 
     /// Changes the text of the question that waits, as anybody can who may write to the mailbox.
     #[track_caller]
     pub fn edit_pending(&self, workflow: &str, from: &str, to: &str) {
-        let path = self.in_mailbox(format!("pending/{workflow}.json"));
-        let text = std::fs::read_to_string(&path).expect("a question");
+        let below = format!("pending/{workflow}.json");
+        let text = std::fs::read_to_string(self.in_mailbox(&below)).expect("a question");
         assert!(text.contains(from), "{text}");
-        std::fs::write(self.path("edited.json"), text.replace(from, to)).expect("a file");
-        std::fs::rename(self.path("edited.json"), path).expect("its place");
+        self.put(below, text.replace(from, to));
     }
 
     /// The hash of the text of a question.

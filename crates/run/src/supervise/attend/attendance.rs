@@ -110,15 +110,16 @@ impl Attendance<'_, '_> {
         self.stopping.check_stop_request(&mut self.live, self.tools.doing());
         loop {
             let now = Instant::now();
-            let drained = exited.as_ref().map(|(_, at)| *at);
-            if drained.is_some_and(|at| output_ended || now >= at + TO_THE_LAST_BYTE) {
+            // Once the agent has exited: when its output is drained, and at last no longer waited for.
+            let drains_at = exited.as_ref().map(|(_, at)| *at);
+            let ends_at = drains_at.map(|at| at + TO_THE_LAST_BYTE);
+            if ends_at.is_some_and(|at| output_ended || now >= at) {
                 break;
             }
-            if drained.is_some_and(|at| now >= at) {
+            if drains_at.is_some_and(|at| now >= at) {
                 self.live.agent.drain();
             }
-            // Behind the draining, there is only the time for the last byte.
-            let drained = drained.map(|at| if now >= at { at + TO_THE_LAST_BYTE } else { at });
+            let exit_due = if drains_at.is_some_and(|at| now < at) { drains_at } else { ends_at };
             self.stopping.climb(&mut self.live, self.tools.doing(), now);
             if self.stopping.is_working()
                 && let Some(question) = self.requests.overdue(now)
@@ -139,7 +140,7 @@ impl Attendance<'_, '_> {
             let working = self.stopping.is_working().then(|| self.deadlines.next());
             let turn_ends = self.requests.turn_ends_until().filter(|_| self.stopping.is_working());
             let next_word = self.acp.as_ref().and_then(AcpTalk::due);
-            let next = [self.stopping.next_rung(), drained, working, turn_ends, next_look, next_word].into_iter().flatten().min();
+            let next = [self.stopping.next_rung(), exit_due, working, turn_ends, next_look, next_word].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
