@@ -25,6 +25,7 @@ mod operator;
 mod partial;
 mod pause;
 mod read_only;
+mod reminded;
 mod told;
 mod traces;
 mod trusted;

@@ -45,24 +45,29 @@ pub(crate) fn handle_due(
     }
 }
 
+/// Reminds of a question, and arms its next reminder. The workflow is locked from the look at the question until then: an answer behind
+/// it finds the new timer and removes it.
 fn remind(served: &Served, dates: &mut Dates, questions: &mut Questions, news: &Courier, timer: &Timer) -> Result<()> {
+    let lock = served.mailbox.lock(&timer.round.workflow)?;
     let document = match read_question::pending(&served.mailbox, &timer.round.workflow) {
         Ok(document) => document,
         Err(e) if e.is_missing_file() => return Ok(()),
         Err(e) => return Err(e),
     };
     if round::of_pending(&served.mailbox, &document.typed)? != timer.round {
+        drop(lock);
         questions.read(served, dates, news, timer.round.workflow.file_name().as_ref(), true);
         return Ok(());
     }
     audit::record(&served.mailbox, Entry::about_round("reminded", &timer.round).by("timer"));
-    tracing::info!(event = "reminder", workflow = %timer.round.workflow);
-    news.look(&timer.round.workflow);
     let asked = timers::asked(&served.mailbox, &document.typed);
     let next = timers::of_question(&document.typed, &timer.round, asked, time::now());
     for next in next.into_iter().filter(|t| t.due == Due::Remind) {
         next.arm(&served.mailbox)?;
         dates.add(next);
     }
+    drop(lock);
+    tracing::info!(event = "reminder", workflow = %timer.round.workflow);
+    news.look(&timer.round.workflow);
     Ok(())
 }
