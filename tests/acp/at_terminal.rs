@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::scene::{self, agents};
+use crate::acp::scene::{self, agents};
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, files, kill, needs, program, until, whole_lines};
 
@@ -93,47 +93,6 @@ impl Attended {
 }
 
 #[test]
-fn a_dialog_of_kimi_at_its_terminal_is_told() {
-    needs!("acp-agents", "tmux");
-    let kimi = Attended::begin(&agents(), "Kimi: ", ".kimi-code/config.toml", str::to_owned);
-    let _watcher = kimi.world.watch();
-    let url = format!("KIMI_MODEL_BASE_URL={}", kimi.api.url());
-    let model = [
-        "KIMI_MODEL_NAME=scripted",
-        "KIMI_MODEL_API_KEY=dummy",
-        "KIMI_MODEL_PROVIDER_TYPE=openai",
-        "KIMI_CODE_NO_AUTO_UPDATE=1",
-        url.as_str(),
-    ];
-    let terminal = Terminal::running(&kimi.world, (140, 45), &model, &["kimi"]);
-    terminal.see("Trust this folder");
-    terminal.press(&["Enter"]);
-    terminal.see("context: 0%");
-    let shell = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
-    scene::answers_itself(&kimi.world);
-    for (part, command, key) in
-        [("the first part", "touch f1; sh answers", "1"), ("the second part", "touch f2", "Escape"), ("the third part", "touch f3", "C-c")]
-    {
-        kimi.says(&terminal, part, &shell(command));
-        terminal.see("Approve once");
-        kimi.is_told(&format!("kimi Bash {command}"));
-        terminal.burst(&[key]);
-        kimi.is_over();
-        terminal.see_no_more("Approve once");
-    }
-    scene::is_known_as_an_agents(&kimi.world);
-    assert!(kimi.world.work().join("f1").exists() && !kimi.world.work().join("f2").exists());
-    kimi.says(&terminal, "the last part", &shell("touch f4"));
-    kimi.is_told("kimi Bash touch f4");
-    kimi.is_killed("kimi");
-    // The watcher sweeps when something happens in the folder, and once a minute.
-    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/", "id": "other", "tool_name": "Bash", "action": "next"});
-    kimi.world.run_with("askbox", &["hook", "--from", "kimi"], event.to_string().as_bytes()).ok();
-    kimi.is_left("next");
-    assert_eq!(kimi.told().len(), 5);
-}
-
-#[test]
 #[ignore = "tests/run agents runs it"]
 fn a_dialog_of_gemini_at_its_terminal_is_told() {
     let settings = |lines: &str| {
@@ -142,7 +101,7 @@ fn a_dialog_of_gemini_at_its_terminal_is_told() {
              \"privacy\": {{\"usageStatisticsEnabled\": false}}, \"telemetry\": {{\"enabled\": false}},\n{lines}}}\n"
         )
     };
-    let gemini = Attended::begin(&crate::more::folder(), "Gemini: ", ".gemini/settings.json", settings);
+    let gemini = Attended::begin(&crate::acp::more::folder(), "Gemini: ", ".gemini/settings.json", settings);
     let _watcher = gemini.world.watch();
     let url = format!("GOOGLE_GEMINI_BASE_URL={}", gemini.api.root_url());
     let model = ["GEMINI_API_KEY=dummy", "GEMINI_CLI_TRUST_WORKSPACE=true", url.as_str()];
@@ -177,4 +136,51 @@ fn a_dialog_of_gemini_at_its_terminal_is_told() {
     assert!(gemini.world.ok("askbox", &["sessions"]).contains("waits at its terminal: shell touch f4"));
     gemini.is_killed("gemini");
     until("the session is gone", || gemini.world.ok("askbox", &["sessions", "--json"]).is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_dialog_of_kimi_at_its_terminal_is_told() {
+        needs!("acp-agents", "tmux");
+        let kimi = Attended::begin(&agents(), "Kimi: ", ".kimi-code/config.toml", str::to_owned);
+        let _watcher = kimi.world.watch();
+        let url = format!("KIMI_MODEL_BASE_URL={}", kimi.api.url());
+        let model = [
+            "KIMI_MODEL_NAME=scripted",
+            "KIMI_MODEL_API_KEY=dummy",
+            "KIMI_MODEL_PROVIDER_TYPE=openai",
+            "KIMI_CODE_NO_AUTO_UPDATE=1",
+            url.as_str(),
+        ];
+        let terminal = Terminal::running(&kimi.world, (140, 45), &model, &["kimi"]);
+        terminal.see("Trust this folder");
+        terminal.press(&["Enter"]);
+        terminal.see("context: 0%");
+        let shell = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
+        scene::answers_itself(&kimi.world);
+        for (part, command, key) in [
+            ("the first part", "touch f1; sh answers", "1"),
+            ("the second part", "touch f2", "Escape"),
+            ("the third part", "touch f3", "C-c"),
+        ] {
+            kimi.says(&terminal, part, &shell(command));
+            terminal.see("Approve once");
+            kimi.is_told(&format!("kimi Bash {command}"));
+            terminal.burst(&[key]);
+            kimi.is_over();
+            terminal.see_no_more("Approve once");
+        }
+        scene::is_known_as_an_agents(&kimi.world);
+        assert!(kimi.world.work().join("f1").exists() && !kimi.world.work().join("f2").exists());
+        kimi.says(&terminal, "the last part", &shell("touch f4"));
+        kimi.is_told("kimi Bash touch f4");
+        kimi.is_killed("kimi");
+        // The watcher sweeps when something happens in the folder, and once a minute.
+        let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/", "id": "other", "tool_name": "Bash", "action": "next"});
+        kimi.world.run_with("askbox", &["hook", "--from", "kimi"], event.to_string().as_bytes()).ok();
+        kimi.is_left("next");
+        assert_eq!(kimi.told().len(), 5);
+    }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::scene::agents;
+use crate::acp::scene::agents;
 use crate::support::codex::{Terminal, socket};
 use crate::support::openai::OpenAi;
 use crate::support::{World, kill, needs, programs, until};
@@ -95,32 +95,6 @@ fn outside(command: &str) -> Value {
 }
 
 #[test]
-fn a_command_of_a_left_codex_session_runs_once() {
-    needs!("acp-agents");
-    let mut codex = Attended::begin();
-    codex.says("do it", json!([outside("echo ran >> $HOME/effects"), {"text": "It is done."}]));
-    codex.terminal.awaits("item/commandExecution/requestApproval");
-    let Attended { world, .. } = &codex;
-    let watcher = world.watch();
-    let id = codex.waiting();
-    assert!(world.document(&format!("pending/{id}.json"))["question"].as_str().unwrap().contains("echo ran"));
-    assert!(codex.effects().is_empty());
-    // On a busy machine, the daemon may not answer in time.
-    let session = until("it is listed", || serde_json::from_str::<Value>(&world.ok("askbox", &["sessions", "--json"])).ok());
-    assert_eq!(
-        (&session["session_id"], &session["status"], &session["questions"]),
-        (&json!(codex.thread), &json!("waiting"), &json!([id]))
-    );
-    assert_eq!((&session["name"], &session["cwd"]), (&json!("do it"), &json!(world.work())));
-    codex.allow(&id);
-    world.closed(&id, "delivered", 1);
-    until("the command has run", || codex.effects() == ["ran"]);
-    until("the model reads the result", || codex.api.told().iter().any(|told| told.len() > 1));
-    watcher.stop();
-    assert_eq!(codex.effects(), ["ran"]);
-}
-
-#[test]
 fn a_closed_terminal_of_codex_takes_nothing_away() {
     needs!("acp-agents");
     let mut codex = Attended::begin();
@@ -158,4 +132,34 @@ fn codexs_own_terminal_is_first() {
     assert!(end["closed"]["why"].as_str().unwrap().contains("at its terminal"), "{end}");
     assert_ne!(codex.world.run("ask-answer", &[&id, "once"]).code(), 0);
     assert!(codex.effects().is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_command_of_a_left_codex_session_runs_once() {
+        needs!("acp-agents");
+        let mut codex = Attended::begin();
+        codex.says("do it", json!([outside("echo ran >> $HOME/effects"), {"text": "It is done."}]));
+        codex.terminal.awaits("item/commandExecution/requestApproval");
+        let Attended { world, .. } = &codex;
+        let watcher = world.watch();
+        let id = codex.waiting();
+        assert!(world.document(&format!("pending/{id}.json"))["question"].as_str().unwrap().contains("echo ran"));
+        assert!(codex.effects().is_empty());
+        // On a busy machine, the daemon may not answer in time.
+        let session = until("it is listed", || serde_json::from_str::<Value>(&world.ok("askbox", &["sessions", "--json"])).ok());
+        assert_eq!(
+            (&session["session_id"], &session["status"], &session["questions"]),
+            (&json!(codex.thread), &json!("waiting"), &json!([id]))
+        );
+        assert_eq!((&session["name"], &session["cwd"]), (&json!("do it"), &json!(world.work())));
+        codex.allow(&id);
+        world.closed(&id, "delivered", 1);
+        until("the command has run", || codex.effects() == ["ran"]);
+        until("the model reads the result", || codex.api.told().iter().any(|told| told.len() > 1));
+        watcher.stop();
+        assert_eq!(codex.effects(), ["ran"]);
+    }
 }

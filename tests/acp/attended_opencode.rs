@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::scene;
+use crate::acp::scene;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, kill, program, until};
 

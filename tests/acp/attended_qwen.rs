@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::scene;
+use crate::acp::scene;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, kill, names, until, was_told};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 use crate::support::{needs, programs};
 
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
@@ -37,27 +37,9 @@ fn shell(command: &str) -> Value {
     json!({"tool": "exec_command", "input": {"cmd": command}})
 }
 
-#[test]
-fn codex_asks_and_comes_back_with_the_answer() {
-    needs!("acp-agents");
-    scene().asks_and_comes_back(shell);
-}
-
 /// A call that codex asks about, because it is to run outside of its sandbox.
 fn outside_the_sandbox(command: &str) -> Value {
     json!({"tool": "exec_command", "input": {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "needs it"}})
-}
-
-#[test]
-fn a_call_of_codex_waits_overnight_and_runs_once() {
-    needs!("acp-agents");
-    scene_with_keys("", "workspace-write", OVERNIGHT).waits_overnight_for_a_permission(outside_the_sandbox);
-}
-
-#[test]
-fn codex_that_was_killed_at_work_goes_on() {
-    needs!("acp-agents");
-    scene().is_killed_at_work(shell, Killed::Agent);
 }
 
 #[test]
@@ -83,4 +65,26 @@ fn codex_asks_with_a_tool_of_askbox() {
     let ask = json!({"tool": "ask_user", "namespace": "mcp__askbox", "input": input});
     // In this mode, codex asks before each call of an MCP tool.
     scene_with("", "workspace-write").asks_with_a_tool_of_askbox(&ask, OWN_TOOL);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn codex_asks_and_comes_back_with_the_answer() {
+        needs!("acp-agents");
+        scene().asks_and_comes_back(shell);
+    }
+
+    #[test]
+    fn a_call_of_codex_waits_overnight_and_runs_once() {
+        needs!("acp-agents");
+        scene_with_keys("", "workspace-write", OVERNIGHT).waits_overnight_for_a_permission(outside_the_sandbox);
+    }
+
+    #[test]
+    fn codex_that_was_killed_at_work_goes_on() {
+        needs!("acp-agents");
+        scene().is_killed_at_work(shell, Killed::Agent);
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 use crate::support::needs;
 
 /// kimi asks before it runs a command. The operator lets it run any.
@@ -31,24 +31,6 @@ fn shell(command: &str) -> Value {
 }
 
 #[test]
-fn kimi_asks_and_comes_back_with_the_answer() {
-    needs!("acp-agents");
-    scene().asks_and_comes_back(shell);
-}
-
-#[test]
-fn a_call_of_kimi_waits_overnight_and_runs_once() {
-    needs!("acp-agents");
-    scene_with_keys("", OVERNIGHT).waits_overnight_for_a_permission(shell);
-}
-
-#[test]
-fn kimi_that_was_killed_at_work_goes_on() {
-    needs!("acp-agents");
-    scene().is_killed_at_work(shell, Killed::Agent);
-}
-
-#[test]
 fn kimi_whose_supervisor_was_killed_goes_on() {
     needs!("acp-agents");
     scene().is_killed_at_work(shell, Killed::Supervisor);
@@ -73,4 +55,26 @@ fn kimi_asks_with_a_tool_of_askbox() {
     needs!("acp-agents");
     let input = json!({"question": "Merge or keep?", "options": [{"label": "merge"}, {"label": "keep"}]});
     scene_with("allowed_tools = []").asks_with_a_tool_of_askbox(&json!({"tool": "mcp__askbox__ask_user", "input": input}), OWN_TOOL);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn kimi_asks_and_comes_back_with_the_answer() {
+        needs!("acp-agents");
+        scene().asks_and_comes_back(shell);
+    }
+
+    #[test]
+    fn a_call_of_kimi_waits_overnight_and_runs_once() {
+        needs!("acp-agents");
+        scene_with_keys("", OVERNIGHT).waits_overnight_for_a_permission(shell);
+    }
+
+    #[test]
+    fn kimi_that_was_killed_at_work_goes_on() {
+        needs!("acp-agents");
+        scene().is_killed_at_work(shell, Killed::Agent);
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::scene::agents;
+use crate::acp::scene::agents;
 use crate::support::openai::OpenAi;
 use crate::support::{Terminal, World, needs, until};
 
@@ -89,7 +89,7 @@ fn a_dialog_of_kimi_shows_in_the_list_of_sessions() {
 #[test]
 #[ignore = "tests/run agents runs it"]
 fn a_dialog_of_copilot_shows_in_the_list_of_sessions() {
-    let copilot = Attended::begin("copilot", &crate::more::folder());
+    let copilot = Attended::begin("copilot", &crate::acp::more::folder());
     let url = format!("COPILOT_PROVIDER_BASE_URL={}", copilot.api.url());
     let model = [
         "COPILOT_PROVIDER_API_KEY=dummy",
@@ -121,10 +121,10 @@ fn a_dialog_of_copilot_shows_in_the_list_of_sessions() {
 #[test]
 #[ignore = "tests/run agents runs it"]
 fn a_session_of_qwen_shows_in_the_list_of_sessions() {
-    let qwen = Attended::begin("qwen", &crate::more::folder());
+    let qwen = Attended::begin("qwen", &crate::acp::more::folder());
     let settings = json!({"general": {"disableAutoUpdate": true}, "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},
         "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
-    crate::more::settings(&qwen.world, ".qwen/settings.json", &settings);
+    crate::acp::more::settings(&qwen.world, ".qwen/settings.json", &settings);
     let url = format!("OPENAI_BASE_URL={}", qwen.api.url());
     let terminal = qwen.terminal(&["OPENAI_API_KEY=dummy", "OPENAI_MODEL=scripted", &url]);
     terminal.see("Type your message");

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::scene::{SESSION, Scene};
+use crate::agent::scene::{SESSION, Scene};
 use crate::support::claude::api::Request;
 use crate::support::claude::live::Live;
 use crate::support::{Outcome, Signal, in_parallel, needs, output, signal_taken_in, strace, until};
@@ -119,22 +119,6 @@ fn an_interrupt_ends_the_turn_and_the_next_one_has_the_task() {
     live.finish();
     assert_eq!(of_task(&scene, "a")[1].tool_results(), ["finished"], "its calls are not rejected");
     assert_eq!(notices(&scene).len(), 1);
-}
-
-#[test]
-fn a_task_that_asks_sleeps_and_wakes_with_its_parent() {
-    let scene = Scene::new();
-    let steps = json!([start("a", &json!([ask("Which DB?"), {"text": "it chose"}])), {"text": "I wait"}, {"text": "all done"}]);
-    let result = waits(scene.begin(&format!("x @@{steps}")));
-    assert_eq!(result["deferred_tool_use"]["name"], "AskUserQuestion");
-    let before = scene.turns().len();
-    waits(scene.go_on());
-    assert_eq!((scene.turns().len(), scene.names("pending").len()), (before, 1), "too early: nothing happens");
-    scene.ok("ask-answer", &[SESSION, "sqlite"]);
-    scene.go_on().ok();
-    assert!(of_task(&scene, "a")[1].tool_results()[0].contains(r#""Which DB?"="sqlite""#));
-    assert_eq!(notices(&scene).len(), 1);
-    assert!(newest(&scene).model_text().contains("is done.]\nit chose"), "{}", newest(&scene).model_text());
 }
 
 #[test]
@@ -279,4 +263,24 @@ fn a_notice_comes_once_wherever_the_process_was_killed() {
     let (killed, unknown) = (killed.into_inner(), unknown.into_inner());
     eprintln!("killed at {killed} of {} calls; the outcome was unknown {unknown} times", points.len());
     assert!(killed * 10 >= points.len() * 6, "killed {killed} of {}", points.len());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_task_that_asks_sleeps_and_wakes_with_its_parent() {
+        let scene = Scene::new();
+        let steps = json!([start("a", &json!([ask("Which DB?"), {"text": "it chose"}])), {"text": "I wait"}, {"text": "all done"}]);
+        let result = waits(scene.begin(&format!("x @@{steps}")));
+        assert_eq!(result["deferred_tool_use"]["name"], "AskUserQuestion");
+        let before = scene.turns().len();
+        waits(scene.go_on());
+        assert_eq!((scene.turns().len(), scene.names("pending").len()), (before, 1), "too early: nothing happens");
+        scene.ok("ask-answer", &[SESSION, "sqlite"]);
+        scene.go_on().ok();
+        assert!(of_task(&scene, "a")[1].tool_results()[0].contains(r#""Which DB?"="sqlite""#));
+        assert_eq!(notices(&scene).len(), 1);
+        assert!(newest(&scene).model_text().contains("is done.]\nit chose"), "{}", newest(&scene).model_text());
+    }
 }

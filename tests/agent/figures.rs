@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::scene::Scene;
+use crate::agent::scene::Scene;
 use crate::support::{output, program, until};
 use serde_json::json;
 

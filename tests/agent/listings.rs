@@ -1,7 +1,7 @@
 //! The listings of the two documents that describe such an agent, one a test: discover, describe, spawn, loop, return. Each compares what
 //! the API received.
 
-use crate::scene::{Scene, blocks, system};
+use crate::agent::scene::{Scene, blocks, system};
 use serde_json::{Value, json};
 
 const TESTER: &str = "Use this agent when you need to create, review, or improve unit tests and integration tests for Python backend code.";
@@ -66,16 +66,6 @@ fn an_agent_works_in_messages_of_its_own_and_returns_words() {
     assert_eq!(result["content"], "I've created comprehensive tests. All tests are passing.", "only the conclusion returns");
     assert_eq!(result["tool_use_id"], blocks(&back.messages()[1])[1]["id"]);
     assert!(!back.body.to_string().contains("def users()"), "the steps of the agent stay with it");
-}
-
-#[test]
-fn an_agents_definition_limits_its_tools() {
-    let scene = with_agents();
-    let steps = json!([task("backend-python-implementer", r#"Do it @@[{"tool":"Bash","input":{"command":"touch no"}}]"#), {"text": "ok"}]);
-    scene.begin(&format!("x @@{steps}")).ok();
-    assert_eq!(scene.turns()[1].tools(), ["Read", "Write"]);
-    assert_eq!(scene.turns()[2].tool_results(), ["No such tool available: Bash"]);
-    assert!(!scene.path("no").exists());
 }
 
 #[test]
@@ -173,4 +163,19 @@ fn a_task_creates_a_file_that_the_parent_verifies() {
     let outcome = scene.begin(&format!("Use a task to create string_tools.py, then verify it from the parent agent @@{steps}"));
     assert_eq!(outcome.ok().result()["result"], "a-b-c");
     assert_eq!(std::fs::read_to_string(scene.path("example/string_tools.py")).unwrap(), code);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_agents_definition_limits_its_tools() {
+        let scene = with_agents();
+        let steps =
+            json!([task("backend-python-implementer", r#"Do it @@[{"tool":"Bash","input":{"command":"touch no"}}]"#), {"text": "ok"}]);
+        scene.begin(&format!("x @@{steps}")).ok();
+        assert_eq!(scene.turns()[1].tools(), ["Read", "Write"]);
+        assert_eq!(scene.turns()[2].tool_results(), ["No such tool available: Bash"]);
+        assert!(!scene.path("no").exists());
+    }
 }

@@ -1,6 +1,6 @@
 //! The agent asks a person, exits, and goes on with the answer, alone and below other agents.
 
-use crate::scene::{SESSION, Scene};
+use crate::agent::scene::{SESSION, Scene};
 use crate::support::{Outcome, output};
 use serde_json::{Value, json};
 
@@ -17,23 +17,6 @@ fn waits(outcome: Outcome) -> Value {
 }
 
 const ANSWERED: &str = r#"Your questions have been answered: "Which DB?"="sqlite". You can now continue with these answers in mind."#;
-
-#[test]
-fn a_question_ends_the_process_and_its_answer_is_the_result() {
-    let scene = Scene::new();
-    waits(scene.begin(&format!("x @@{}", json!([ask("Which DB?"), {"text": "done"}]))));
-    let asked = scene.document(&format!("pending/{SESSION}.json"));
-    assert_eq!((&asked["question"], &asked["tool_call"]["name"]), (&json!("Which DB?"), &json!("AskUserQuestion")));
-    // Too early: nothing happens, and nothing is asked twice.
-    waits(scene.go_on());
-    assert_eq!((scene.turns().len(), scene.names("pending").len()), (1, 1));
-    scene.ok("ask-answer", &[SESSION, "sqlite"]);
-    let result = scene.go_on().ok().result();
-    assert_eq!(result["result"], "done");
-    assert_eq!(scene.turns()[1].tool_results(), [ANSWERED]);
-    assert_eq!(scene.rounds("closed", SESSION)[0]["closed"]["state"], "delivered");
-    assert_eq!(scene.names("answered"), [] as [String; 0]);
-}
 
 #[test]
 fn a_person_reads_what_to_do_where_no_program_reads() {
@@ -61,54 +44,6 @@ fn a_refusal_and_a_question_back_are_told_as_such() {
 }
 
 #[test]
-fn a_chain_of_three_asks_sleeps_and_wakes() {
-    let scene = Scene::new();
-    scene.define("lead", "description: Leads\ntools: Task, Bash", "You lead.");
-    let task = |kind: &str, prompt: String| json!({"tool": "Task", "input": {"subagent_type": kind, "prompt": prompt}});
-    let leaf = json!([ask("Which DB?"), {"text": "the leaf chose"}]);
-    let lead = json!([{"tool": "Bash", "input": {"command": "echo once >> effects"}}, task("general-purpose", format!("leaf @@{leaf}")), {"text": "led"}]);
-    let steps = json!([task("lead", format!("lead @@{lead}")), {"text": "all done"}]);
-    let result = waits(scene.begin(&format!("x @@{steps}")));
-    assert_eq!(result["deferred_tool_use"]["name"], "AskUserQuestion");
-    waits(scene.go_on());
-    assert_eq!(scene.turns().len(), 4, "waiting costs no request");
-    scene.ok("ask-answer", &[SESSION, "sqlite"]);
-    assert_eq!(scene.go_on().ok().result()["result"], "all done");
-    let turns = scene.turns();
-    assert_eq!(turns[4].tool_results(), [ANSWERED]);
-    assert_eq!(turns[5].tool_results()[1], "the leaf chose");
-    assert_eq!(turns[6].tool_results(), ["led"]);
-    assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "once\n");
-    assert_eq!(turns.len(), 7);
-}
-
-#[test]
-fn a_call_without_a_rule_waits_for_a_persons_permission() {
-    let scene = Scene::new();
-    let steps = json!([{"tool": "Bash", "input": {"command": "echo made >> effects"}}, {"tool": "Bash", "input": {"command": "echo no >> effects"}}, {"text": "done"}]);
-    let args = ["--output-format", "stream-json", "--session-id", SESSION];
-    waits(output(scene.careful_agent(&args).arg(format!("x @@{steps}"))));
-    let go_on = || output(&mut scene.careful_agent(&["--output-format", "stream-json", "--resume", SESSION]));
-    let allow = |word: &str| {
-        let shown = scene.ok("ask-answer", &["show", SESSION]);
-        let line = shown
-            .lines()
-            .map(str::trim)
-            .find(|line| line.starts_with(&format!("ask-answer {SESSION} {word} --round ")))
-            .expect("a line to copy")
-            .to_owned();
-        scene.sh(&line);
-    };
-    allow("once");
-    waits(go_on());
-    assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\n");
-    scene.ok("ask-answer", &["decline", SESSION]);
-    assert_eq!(go_on().ok().result()["result"], "done");
-    assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\n");
-    assert!(scene.turns()[2].tool_results()[1].contains("refused this call"));
-}
-
-#[test]
 fn a_call_decided_for_good_is_asked_about_once() {
     let scene = Scene::new();
     let call = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
@@ -128,4 +63,73 @@ fn a_call_decided_for_good_is_asked_about_once() {
     assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\nmade\n");
     let told = scene.turns()[4].tool_results();
     assert!(told[2].contains("not here") && told[3].contains("not here"), "{told:?}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_question_ends_the_process_and_its_answer_is_the_result() {
+        let scene = Scene::new();
+        waits(scene.begin(&format!("x @@{}", json!([ask("Which DB?"), {"text": "done"}]))));
+        let asked = scene.document(&format!("pending/{SESSION}.json"));
+        assert_eq!((&asked["question"], &asked["tool_call"]["name"]), (&json!("Which DB?"), &json!("AskUserQuestion")));
+        // Too early: nothing happens, and nothing is asked twice.
+        waits(scene.go_on());
+        assert_eq!((scene.turns().len(), scene.names("pending").len()), (1, 1));
+        scene.ok("ask-answer", &[SESSION, "sqlite"]);
+        let result = scene.go_on().ok().result();
+        assert_eq!(result["result"], "done");
+        assert_eq!(scene.turns()[1].tool_results(), [ANSWERED]);
+        assert_eq!(scene.rounds("closed", SESSION)[0]["closed"]["state"], "delivered");
+        assert_eq!(scene.names("answered"), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_chain_of_three_asks_sleeps_and_wakes() {
+        let scene = Scene::new();
+        scene.define("lead", "description: Leads\ntools: Task, Bash", "You lead.");
+        let task = |kind: &str, prompt: String| json!({"tool": "Task", "input": {"subagent_type": kind, "prompt": prompt}});
+        let leaf = json!([ask("Which DB?"), {"text": "the leaf chose"}]);
+        let lead = json!([{"tool": "Bash", "input": {"command": "echo once >> effects"}}, task("general-purpose", format!("leaf @@{leaf}")), {"text": "led"}]);
+        let steps = json!([task("lead", format!("lead @@{lead}")), {"text": "all done"}]);
+        let result = waits(scene.begin(&format!("x @@{steps}")));
+        assert_eq!(result["deferred_tool_use"]["name"], "AskUserQuestion");
+        waits(scene.go_on());
+        assert_eq!(scene.turns().len(), 4, "waiting costs no request");
+        scene.ok("ask-answer", &[SESSION, "sqlite"]);
+        assert_eq!(scene.go_on().ok().result()["result"], "all done");
+        let turns = scene.turns();
+        assert_eq!(turns[4].tool_results(), [ANSWERED]);
+        assert_eq!(turns[5].tool_results()[1], "the leaf chose");
+        assert_eq!(turns[6].tool_results(), ["led"]);
+        assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "once\n");
+        assert_eq!(turns.len(), 7);
+    }
+
+    #[test]
+    fn a_call_without_a_rule_waits_for_a_persons_permission() {
+        let scene = Scene::new();
+        let steps = json!([{"tool": "Bash", "input": {"command": "echo made >> effects"}}, {"tool": "Bash", "input": {"command": "echo no >> effects"}}, {"text": "done"}]);
+        let args = ["--output-format", "stream-json", "--session-id", SESSION];
+        waits(output(scene.careful_agent(&args).arg(format!("x @@{steps}"))));
+        let go_on = || output(&mut scene.careful_agent(&["--output-format", "stream-json", "--resume", SESSION]));
+        let allow = |word: &str| {
+            let shown = scene.ok("ask-answer", &["show", SESSION]);
+            let line = shown
+                .lines()
+                .map(str::trim)
+                .find(|line| line.starts_with(&format!("ask-answer {SESSION} {word} --round ")))
+                .expect("a line to copy")
+                .to_owned();
+            scene.sh(&line);
+        };
+        allow("once");
+        waits(go_on());
+        assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\n");
+        scene.ok("ask-answer", &["decline", SESSION]);
+        assert_eq!(go_on().ok().result()["result"], "done");
+        assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "made\n");
+        assert!(scene.turns()[2].tool_results()[1].contains("refused this call"));
+    }
 }

@@ -1,6 +1,6 @@
 //! `relaunch` drives `ask-agent` as it drives `claude`: the configuration names the program, and nothing else is different.
 
-use crate::scene::Scene;
+use crate::agent::scene::Scene;
 use crate::support::{Running, program, until};
 use serde_json::{Value, json};
 
@@ -41,42 +41,6 @@ fn answer(scene: &Scene, value: &str, rounds: usize) {
 }
 
 #[test]
-fn its_question_sleeps_and_the_call_gets_the_answer() {
-    let scene = scene("");
-    begin(
-        &scene,
-        &json!([{"text": "I look.", "tool": "Bash", "input": {"command": "checkpoint save docs --step one"}}, ask("Which DB?"), {"text": "done"}]),
-    );
-    assert_eq!(scene.state("docs"), "pending", "{:#?}", scene.status("docs"));
-    let _watcher = scene.watch();
-    answer(&scene, "sqlite", 2);
-    let turns = scene.turns();
-    assert_eq!(turns.len(), 3, "no request beyond those of the work");
-    assert_eq!(turns[2].tool_results()[1], ANSWERED);
-    let events = scene.run("relaunch", &["events", "docs"]).ok().events();
-    let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
-    assert!(kinds.contains(&"tool_result") && kinds.contains(&"text") && kinds.last() == Some(&"result"), "{kinds:?}");
-    assert!(!kinds.contains(&"raw"), "every line is understood: {events:#?}");
-}
-
-#[test]
-fn a_question_of_its_subagent_wakes_exactly_that_subagent() {
-    let scene = scene("");
-    let leaf = json!([ask("Which DB?"), {"text": "the leaf chose"}]);
-    let task =
-        json!({"tool": "Task", "input": {"subagent_type": "general-purpose", "description": "Choose", "prompt": format!("leaf @@{leaf}")}});
-    begin(&scene, &json!([task, {"text": "done"}]));
-    assert_eq!(scene.document("pending/docs.json")["question"], "Which DB?", "{:#?}", scene.status("docs"));
-    let _watcher = scene.watch();
-    answer(&scene, "sqlite", 2);
-    let turns = scene.turns();
-    assert_eq!(
-        (turns.len(), turns[2].tool_results(), turns[3].tool_results()),
-        (4, vec![ANSWERED.to_owned()], vec!["the leaf chose".to_owned()])
-    );
-}
-
-#[test]
 fn a_question_of_a_task_in_the_background_wakes_the_task() {
     let scene = scene("");
     let child = json!([ask("Which DB?"), {"text": "the task chose"}]);
@@ -88,18 +52,6 @@ fn a_question_of_a_task_in_the_background_wakes_the_task() {
     let turns = scene.turns();
     assert_eq!(turns.iter().filter(|turn| turn.tool_results() == [ANSWERED]).count(), 1);
     assert!(turns.last().unwrap().model_text().contains("is done.]\nthe task chose"), "{}", turns.last().unwrap().model_text());
-}
-
-#[test]
-fn a_call_that_a_rule_holds_is_made_once_after_the_permission() {
-    let scene = scene("allowed_tools = [\"Bash\"]\n[approvals]\nask = [\"Bash(deploy:*)\"]\n");
-    std::fs::write(scene.path("deploy"), "#!/bin/sh\necho deployed >> effects\necho ok\n").unwrap();
-    begin(&scene, &json!([bash("deploy now || sh ./deploy"), {"text": "done"}]));
-    assert!(!scene.path("effects").exists());
-    let _watcher = scene.watch();
-    answer(&scene, "once", 2);
-    assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "deployed\n");
-    assert!(scene.turns()[1].tool_results()[0].ends_with("ok"));
 }
 
 #[test]
@@ -136,8 +88,59 @@ fn an_unknown_role_is_refused_before_a_model_costs_anything() {
     let task = r#"Look @@[{"text":"reviewed"}]"#;
     let known = scene.run("relaunch", &["spawn", "--prompt", task, "--agent", "reviewer", "-w", "known"]);
     assert!(known.stdout.contains("reviewed"), "{known:?}");
-    assert_eq!(crate::scene::system(&scene.turns()[0]), "You review.");
+    assert_eq!(crate::agent::scene::system(&scene.turns()[0]), "You review.");
     let unknown = scene.run("relaunch", &["spawn", "--prompt", task, "--agent", "nobody", "-w", "unknown"]);
     assert!(unknown.words().contains("no agent `nobody`; known here: reviewer"), "{unknown:?}");
     assert_eq!(scene.turns().len(), 1);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn its_question_sleeps_and_the_call_gets_the_answer() {
+        let scene = scene("");
+        begin(
+            &scene,
+            &json!([{"text": "I look.", "tool": "Bash", "input": {"command": "checkpoint save docs --step one"}}, ask("Which DB?"), {"text": "done"}]),
+        );
+        assert_eq!(scene.state("docs"), "pending", "{:#?}", scene.status("docs"));
+        let _watcher = scene.watch();
+        answer(&scene, "sqlite", 2);
+        let turns = scene.turns();
+        assert_eq!(turns.len(), 3, "no request beyond those of the work");
+        assert_eq!(turns[2].tool_results()[1], ANSWERED);
+        let events = scene.run("relaunch", &["events", "docs"]).ok().events();
+        let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+        assert!(kinds.contains(&"tool_result") && kinds.contains(&"text") && kinds.last() == Some(&"result"), "{kinds:?}");
+        assert!(!kinds.contains(&"raw"), "every line is understood: {events:#?}");
+    }
+
+    #[test]
+    fn a_question_of_its_subagent_wakes_exactly_that_subagent() {
+        let scene = scene("");
+        let leaf = json!([ask("Which DB?"), {"text": "the leaf chose"}]);
+        let task = json!({"tool": "Task", "input": {"subagent_type": "general-purpose", "description": "Choose", "prompt": format!("leaf @@{leaf}")}});
+        begin(&scene, &json!([task, {"text": "done"}]));
+        assert_eq!(scene.document("pending/docs.json")["question"], "Which DB?", "{:#?}", scene.status("docs"));
+        let _watcher = scene.watch();
+        answer(&scene, "sqlite", 2);
+        let turns = scene.turns();
+        assert_eq!(
+            (turns.len(), turns[2].tool_results(), turns[3].tool_results()),
+            (4, vec![ANSWERED.to_owned()], vec!["the leaf chose".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_call_that_a_rule_holds_is_made_once_after_the_permission() {
+        let scene = scene("allowed_tools = [\"Bash\"]\n[approvals]\nask = [\"Bash(deploy:*)\"]\n");
+        std::fs::write(scene.path("deploy"), "#!/bin/sh\necho deployed >> effects\necho ok\n").unwrap();
+        begin(&scene, &json!([bash("deploy now || sh ./deploy"), {"text": "done"}]));
+        assert!(!scene.path("effects").exists());
+        let _watcher = scene.watch();
+        answer(&scene, "once", 2);
+        assert_eq!(std::fs::read_to_string(scene.path("effects")).unwrap(), "deployed\n");
+        assert!(scene.turns()[1].tool_results()[0].ends_with("ok"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Hooks and permission rules of the settings.
 
-use crate::scene::{SESSION, Scene};
+use crate::agent::scene::{SESSION, Scene};
 use crate::support::claude::live::Live;
 use crate::support::output;
 use serde_json::{Value, json};
@@ -20,39 +20,6 @@ fn results(scene: &Scene, args: &[&str], calls: Vec<Value>) -> Vec<String> {
     let args = [args, &["--output-format", "stream-json", "--session-id", SESSION]].concat();
     output(scene.careful_agent(&args).arg(format!("x @@{}", json!(steps)))).ok();
     scene.turns().last().unwrap().tool_results()
-}
-
-#[test]
-fn rules_allow_and_refuse_calls() {
-    let scene = Scene::new();
-    scene.settings(&json!({"permissions": {"allow": ["Bash(echo:*)", "Edit(src/**)"], "deny": ["Read(secret/**)", "Bash(rm:*)"]}}));
-    std::fs::create_dir_all(scene.path("secret")).unwrap();
-    std::fs::write(scene.path("secret/key"), "k").unwrap();
-    let file = |tool: &str, path: &str| json!({"tool": tool, "input": {"file_path": path, "content": "x"}});
-    let calls = vec![
-        bash("echo a && echo b"),
-        bash("echo $(rm x)"),
-        bash("ls"),
-        file("Write", "src/a.rs"),
-        file("Write", "other/a.rs"),
-        file("Read", "secret/key"),
-        file("Read", "/etc/hostname"),
-    ];
-    let told = results(&scene, &["--permission-mode", "dontAsk"], calls);
-    let refused: Vec<bool> = told.iter().map(|text| text.starts_with("Permission to use")).collect();
-    assert_eq!(refused, [false, true, true, false, true, true, true], "{told:#?}");
-    assert!(told[0] == "a\nb" && told[1].contains("`Bash(rm:*)`") && scene.path("src/a.rs").exists());
-}
-
-#[test]
-fn accepted_edits_stay_in_the_folder_and_plans_change_nothing() {
-    let write = |path: &str| json!({"tool": "Write", "input": {"file_path": path, "content": "x"}});
-    let scene = Scene::new();
-    let told = results(&scene, &["--permission-mode", "acceptEdits", "--disallowedTools=Task,Bash"], vec![write("a/b")]);
-    assert!(told[0].starts_with("File created") && !scene.turns()[0].tools().iter().any(|tool| tool == "Task" || tool == "Bash"));
-    let scene = Scene::new();
-    let told = results(&scene, &["--permission-mode", "plan"], vec![write("c")]);
-    assert!(told[0].contains("only plans") && !scene.path("c").exists());
 }
 
 #[test]
@@ -126,4 +93,41 @@ fn a_host_on_standard_input_is_asked_for_permissions() {
     let (outcome, _) = live.finish();
     assert!(outcome.status.success());
     assert_eq!(scene.turns()[2].tool_results(), ["changed", "not now"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn rules_allow_and_refuse_calls() {
+        let scene = Scene::new();
+        scene.settings(&json!({"permissions": {"allow": ["Bash(echo:*)", "Edit(src/**)"], "deny": ["Read(secret/**)", "Bash(rm:*)"]}}));
+        std::fs::create_dir_all(scene.path("secret")).unwrap();
+        std::fs::write(scene.path("secret/key"), "k").unwrap();
+        let file = |tool: &str, path: &str| json!({"tool": tool, "input": {"file_path": path, "content": "x"}});
+        let calls = vec![
+            bash("echo a && echo b"),
+            bash("echo $(rm x)"),
+            bash("ls"),
+            file("Write", "src/a.rs"),
+            file("Write", "other/a.rs"),
+            file("Read", "secret/key"),
+            file("Read", "/etc/hostname"),
+        ];
+        let told = results(&scene, &["--permission-mode", "dontAsk"], calls);
+        let refused: Vec<bool> = told.iter().map(|text| text.starts_with("Permission to use")).collect();
+        assert_eq!(refused, [false, true, true, false, true, true, true], "{told:#?}");
+        assert!(told[0] == "a\nb" && told[1].contains("`Bash(rm:*)`") && scene.path("src/a.rs").exists());
+    }
+
+    #[test]
+    fn accepted_edits_stay_in_the_folder_and_plans_change_nothing() {
+        let write = |path: &str| json!({"tool": "Write", "input": {"file_path": path, "content": "x"}});
+        let scene = Scene::new();
+        let told = results(&scene, &["--permission-mode", "acceptEdits", "--disallowedTools=Task,Bash"], vec![write("a/b")]);
+        assert!(told[0].starts_with("File created") && !scene.turns()[0].tools().iter().any(|tool| tool == "Task" || tool == "Bash"));
+        let scene = Scene::new();
+        let told = results(&scene, &["--permission-mode", "plan"], vec![write("c")]);
+        assert!(told[0].contains("only plans") && !scene.path("c").exists());
+    }
 }

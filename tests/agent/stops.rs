@@ -1,6 +1,6 @@
 //! A request to stop finishes the tool in flight, and the session goes on later.
 
-use crate::scene::{SESSION, Scene};
+use crate::agent::scene::{SESSION, Scene};
 use crate::support::claude::live::Live;
 use crate::support::{Signal, signal, signal_taken_in, until};
 use serde_json::json;
@@ -14,25 +14,6 @@ fn in_a_tool(scene: &Scene) -> Live {
     live.say("m", &format!("x @@{}", json!([{"tools": [wait, {"tool": "Bash", "input": {"command": "touch second"}}]}, {"text": "done"}])));
     until("the tool runs", || scene.path("begun").exists());
     live
-}
-
-#[test]
-fn an_interrupt_finishes_the_tool_and_makes_no_other_call() {
-    let scene = Scene::new();
-    let mut live = in_a_tool(&scene);
-    live.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "interrupt"}}));
-    live.expect("reply", |event| event["type"] == "control_response" && event["response"]["subtype"] == "success");
-    std::fs::write(scene.path("go"), "").unwrap();
-    let result = live.expect_type("result");
-    assert_eq!((&result["terminal_reason"], &result["is_error"]), (&json!("aborted_tools"), &json!(true)));
-    // The same process takes the next message.
-    live.say("n", r#"y @@[{"text":"went on"}]"#);
-    assert_eq!(live.expect_type("result")["result"], "went on");
-    live.finish();
-    let told = scene.turns()[1].tool_results();
-    assert!(told[0] == "finished" && told[1].starts_with("The user doesn't want to proceed"), "{told:?}");
-    assert!(scene.turns()[1].model_text().contains("[Request interrupted by user"));
-    assert!(!scene.path("second").exists());
 }
 
 #[test]
@@ -91,4 +72,27 @@ fn a_message_during_a_tool_comes_with_its_result() {
     let turns = scene.turns();
     assert_eq!((turns.len(), turns[1].messages().len()), (2, 3));
     assert!(turns[1].model_text().ends_with("also this"), "{}", turns[1].model_text());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_finishes_the_tool_and_makes_no_other_call() {
+        let scene = Scene::new();
+        let mut live = in_a_tool(&scene);
+        live.send(&json!({"type": "control_request", "request_id": "i", "request": {"subtype": "interrupt"}}));
+        live.expect("reply", |event| event["type"] == "control_response" && event["response"]["subtype"] == "success");
+        std::fs::write(scene.path("go"), "").unwrap();
+        let result = live.expect_type("result");
+        assert_eq!((&result["terminal_reason"], &result["is_error"]), (&json!("aborted_tools"), &json!(true)));
+        // The same process takes the next message.
+        live.say("n", r#"y @@[{"text":"went on"}]"#);
+        assert_eq!(live.expect_type("result")["result"], "went on");
+        live.finish();
+        let told = scene.turns()[1].tool_results();
+        assert!(told[0] == "finished" && told[1].starts_with("The user doesn't want to proceed"), "{told:?}");
+        assert!(scene.turns()[1].model_text().contains("[Request interrupted by user"));
+        assert!(!scene.path("second").exists());
+    }
 }

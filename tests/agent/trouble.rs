@@ -1,6 +1,6 @@
 //! The API refuses, breaks off, or is not there; arguments and sessions that do not exist.
 
-use crate::scene::{SESSION, Scene};
+use crate::agent::scene::{SESSION, Scene};
 use crate::support::output;
 use serde_json::json;
 
@@ -87,21 +87,25 @@ fn a_fork_leaves_the_original_and_a_rewound_session_forgets() {
     assert_eq!((scene.turns()[2].messages().len(), scene.turns()[2].assistant_text()), (1, String::new()));
 }
 
-/// The whole of a request but its marks for the cache begins with the whole of the one before.
-#[test]
-fn requests_grow_at_their_end_only_also_over_processes() {
-    let scene = Scene::new();
-    let steps = json!([{"tool": "Bash", "input": {"command": "echo é", "z": 1.50, "a": null}}, {"tool": "Read", "input": {"file_path": "none"}}, {"text": "one"}]);
-    scene.begin(&format!("x @@{steps}")).ok();
-    output(scene.agent(&["--resume", SESSION]).arg(r#"y @@[{"text":"two"}]"#)).ok();
-    let bare = |request: &crate::support::claude::api::Request| {
-        let text = request.body.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-        text.split_once(r#","stream":true"#).unwrap().0.trim_end_matches(']').to_owned()
-    };
-    let turns = scene.turns();
-    for pair in turns.windows(2) {
-        assert!(bare(&pair[1]).starts_with(&bare(&pair[0])), "{}\n{}", bare(&pair[0]), bare(&pair[1]));
-        assert!(pair[1].body.to_string().matches("cache_control").count() == 4);
+mod promises {
+    use super::*;
+
+    /// The whole of a request but its marks for the cache begins with the whole of the one before.
+    #[test]
+    fn requests_grow_at_their_end_only_also_over_processes() {
+        let scene = Scene::new();
+        let steps = json!([{"tool": "Bash", "input": {"command": "echo é", "z": 1.50, "a": null}}, {"tool": "Read", "input": {"file_path": "none"}}, {"text": "one"}]);
+        scene.begin(&format!("x @@{steps}")).ok();
+        output(scene.agent(&["--resume", SESSION]).arg(r#"y @@[{"text":"two"}]"#)).ok();
+        let bare = |request: &crate::support::claude::api::Request| {
+            let text = request.body.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+            text.split_once(r#","stream":true"#).unwrap().0.trim_end_matches(']').to_owned()
+        };
+        let turns = scene.turns();
+        for pair in turns.windows(2) {
+            assert!(bare(&pair[1]).starts_with(&bare(&pair[0])), "{}\n{}", bare(&pair[0]), bare(&pair[1]));
+            assert!(pair[1].body.to_string().matches("cache_control").count() == 4);
+        }
+        assert_eq!(turns.len(), 4);
     }
-    assert_eq!(turns.len(), 4);
 }

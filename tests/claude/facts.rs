@@ -56,43 +56,6 @@ fn a_session_id_chosen_by_us_is_used_and_its_transcript_remains() {
 }
 
 #[test]
-fn a_message_with_its_own_uuid_is_acknowledged_under_it() {
-    let world = ClaudeWorld::without_askbox();
-    let message = uuid();
-    let args = ["--session-id", &uuid()];
-    let events = one_message(&world, &args, &message, r#"@@[{"text":"one"}]"#);
-    assert_eq!(kinds(&events), ONE_TURN);
-    for event in events.iter().filter(|e| e["type"] == "command_lifecycle") {
-        assert_eq!(event["command_uuid"], message.as_str());
-    }
-}
-
-#[test]
-fn a_resumed_session_drops_a_message_it_has_answered() {
-    let world = ClaudeWorld::without_askbox();
-    let api = &world.api;
-    let (session, message) = (uuid(), uuid());
-    let text = r#"first @@[{"text":"one"}]"#;
-    one_message(&world, &["--session-id", &session], &message, text);
-
-    let mut live = Live::start(&world, &["--resume", &session]);
-    live.say(&message, text);
-    // No result comes for a dropped message: whoever waits for one would wait for ever.
-    let dropped = live.expect_type("command_lifecycle");
-    assert_eq!(dropped["command_uuid"], message.as_str());
-    assert_eq!(live.summary(), ["command_lifecycle/completed"]);
-    assert_eq!(api.turns().len(), 1);
-
-    live.say(&uuid(), r#"second @@[{"text":"two"}]"#);
-    assert_eq!(live.expect_type("result")["result"], "two");
-    let (outcome, events) = live.finish();
-    assert!(outcome.status.success(), "{outcome:?}");
-    assert_eq!(kinds(&events[1..]), ONE_TURN);
-    let told = api.turns().pop().expect("a turn").model_text();
-    assert_eq!(told.matches("first @@").count(), 1, "{told}");
-}
-
-#[test]
 fn a_message_before_a_tool_call_is_dropped_after_a_kill() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
@@ -153,25 +116,6 @@ fn a_fork_does_not_know_the_uuids_of_its_parent() {
 }
 
 #[test]
-fn a_fork_keeps_the_context_and_leaves_the_original() {
-    let world = ClaudeWorld::without_askbox();
-    let api = &world.api;
-    let (session, fork) = (uuid(), uuid());
-    world.prompt(r#"remember the walnut @@[{"text":"I do"}]"#, &["--session-id", &session]).ok();
-    let original = world.transcript_of(&session).expect("a transcript");
-    let before = std::fs::read(&original).expect("its bytes");
-
-    let forking = ["--resume", &session, "--fork-session", "--session-id", &fork];
-    let outcome = world.prompt_stream(r#"go on @@[{"text":"done"}]"#, &forking).ok();
-    assert_eq!(outcome.result()["session_id"], fork.as_str());
-    let last = api.turns().pop().expect("a turn");
-    assert!(last.model_text().contains("remember the walnut"));
-    assert!(last.assistant_text().contains("I do"));
-    assert!(std::fs::read(&original).expect("its bytes") == before);
-    assert!(world.transcript_of(&fork).is_some());
-}
-
-#[test]
 fn an_allowed_tool_runs_and_another_is_refused_without_a_host() {
     let world = ClaudeWorld::without_askbox();
     let api = &world.api;
@@ -188,39 +132,6 @@ fn an_allowed_tool_runs_and_another_is_refused_without_a_host() {
     assert_eq!(result["is_error"], false);
     let denied = &result["permission_denials"];
     assert_eq!(denied[0]["tool_input"]["command"], "touch made");
-}
-
-#[test]
-fn a_permission_host_is_asked_for_what_is_not_allowed() {
-    let world = ClaudeWorld::without_askbox();
-    let api = &world.api;
-    world.add_script("ask-post", "echo QUESTION_POSTED:$2");
-    let mut live = Live::start(&world, &["--allowedTools", "Bash(ask-post:*)"]);
-    let prompt = r#"@@[{"tool":"Bash","input":{"command":"ask-post -w w1"}},
-        {"tool":"Bash","input":{"command":"touch yes"}},
-        {"tool":"Bash","input":{"command":"touch no"}},{"text":"done"}]"#;
-    live.say(&uuid(), prompt);
-
-    let asked = live.expect_type("control_request");
-    let request = &asked["request"];
-    assert_eq!(request["subtype"], "can_use_tool");
-    assert_eq!(request["tool_name"], "Bash");
-    assert_eq!(request["input"], json!({"command": "touch yes"}));
-    assert!(asked["request_id"].is_string() && request["tool_use_id"].is_string());
-    live.permit(&asked, &json!({"behavior": "allow"}));
-
-    let asked = live.expect_type("control_request");
-    assert_eq!(asked["request"]["input"], json!({"command": "touch no"}));
-    live.permit(&asked, &json!({"behavior": "deny", "message": "not today"}));
-
-    let result = live.expect_type("result");
-    assert_eq!(result["terminal_reason"], "completed");
-    assert_eq!(result["permission_denials"].as_array().map(Vec::len), Some(1));
-    live.finish();
-    let results = api.turns().pop().expect("a turn").tool_results();
-    let expected = ["QUESTION_POSTED:w1", "(Bash completed with no output)", "not today"];
-    assert_eq!(results, expected);
-    assert!(world.work().join("yes").exists() && !world.work().join("no").exists());
 }
 
 #[test]
@@ -391,5 +302,98 @@ fn a_session_is_resumed_and_forked_in_a_renamed_folder() {
         let last = world.api.turns().pop().unwrap();
         assert!(last.model_text().contains("first"), "{args:?}");
         assert_eq!(last.tool_results(), [new.display().to_string()], "{args:?}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_message_with_its_own_uuid_is_acknowledged_under_it() {
+        let world = ClaudeWorld::without_askbox();
+        let message = uuid();
+        let args = ["--session-id", &uuid()];
+        let events = one_message(&world, &args, &message, r#"@@[{"text":"one"}]"#);
+        assert_eq!(kinds(&events), ONE_TURN);
+        for event in events.iter().filter(|e| e["type"] == "command_lifecycle") {
+            assert_eq!(event["command_uuid"], message.as_str());
+        }
+    }
+
+    #[test]
+    fn a_resumed_session_drops_a_message_it_has_answered() {
+        let world = ClaudeWorld::without_askbox();
+        let api = &world.api;
+        let (session, message) = (uuid(), uuid());
+        let text = r#"first @@[{"text":"one"}]"#;
+        one_message(&world, &["--session-id", &session], &message, text);
+
+        let mut live = Live::start(&world, &["--resume", &session]);
+        live.say(&message, text);
+        // No result comes for a dropped message: whoever waits for one would wait for ever.
+        let dropped = live.expect_type("command_lifecycle");
+        assert_eq!(dropped["command_uuid"], message.as_str());
+        assert_eq!(live.summary(), ["command_lifecycle/completed"]);
+        assert_eq!(api.turns().len(), 1);
+
+        live.say(&uuid(), r#"second @@[{"text":"two"}]"#);
+        assert_eq!(live.expect_type("result")["result"], "two");
+        let (outcome, events) = live.finish();
+        assert!(outcome.status.success(), "{outcome:?}");
+        assert_eq!(kinds(&events[1..]), ONE_TURN);
+        let told = api.turns().pop().expect("a turn").model_text();
+        assert_eq!(told.matches("first @@").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn a_fork_keeps_the_context_and_leaves_the_original() {
+        let world = ClaudeWorld::without_askbox();
+        let api = &world.api;
+        let (session, fork) = (uuid(), uuid());
+        world.prompt(r#"remember the walnut @@[{"text":"I do"}]"#, &["--session-id", &session]).ok();
+        let original = world.transcript_of(&session).expect("a transcript");
+        let before = std::fs::read(&original).expect("its bytes");
+
+        let forking = ["--resume", &session, "--fork-session", "--session-id", &fork];
+        let outcome = world.prompt_stream(r#"go on @@[{"text":"done"}]"#, &forking).ok();
+        assert_eq!(outcome.result()["session_id"], fork.as_str());
+        let last = api.turns().pop().expect("a turn");
+        assert!(last.model_text().contains("remember the walnut"));
+        assert!(last.assistant_text().contains("I do"));
+        assert!(std::fs::read(&original).expect("its bytes") == before);
+        assert!(world.transcript_of(&fork).is_some());
+    }
+
+    #[test]
+    fn a_permission_host_is_asked_for_what_is_not_allowed() {
+        let world = ClaudeWorld::without_askbox();
+        let api = &world.api;
+        world.add_script("ask-post", "echo QUESTION_POSTED:$2");
+        let mut live = Live::start(&world, &["--allowedTools", "Bash(ask-post:*)"]);
+        let prompt = r#"@@[{"tool":"Bash","input":{"command":"ask-post -w w1"}},
+        {"tool":"Bash","input":{"command":"touch yes"}},
+        {"tool":"Bash","input":{"command":"touch no"}},{"text":"done"}]"#;
+        live.say(&uuid(), prompt);
+
+        let asked = live.expect_type("control_request");
+        let request = &asked["request"];
+        assert_eq!(request["subtype"], "can_use_tool");
+        assert_eq!(request["tool_name"], "Bash");
+        assert_eq!(request["input"], json!({"command": "touch yes"}));
+        assert!(asked["request_id"].is_string() && request["tool_use_id"].is_string());
+        live.permit(&asked, &json!({"behavior": "allow"}));
+
+        let asked = live.expect_type("control_request");
+        assert_eq!(asked["request"]["input"], json!({"command": "touch no"}));
+        live.permit(&asked, &json!({"behavior": "deny", "message": "not today"}));
+
+        let result = live.expect_type("result");
+        assert_eq!(result["terminal_reason"], "completed");
+        assert_eq!(result["permission_denials"].as_array().map(Vec::len), Some(1));
+        live.finish();
+        let results = api.turns().pop().expect("a turn").tool_results();
+        let expected = ["QUESTION_POSTED:w1", "(Bash completed with no output)", "not today"];
+        assert_eq!(results, expected);
+        assert!(world.work().join("yes").exists() && !world.work().join("no").exists());
     }
 }

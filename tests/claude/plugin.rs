@@ -27,27 +27,6 @@ fn the_plugin_and_the_marketplace_are_valid() {
     }
 }
 
-#[test]
-fn news_reach_the_model_once_and_other_turns_add_nothing() {
-    let world = ClaudeWorld::new();
-    world.ask("w", &["Which database?"]);
-    let (session, plugin) = (uuid(), plugin());
-    let say = |args: &[&str]| world.prompt_stream(r#"@@[{"text":"done"}]"#, &[&["--plugin-dir", &plugin], args].concat()).ok().stdout;
-    let init = say(&["--session-id", &session]);
-    for name in ["askbox:inbox", "askbox:answer", "askbox:tree", "askbox:stop", "askbox:ask-the-user", "askbox:questions-of-agents"] {
-        assert!(init.contains(name), "{name} is not listed: {init}");
-    }
-    let first = whole(world.api.turns().last().expect("a turn"));
-    assert_eq!(first.matches("w: \"Which database?\"").count(), 1, "{first}");
-    world.answer("w", "pg");
-    say(&["--resume", &session]);
-    let second = whole(world.api.turns().last().expect("a turn"));
-    assert_eq!(second.matches("- w: was answered").count(), 1, "{second}");
-    say(&["--resume", &session]);
-    let third = whole(world.api.turns().last().expect("a turn"));
-    assert_eq!(third.matches("askbox: since you last looked").count(), 1, "only that of the turn before: {third}");
-}
-
 /// The model's newest message in a session whose subagent posts a question.
 fn told_after_a_subagent_asked(in_background: bool) -> String {
     let world = ClaudeWorld::new();
@@ -107,4 +86,25 @@ fn without_a_question_the_plugin_costs_under_600_tokens() {
     let all: usize = sizes.iter().map(|(_, tokens)| tokens).sum();
     println!("all its tools cost {all} tokens once they are loaded: {sizes:?}");
     assert!(sizes.len() == names.len() && all < 1200, "{all}: {sizes:?}");
+}
+
+#[test]
+fn news_reach_the_model_once_and_other_turns_add_nothing() {
+    let world = ClaudeWorld::new();
+    world.ask("w", &["Which database?"]);
+    let (session, plugin) = (uuid(), plugin());
+    let say = |args: &[&str]| world.prompt_stream(r#"@@[{"text":"done"}]"#, &[&["--plugin-dir", &plugin], args].concat()).ok().stdout;
+    let init = say(&["--session-id", &session]);
+    for name in ["askbox:inbox", "askbox:answer", "askbox:tree", "askbox:stop", "askbox:ask-the-user", "askbox:questions-of-agents"] {
+        assert!(init.contains(name), "{name} is not listed: {init}");
+    }
+    let first = whole(world.api.turns().last().expect("a turn"));
+    assert_eq!(first.matches("w: \"Which database?\"").count(), 1, "{first}");
+    world.answer("w", "pg");
+    say(&["--resume", &session]);
+    let second = whole(world.api.turns().last().expect("a turn"));
+    assert_eq!(second.matches("- w: was answered").count(), 1, "{second}");
+    say(&["--resume", &session]);
+    let third = whole(world.api.turns().last().expect("a turn"));
+    assert_eq!(third.matches("askbox: since you last looked").count(), 1, "only that of the turn before: {third}");
 }

@@ -52,41 +52,48 @@ fn shape(request: &Request) -> Vec<String> {
     request.messages().iter().skip_while(|message| message["role"] != "assistant").map(kinds).collect()
 }
 
-#[test]
-fn one_script_is_the_same_work_for_claude_and_ask_agent() {
-    let world = ClaudeWorld::without_askbox();
-    let bash = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
-    let steps = json!([
-        {"text": "I look.", "tool": "Bash", "input": {"command": "echo hi"}},
-        bash("echo bad; exit 3"),
-        {"tool": "Write", "input": {"file_path": world.work().join("new.txt"), "content": "x\n"}},
-        {"tools": [bash("echo one"), bash("echo two")]},
-        {"text": "done"},
-    ]);
-    let prompt = format!("Do it. @@{steps}");
-    let flags = ["--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools=Bash"];
-    let mut runs = Vec::new();
-    for is_claude in [true, false] {
-        let before = world.api.turns().len();
-        let session = uuid();
-        let args = [&flags[..], &["--session-id", &session]].concat();
-        let outcome =
-            if is_claude { world.prompt(&prompt, &args) } else { output(world.command("ask-agent").arg("-p").args(&args).arg(&prompt)) };
-        let events = events(&outcome.ok());
-        let turns = world.api.turns().split_off(before);
-        // In the order in which the calls ended, which differs: see above.
-        let told = |turn: &Request| {
-            let mut told: Vec<String> = turn.tool_results().into_iter().filter(|text| !text.contains("new.txt")).collect();
-            told.sort();
-            told
-        };
-        let told: Vec<Vec<String>> = turns.iter().map(told).collect();
-        assert!(world.transcript_of(&session).is_some(), "the transcript lies where askbox looks for it");
-        runs.push((events, told, turns.iter().map(shape).collect::<Vec<_>>()));
-        std::fs::remove_file(world.work().join("new.txt")).unwrap();
+mod promises {
+    use super::*;
+
+    #[test]
+    fn one_script_is_the_same_work_for_claude_and_ask_agent() {
+        let world = ClaudeWorld::without_askbox();
+        let bash = |command: &str| json!({"tool": "Bash", "input": {"command": command}});
+        let steps = json!([
+            {"text": "I look.", "tool": "Bash", "input": {"command": "echo hi"}},
+            bash("echo bad; exit 3"),
+            {"tool": "Write", "input": {"file_path": world.work().join("new.txt"), "content": "x\n"}},
+            {"tools": [bash("echo one"), bash("echo two")]},
+            {"text": "done"},
+        ]);
+        let prompt = format!("Do it. @@{steps}");
+        let flags = ["--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools=Bash"];
+        let mut runs = Vec::new();
+        for is_claude in [true, false] {
+            let before = world.api.turns().len();
+            let session = uuid();
+            let args = [&flags[..], &["--session-id", &session]].concat();
+            let outcome = if is_claude {
+                world.prompt(&prompt, &args)
+            } else {
+                output(world.command("ask-agent").arg("-p").args(&args).arg(&prompt))
+            };
+            let events = events(&outcome.ok());
+            let turns = world.api.turns().split_off(before);
+            // In the order in which the calls ended, which differs: see above.
+            let told = |turn: &Request| {
+                let mut told: Vec<String> = turn.tool_results().into_iter().filter(|text| !text.contains("new.txt")).collect();
+                told.sort();
+                told
+            };
+            let told: Vec<Vec<String>> = turns.iter().map(told).collect();
+            assert!(world.transcript_of(&session).is_some(), "the transcript lies where askbox looks for it");
+            runs.push((events, told, turns.iter().map(shape).collect::<Vec<_>>()));
+            std::fs::remove_file(world.work().join("new.txt")).unwrap();
+        }
+        let (ours, theirs) = (runs.pop().unwrap(), runs.pop().unwrap());
+        assert_eq!(ours.0, theirs.0, "events");
+        assert_eq!(ours.1, theirs.1, "what the model was told");
+        assert_eq!(ours.2, theirs.2, "messages");
     }
-    let (ours, theirs) = (runs.pop().unwrap(), runs.pop().unwrap());
-    assert_eq!(ours.0, theirs.0, "events");
-    assert_eq!(ours.1, theirs.1, "what the model was told");
-    assert_eq!(ours.2, theirs.2, "messages");
 }

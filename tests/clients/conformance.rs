@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use crate::client::{interpreter, project};
+use crate::clients::client::{interpreter, project};
 use crate::support::files::write_program;
 use crate::support::process::in_parallel;
 use crate::support::{Outcome, World, needs, output};
@@ -82,12 +82,6 @@ fn the_shell_script_keeps_every_clause_that_it_has() {
     assert!(busybox.code() == 0 && busybox.stdout.ends_with("6 kept, 0 violated, 0 skipped\n"), "{}", busybox.words());
 }
 
-#[test]
-fn an_implementation_from_the_protocol_alone_skips_nothing() {
-    needs!("python3", "strace");
-    assert_eq!(keeps_all(&["python3", "reference.py"]), Vec::<String>::new());
-}
-
 /// The names of all checks.
 fn checks() -> Vec<String> {
     let list = conformance(&["--list", "--json"], &[], &[]).ok();
@@ -144,17 +138,6 @@ fn each_check_names_a_section_of_the_protocol() {
 }
 
 #[test]
-fn every_vector_is_a_part_of_the_conformance_suite() {
-    let source = std::fs::read_to_string(project().join("src/commands/conformance/vectors.rs")).unwrap();
-    for entry in std::fs::read_dir(project().join("docs/vectors")).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
-        if let Some(name) = name.strip_suffix(".json") {
-            assert!(source.contains(&format!("\"{name}\"")), "{name} is not in src/commands/conformance/vectors.rs");
-        }
-    }
-}
-
-#[test]
 fn a_harness_that_does_not_speak_is_told_apart_from_a_violation() {
     let wrong = conformance(&["--only", "posts"], &[], &[]);
     assert_eq!(wrong.code(), 2, "{}", wrong.words());
@@ -200,4 +183,25 @@ for line in sys.stdin:
     let state = checks.as_array().unwrap().iter().find(|check| check["check"] == "state").unwrap();
     assert_eq!((&state["result"], &state["why"]), (&"violated".into(), &"the folder pending/ was replaced by a symbolic link".into()));
     assert_eq!(said.json()["kept"].as_u64().unwrap() + said.json()["violated"].as_u64().unwrap(), 3, "{checks}");
+}
+
+#[test]
+fn an_implementation_from_the_protocol_alone_skips_nothing() {
+    needs!("python3", "strace");
+    assert_eq!(keeps_all(&["python3", "reference.py"]), Vec::<String>::new());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn every_vector_is_a_part_of_the_conformance_suite() {
+        let source = std::fs::read_to_string(project().join("src/commands/conformance/vectors.rs")).unwrap();
+        for entry in std::fs::read_dir(project().join("docs/vectors")).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            if let Some(name) = name.strip_suffix(".json") {
+                assert!(source.contains(&format!("\"{name}\"")), "{name} is not in src/commands/conformance/vectors.rs");
+            }
+        }
+    }
 }

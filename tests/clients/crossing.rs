@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-use crate::client::{interpreter, project};
+use crate::clients::client::{interpreter, project};
 use crate::support::dice::{Dice, number};
 use crate::support::process::{LIMIT, is_alive, pids, stat_field, until};
 use crate::support::{Running, World, needs};
@@ -102,61 +102,6 @@ fn places(world: &World, workflow: &str) -> [usize; 3] {
 }
 
 #[test]
-fn four_implementations_race_on_one_mailbox_and_one_wins() {
-    needs!("python3", "node");
-    let world = World::new();
-    world.make_mailbox();
-    let mut dice = Dice::new(number("ASKBOX_CROSSING_SEED", 20_261_126) as u64);
-    let races = number("ASKBOX_CROSSING", 60);
-    let mut all: Vec<_> = ALL.into_iter().map(|one| Harness::ready(&world, one)).collect();
-    let mut person = Harness::ready(&world, ALL[0]);
-    let mut ends = [0, 0];
-    for n in 0..races {
-        let workflow = format!("race-{n}");
-        let pause = Duration::from_micros(dice.roll(12_000) as u64);
-        // Two post another question each, in either order.
-        let first = dice.roll(4);
-        let second = (first + 1 + dice.roll(3)) % 4;
-        for (at, words) in [(first, "First?"), (second, "Second?")] {
-            all[at].send(&world, "post", asked(&workflow, words));
-            std::thread::sleep(pause / 4);
-        }
-        let won = [first, second].map(|at| took_place(&all[at].reply()));
-        assert_ne!(won[0], won[1], "{workflow}: posts of {first} and {second}: {won:?}");
-        let there = world.document(&format!("pending/{workflow}.json"));
-        assert_eq!(there["question"], if won[0] { "First?" } else { "Second?" }, "{workflow}");
-        // One of three withdraws while a person answers, and two save a checkpoint of another workflow.
-        let withdraws = dice.roll(3);
-        let saves = if withdraws == 1 { 2 } else { 1 };
-        let state = |words: &str| json!({"current_step": words, "context": words.repeat(20_000)});
-        let saved = |words: &str| json!({"workflow_id": format!("state-{n}"), "checkpoint": state(words)});
-        all[saves].send(&world, "save", saved("one"));
-        all[3].send(&world, "save", saved("two"));
-        let answer = json!({"workflow_id": workflow, "value": "a"});
-        if dice.roll(2) == 0 {
-            person.send(&world, "answer", answer);
-            std::thread::sleep(pause);
-            all[withdraws].send(&world, "withdraw", json!({"workflow_id": workflow}));
-        } else {
-            all[withdraws].send(&world, "withdraw", json!({"workflow_id": workflow}));
-            std::thread::sleep(pause);
-            person.send(&world, "answer", answer);
-        }
-        let (withdrawn, answered) = (took_place(&all[withdraws].reply()), took_place(&person.reply()));
-        assert_ne!(withdrawn, answered, "{workflow}: withdrawn by {withdraws}: {withdrawn}, answered: {answered}");
-        assert_eq!(places(&world, &workflow), [0, usize::from(answered), usize::from(withdrawn)], "{workflow}");
-        ends[usize::from(answered)] += 1;
-        assert!(took_place(&all[saves].reply()) && took_place(&all[3].reply()), "{workflow}: both save");
-        let state = world.document(&format!("checkpoints/state-{n}.json"));
-        assert_eq!(state["context"].as_str().unwrap(), state["current_step"].as_str().unwrap().repeat(20_000), "{workflow}: it is torn");
-    }
-    let [withdrawn, answered] = ends;
-    println!(
-        "{races} races of posts, {races} of an answer ({answered} first) and a withdrawal ({withdrawn} first), {races} of saves: none lost"
-    );
-}
-
-#[test]
 fn what_one_implementation_leaves_killed_another_completes() {
     needs!("python3", "node");
     let world = World::new();
@@ -233,4 +178,59 @@ fn what_one_implementation_leaves_killed_another_completes() {
         }
     }
     println!("{kills} kills ({replied} after the reply, {done} had taken place): 0 lost, 0 doubled, 0 torn");
+}
+
+#[test]
+fn four_implementations_race_on_one_mailbox_and_one_wins() {
+    needs!("python3", "node");
+    let world = World::new();
+    world.make_mailbox();
+    let mut dice = Dice::new(number("ASKBOX_CROSSING_SEED", 20_261_126) as u64);
+    let races = number("ASKBOX_CROSSING", 60);
+    let mut all: Vec<_> = ALL.into_iter().map(|one| Harness::ready(&world, one)).collect();
+    let mut person = Harness::ready(&world, ALL[0]);
+    let mut ends = [0, 0];
+    for n in 0..races {
+        let workflow = format!("race-{n}");
+        let pause = Duration::from_micros(dice.roll(12_000) as u64);
+        // Two post another question each, in either order.
+        let first = dice.roll(4);
+        let second = (first + 1 + dice.roll(3)) % 4;
+        for (at, words) in [(first, "First?"), (second, "Second?")] {
+            all[at].send(&world, "post", asked(&workflow, words));
+            std::thread::sleep(pause / 4);
+        }
+        let won = [first, second].map(|at| took_place(&all[at].reply()));
+        assert_ne!(won[0], won[1], "{workflow}: posts of {first} and {second}: {won:?}");
+        let there = world.document(&format!("pending/{workflow}.json"));
+        assert_eq!(there["question"], if won[0] { "First?" } else { "Second?" }, "{workflow}");
+        // One of three withdraws while a person answers, and two save a checkpoint of another workflow.
+        let withdraws = dice.roll(3);
+        let saves = if withdraws == 1 { 2 } else { 1 };
+        let state = |words: &str| json!({"current_step": words, "context": words.repeat(20_000)});
+        let saved = |words: &str| json!({"workflow_id": format!("state-{n}"), "checkpoint": state(words)});
+        all[saves].send(&world, "save", saved("one"));
+        all[3].send(&world, "save", saved("two"));
+        let answer = json!({"workflow_id": workflow, "value": "a"});
+        if dice.roll(2) == 0 {
+            person.send(&world, "answer", answer);
+            std::thread::sleep(pause);
+            all[withdraws].send(&world, "withdraw", json!({"workflow_id": workflow}));
+        } else {
+            all[withdraws].send(&world, "withdraw", json!({"workflow_id": workflow}));
+            std::thread::sleep(pause);
+            person.send(&world, "answer", answer);
+        }
+        let (withdrawn, answered) = (took_place(&all[withdraws].reply()), took_place(&person.reply()));
+        assert_ne!(withdrawn, answered, "{workflow}: withdrawn by {withdraws}: {withdrawn}, answered: {answered}");
+        assert_eq!(places(&world, &workflow), [0, usize::from(answered), usize::from(withdrawn)], "{workflow}");
+        ends[usize::from(answered)] += 1;
+        assert!(took_place(&all[saves].reply()) && took_place(&all[3].reply()), "{workflow}: both save");
+        let state = world.document(&format!("checkpoints/state-{n}.json"));
+        assert_eq!(state["context"].as_str().unwrap(), state["current_step"].as_str().unwrap().repeat(20_000), "{workflow}: it is torn");
+    }
+    let [withdrawn, answered] = ends;
+    println!(
+        "{races} races of posts, {races} of an answer ({answered} first) and a withdrawal ({withdrawn} first), {races} of saves: none lost"
+    );
 }

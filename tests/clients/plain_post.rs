@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::clients::client::Client;
 use crate::support::{World, needs, output, strace};
 
 /// Documents of every kind that such a post accepts.

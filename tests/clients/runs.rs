@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::clients::client::Client;
 use crate::support::files::write_program;
 use crate::support::{World, needs, output};
 
@@ -35,18 +35,6 @@ fn goes_on_with_each_answer(client: Client) {
     let lines: Vec<_> = log.lines().map(str::trim_end).collect();
     assert_eq!(lines, ["answer 1 yes deploy None", "effect", "answer 2 yes deploy 9 deploy", "answer 1 no deploy None"], "{client:?}");
     assert_eq!(world.status("ship-1")["result"], "deployed: no");
-}
-
-#[test]
-fn a_python_program_goes_on_with_each_answer_and_acts_once() {
-    needs!("python3");
-    goes_on_with_each_answer(Client::Python);
-}
-
-#[test]
-fn a_node_program_goes_on_with_each_answer_and_acts_once() {
-    needs!("node");
-    goes_on_with_each_answer(Client::Node);
 }
 
 #[test]
@@ -84,5 +72,21 @@ fn a_client_that_waits_keeps_the_watcher_away() {
         for number in 0..5 {
             assert!(world.launches_of(&format!("wait-{number}")).is_empty(), "{client:?}: nothing is launched with what a waiter has");
         }
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_python_program_goes_on_with_each_answer_and_acts_once() {
+        needs!("python3");
+        goes_on_with_each_answer(Client::Python);
+    }
+
+    #[test]
+    fn a_node_program_goes_on_with_each_answer_and_acts_once() {
+        needs!("node");
+        goes_on_with_each_answer(Client::Node);
     }
 }

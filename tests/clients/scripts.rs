@@ -6,20 +6,8 @@ use std::process::Stdio;
 
 use fs2::FileExt;
 
-use crate::client::{Client, project};
+use crate::clients::client::{Client, project};
 use crate::support::{Running, World, needs};
-
-#[test]
-fn every_call_of_the_python_client() {
-    needs!("python3");
-    Client::Python.ok(&World::new(), "calls", &[]);
-}
-
-#[test]
-fn every_call_of_the_node_client() {
-    needs!("node");
-    Client::Node.ok(&World::new(), "calls", &[]);
-}
 
 #[test]
 fn every_error_of_the_python_client_has_its_type_and_hint() {
@@ -51,18 +39,6 @@ fn errors(client: Client) {
 }
 
 #[test]
-fn both_clients_compute_the_hashes_of_all_vectors() {
-    needs!("python3", "node");
-    let folder = project().join("docs/vectors");
-    let vectors =
-        std::fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().extension().is_some_and(|e| e == "json")).count();
-    for client in [Client::Python, Client::Node] {
-        let said = client.ok(&World::new(), "hashes", &[folder.to_str().unwrap()]);
-        assert_eq!(said.trim(), vectors.to_string(), "{client:?}");
-    }
-}
-
-#[test]
 fn hostile_files_and_texts_do_not_mislead_the_python_client() {
     needs!("python3");
     Client::Python.ok(&World::new(), "hostile", &[]);
@@ -84,4 +60,32 @@ fn of_a_withdrawal_by_python_and_an_answer_one_counts() {
 fn of_a_withdrawal_by_node_and_an_answer_one_counts() {
     needs!("node");
     Client::Node.ok(&World::new(), "race", &["200"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn every_call_of_the_python_client() {
+        needs!("python3");
+        Client::Python.ok(&World::new(), "calls", &[]);
+    }
+
+    #[test]
+    fn every_call_of_the_node_client() {
+        needs!("node");
+        Client::Node.ok(&World::new(), "calls", &[]);
+    }
+
+    #[test]
+    fn both_clients_compute_the_hashes_of_all_vectors() {
+        needs!("python3", "node");
+        let folder = project().join("docs/vectors");
+        let vectors =
+            std::fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().extension().is_some_and(|e| e == "json")).count();
+        for client in [Client::Python, Client::Node] {
+            let said = client.ok(&World::new(), "hashes", &[folder.to_str().unwrap()]);
+            assert_eq!(said.trim(), vectors.to_string(), "{client:?}");
+        }
+    }
 }

@@ -75,31 +75,6 @@ impl Case {
 }
 
 #[test]
-fn an_exit_status_of_zero_is_no_receipt() {
-    let case = Case::new("exit 0", "attempts = 3", "");
-    case.ends("parked");
-    assert_eq!(case.world.logged("start "), 3);
-    assert!(case.record(3)["why"].as_str().is_some_and(|w| w.contains("without a result")), "{}", case.record(3));
-    let out = case.world.run("relaunch", &["docs"]);
-    assert!(out.stderr.contains("relaunch retry docs"), "the way on is not told: {out:?}");
-}
-
-#[test]
-fn an_agent_that_hangs_after_its_result_has_delivered() {
-    let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
-    case.ends("delivered");
-    assert_eq!(case.world.logged("start "), 1);
-}
-
-#[test]
-fn an_agent_that_hangs_and_ignores_sigterm_is_killed() {
-    let case = Case::new("trap '' INT TERM\nresult done\nwhile :; do sleep 1; done", "", "");
-    case.ends("delivered");
-    let notes: Vec<_> = case.events(1).into_iter().filter(|e| e["type"] == "note").map(|e| e["text"].to_string()).collect();
-    assert!(notes.iter().any(|n| n.contains("SIGTERM")) && notes.iter().any(|n| n.contains("killed")), "{notes:?}");
-}
-
-#[test]
 fn a_silent_agent_that_ignores_signals_is_parked_at_its_limit() {
     let started = Instant::now();
     let case = Case::new("trap '' INT TERM\nwhile :; do sleep 1; done", "", "silence = \"1s\"\ngrace = \"200ms\"");
@@ -109,36 +84,9 @@ fn a_silent_agent_that_ignores_signals_is_parked_at_its_limit() {
 }
 
 #[test]
-fn a_grandchild_that_holds_the_output_open_holds_nothing_up() {
-    let case = Case::new("setsid sleep 1000 &\nwork", "", "");
-    case.ends("delivered");
-    assert_eq!(case.world.logged("start "), 1);
-}
-
-#[test]
 fn an_agent_that_closes_its_output_and_stays_is_ended() {
     let case = Case::new("exec >&-\nwhile :; do sleep 1; done", "attempts = 1", "");
     case.ends("parked");
-}
-
-#[test]
-fn an_agent_that_dies_within_a_line_is_retried_in_its_session() {
-    let case =
-        Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
-    case.ends("delivered");
-    assert_eq!(case.world.logged("start "), 2);
-    assert_eq!((case.world.logged("shown "), case.world.logged("continued ")), (1, 1), "{:#?}", case.world.log());
-    assert_eq!(case.record(1)["session_id"], case.record(2)["session_id"]);
-    assert!(case.events(1).iter().any(|e| e["type"] == "raw" && e["what"] == "torn"), "{:#?}", case.events(1));
-}
-
-#[test]
-fn invalid_utf8_is_replaced_and_the_rest_of_the_line_is_kept() {
-    let text = "printf '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\\351 \\377\\376\\300!\"}]}}\\n\\377\\377\\n'";
-    let case = Case::new(&format!("{text}\nwork"), "", "");
-    case.ends("delivered");
-    let said = case.events(1).into_iter().find(|e| e["type"] == "text").expect("the text");
-    assert!(said["text"].as_str().is_some_and(|t| t.starts_with("caf\u{fffd}") && t.ends_with('!')), "{said}");
 }
 
 #[test]
@@ -314,19 +262,6 @@ say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"terminal_r
 }
 
 #[test]
-fn an_unknown_request_is_answered_at_once_with_an_error() {
-    let asks = r#"say '{"type":"control_request","request_id":"r 1","request":{"subtype":"request_user_dialog","dialog":"?"}}'
-IFS= read -r reply; printf '%s\n' "$reply" >"$AGENT_DIR/reply"
-work"#;
-    let case = Case::new(asks, "", "");
-    case.ends("delivered");
-    let reply: Value = serde_json::from_slice(&std::fs::read(case.world.agent("reply")).expect("a reply")).expect("JSON");
-    let error = json!({"subtype": "error", "request_id": "r 1", "error": "askbox does not know this kind of request"});
-    assert_eq!(reply, json!({"type": "control_response", "response": error}));
-    assert!(case.events(1).iter().any(|event| event["what"] == "control_request/request_user_dialog"), "{:#?}", case.events(1));
-}
-
-#[test]
 fn a_run_at_its_plans_limit_waits_for_the_known_reset() {
     // Only an account with a plan gets this line, so a script says it as `claude` does.
     let limited = r#"[ -e "$AGENT_DIR/well" ] && { work; finish; }
@@ -366,18 +301,87 @@ fn without_pidfds_a_run_is_delivered_all_the_same() {
     assert_eq!((world.state("docs").as_str(), world.logged("done ")), ("delivered", 1));
 }
 
-#[test]
-fn an_answer_too_long_for_a_prompt_lies_in_its_file() {
-    let world = World::stepping("work");
-    world.ok("ask-post", &["-w", "docs", "Tell me everything"]);
-    let answer = "0123456789 ".repeat(60 << 10);
-    std::fs::write(world.agent("answer"), &answer).expect("a file");
-    let given = std::fs::File::open(world.agent("answer")).expect("the file");
-    let out = output(world.command("ask-answer").args(["docs", "-"]).stdin(given));
-    assert!(out.status.success(), "{}", out.words());
-    world.ok("relaunch", &["docs"]);
-    assert_eq!((world.state("docs").as_str(), world.logged("start ")), ("delivered", 1));
-    let round = world.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
-    let file = world.in_mailbox("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
-    assert!(std::fs::read_to_string(&file).expect("the file") == answer, "{}", file.display());
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_exit_status_of_zero_is_no_receipt() {
+        let case = Case::new("exit 0", "attempts = 3", "");
+        case.ends("parked");
+        assert_eq!(case.world.logged("start "), 3);
+        assert!(case.record(3)["why"].as_str().is_some_and(|w| w.contains("without a result")), "{}", case.record(3));
+        let out = case.world.run("relaunch", &["docs"]);
+        assert!(out.stderr.contains("relaunch retry docs"), "the way on is not told: {out:?}");
+    }
+
+    #[test]
+    fn an_agent_that_hangs_after_its_result_has_delivered() {
+        let case = Case::new("result done\nwhile :; do sleep 1; done", "", "");
+        case.ends("delivered");
+        assert_eq!(case.world.logged("start "), 1);
+    }
+
+    #[test]
+    fn an_agent_that_hangs_and_ignores_sigterm_is_killed() {
+        let case = Case::new("trap '' INT TERM\nresult done\nwhile :; do sleep 1; done", "", "");
+        case.ends("delivered");
+        let notes: Vec<_> = case.events(1).into_iter().filter(|e| e["type"] == "note").map(|e| e["text"].to_string()).collect();
+        assert!(notes.iter().any(|n| n.contains("SIGTERM")) && notes.iter().any(|n| n.contains("killed")), "{notes:?}");
+    }
+
+    #[test]
+    fn a_grandchild_that_holds_the_output_open_holds_nothing_up() {
+        let case = Case::new("setsid sleep 1000 &\nwork", "", "");
+        case.ends("delivered");
+        assert_eq!(case.world.logged("start "), 1);
+    }
+
+    #[test]
+    fn an_agent_that_dies_within_a_line_is_retried_in_its_session() {
+        let case =
+            Case::new("[ -e \"$AGENT_DIR/died\" ] || { : >\"$AGENT_DIR/died\"; printf '{\"type\":\"assist'; kill -9 $$; }\nwork", "", "");
+        case.ends("delivered");
+        assert_eq!(case.world.logged("start "), 2);
+        assert_eq!((case.world.logged("shown "), case.world.logged("continued ")), (1, 1), "{:#?}", case.world.log());
+        assert_eq!(case.record(1)["session_id"], case.record(2)["session_id"]);
+        assert!(case.events(1).iter().any(|e| e["type"] == "raw" && e["what"] == "torn"), "{:#?}", case.events(1));
+    }
+
+    #[test]
+    fn invalid_utf8_is_replaced_and_the_rest_of_the_line_is_kept() {
+        let text = "printf '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\\351 \\377\\376\\300!\"}]}}\\n\\377\\377\\n'";
+        let case = Case::new(&format!("{text}\nwork"), "", "");
+        case.ends("delivered");
+        let said = case.events(1).into_iter().find(|e| e["type"] == "text").expect("the text");
+        assert!(said["text"].as_str().is_some_and(|t| t.starts_with("caf\u{fffd}") && t.ends_with('!')), "{said}");
+    }
+
+    #[test]
+    fn an_unknown_request_is_answered_at_once_with_an_error() {
+        let asks = r#"say '{"type":"control_request","request_id":"r 1","request":{"subtype":"request_user_dialog","dialog":"?"}}'
+IFS= read -r reply; printf '%s\n' "$reply" >"$AGENT_DIR/reply"
+work"#;
+        let case = Case::new(asks, "", "");
+        case.ends("delivered");
+        let reply: Value = serde_json::from_slice(&std::fs::read(case.world.agent("reply")).expect("a reply")).expect("JSON");
+        let error = json!({"subtype": "error", "request_id": "r 1", "error": "askbox does not know this kind of request"});
+        assert_eq!(reply, json!({"type": "control_response", "response": error}));
+        assert!(case.events(1).iter().any(|event| event["what"] == "control_request/request_user_dialog"), "{:#?}", case.events(1));
+    }
+
+    #[test]
+    fn an_answer_too_long_for_a_prompt_lies_in_its_file() {
+        let world = World::stepping("work");
+        world.ok("ask-post", &["-w", "docs", "Tell me everything"]);
+        let answer = "0123456789 ".repeat(60 << 10);
+        std::fs::write(world.agent("answer"), &answer).expect("a file");
+        let given = std::fs::File::open(world.agent("answer")).expect("the file");
+        let out = output(world.command("ask-answer").args(["docs", "-"]).stdin(given));
+        assert!(out.status.success(), "{}", out.words());
+        world.ok("relaunch", &["docs"]);
+        assert_eq!((world.state("docs").as_str(), world.logged("start ")), ("delivered", 1));
+        let round = world.only("closed", "docs.").expect("closed").file_stem().expect("a name").to_string_lossy().into_owned();
+        let file = world.in_mailbox("runs/docs").join(round.trim_start_matches("docs.")).join("1/answer.txt");
+        assert!(std::fs::read_to_string(&file).expect("the file") == answer, "{}", file.display());
+    }
 }

@@ -257,21 +257,25 @@ fn at_step(level: &str, step: &str, (victims, [watch, supervisor, agent]): (&str
     }
 }
 
-#[test]
-fn a_chain_wakes_once_with_any_process_killed_at_any_step() {
-    let cases: Vec<_> = STEPS
-        .iter()
-        .flat_map(|step| VICTIMS.iter().flat_map(move |victims| ["l3", "l2", "l1"].map(|level| (step, victims, level))))
-        .enumerate()
-        .collect();
-    let seen = Mutex::new(Vec::new());
-    in_parallel(8, &cases, |(n, (step, victims, level))| {
-        let what = at_step(level, step.0, **victims);
-        seen.lock().expect("rows").push((n / 3, format!("| {} | {} | {what} |\n", victims.0, step.1)));
-    });
-    // The same on each of the three levels: one row.
-    let rows: BTreeSet<_> = seen.into_inner().expect("rows").into_iter().collect();
-    let table: String = rows.into_iter().map(|(_, row)| row).collect();
-    let table = format!("| killed | when, on the leaf's, the middle's and the root's level | what happens |\n|---|---|---|\n{table}");
-    crate::crashes::is_the_table_of("tests/faults/chains_killed.md", &table);
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_chain_wakes_once_with_any_process_killed_at_any_step() {
+        let cases: Vec<_> = STEPS
+            .iter()
+            .flat_map(|step| VICTIMS.iter().flat_map(move |victims| ["l3", "l2", "l1"].map(|level| (step, victims, level))))
+            .enumerate()
+            .collect();
+        let seen = Mutex::new(Vec::new());
+        in_parallel(8, &cases, |(n, (step, victims, level))| {
+            let what = at_step(level, step.0, **victims);
+            seen.lock().expect("rows").push((n / 3, format!("| {} | {} | {what} |\n", victims.0, step.1)));
+        });
+        // The same on each of the three levels: one row.
+        let rows: BTreeSet<_> = seen.into_inner().expect("rows").into_iter().collect();
+        let table: String = rows.into_iter().map(|(_, row)| row).collect();
+        let table = format!("| killed | when, on the leaf's, the middle's and the root's level | what happens |\n|---|---|---|\n{table}");
+        crate::faults::crashes::is_the_table_of("tests/faults/chains_killed.md", &table);
+    }
 }

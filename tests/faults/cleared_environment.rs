@@ -48,16 +48,6 @@ fn a_tool_without_environment_does_not_outlive_a_delivered_run() {
 }
 
 #[test]
-fn a_tool_without_environment_does_not_outlive_a_stopped_run() {
-    let world = world();
-    let _watcher = world.watch();
-    world.held("tool");
-    let orphan = Orphan::of(&world);
-    world.ok("relaunch", &["stop", "docs", "--now"]);
-    assert!(!is_alive(orphan.0));
-}
-
-#[test]
 fn a_tool_without_environment_does_not_outlive_its_agent() {
     let world = world();
     let _watcher = world.watch();
@@ -100,4 +90,18 @@ fn an_agent_without_environment_outlives_its_supervisor_briefly() {
     until("the next attempt", || world.logged("start ") == 2);
     assert!(!is_alive(agent.0), "the next attempt began beside it");
     world.reaches("docs", "delivered");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_tool_without_environment_does_not_outlive_a_stopped_run() {
+        let world = world();
+        let _watcher = world.watch();
+        world.held("tool");
+        let orphan = Orphan::of(&world);
+        world.ok("relaunch", &["stop", "docs", "--now"]);
+        assert!(!is_alive(orphan.0));
+    }
 }

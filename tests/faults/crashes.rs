@@ -197,31 +197,6 @@ enum Case {
     Step(&'static str, &'static str, Victims),
 }
 
-#[test]
-fn an_answer_is_delivered_once_with_any_process_killed() {
-    needs!("strace");
-    let cases: Vec<(usize, Case)> = BEFORE
-        .iter()
-        .map(Case::Moment)
-        .chain(STEPS.iter().flat_map(|(step, words)| Victims::all().into_iter().map(|v| Case::Step(step, words, v))))
-        .chain(AFTER.iter().map(Case::Moment))
-        .enumerate()
-        .collect();
-    let rows: Mutex<Vec<Row>> = Mutex::new(Vec::new());
-    in_parallel(8, &cases, |(n, case)| {
-        let row = match case {
-            Case::Moment(moment) => at_moment(moment),
-            Case::Step(step, words, victims) => at_agent_step(step, words, *victims),
-        };
-        rows.lock().expect("rows").push((*n, row));
-    });
-    let mut rows = rows.into_inner().expect("rows");
-    rows.sort();
-    let table: String = rows.iter().map(|(_, [who, when, launches, what])| format!("| {who} | {when} | {launches} | {what} |\n")).collect();
-    let table = format!("| killed | when | launches | what happens |\n|---|---|---|---|\n{table}");
-    is_the_table_of("tests/faults/crashes.md", &table);
-}
-
 /// Compares a table with the one that this page ends with, or writes it there.
 pub fn is_the_table_of(page: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
@@ -247,26 +222,6 @@ fn an_agent_is_told_nothing_before_its_supervisor_may() {
         };
         assert!(expected, "{who} killed when {when}: {launches}: {what}");
     }
-}
-
-/// The move out of `answered/` is synced in `running/` alone.
-#[test]
-fn an_answered_copy_that_a_power_cut_brings_back_is_not_run() {
-    let world = answered();
-    let answered = world.in_mailbox("answered/docs.json");
-    let copy = std::fs::read(&answered).expect("answered");
-    world.hold("tool");
-    let watcher = world.start_watcher();
-    until("it is at work", || world.is_held("tool"));
-    world.put("answered/docs.json", &copy);
-    world.let_go("tool");
-    until("the copy goes", || !answered.exists());
-    until("it is closed", || world.only("closed", "docs.").is_some());
-    world.put("answered/docs.json", &copy);
-    until("the copy goes", || !answered.exists());
-    watcher.kill();
-    assert_eq!(world.names("quarantine"), Vec::<String>::new());
-    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
 }
 
 /// The move into `closed/` is synced there alone.
@@ -352,4 +307,54 @@ fn a_question_that_a_power_cut_brings_back_is_not_asked() {
     until("the younger copy is set aside", || world.names("quarantine").len() == 2);
     watcher.kill();
     assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_delivered_once_with_any_process_killed() {
+        needs!("strace");
+        let cases: Vec<(usize, Case)> = BEFORE
+            .iter()
+            .map(Case::Moment)
+            .chain(STEPS.iter().flat_map(|(step, words)| Victims::all().into_iter().map(|v| Case::Step(step, words, v))))
+            .chain(AFTER.iter().map(Case::Moment))
+            .enumerate()
+            .collect();
+        let rows: Mutex<Vec<Row>> = Mutex::new(Vec::new());
+        in_parallel(8, &cases, |(n, case)| {
+            let row = match case {
+                Case::Moment(moment) => at_moment(moment),
+                Case::Step(step, words, victims) => at_agent_step(step, words, *victims),
+            };
+            rows.lock().expect("rows").push((*n, row));
+        });
+        let mut rows = rows.into_inner().expect("rows");
+        rows.sort();
+        let table: String =
+            rows.iter().map(|(_, [who, when, launches, what])| format!("| {who} | {when} | {launches} | {what} |\n")).collect();
+        let table = format!("| killed | when | launches | what happens |\n|---|---|---|---|\n{table}");
+        is_the_table_of("tests/faults/crashes.md", &table);
+    }
+
+    /// The move out of `answered/` is synced in `running/` alone.
+    #[test]
+    fn an_answered_copy_that_a_power_cut_brings_back_is_not_run() {
+        let world = answered();
+        let answered = world.in_mailbox("answered/docs.json");
+        let copy = std::fs::read(&answered).expect("answered");
+        world.hold("tool");
+        let watcher = world.start_watcher();
+        until("it is at work", || world.is_held("tool"));
+        world.put("answered/docs.json", &copy);
+        world.let_go("tool");
+        until("the copy goes", || !answered.exists());
+        until("it is closed", || world.only("closed", "docs.").is_some());
+        world.put("answered/docs.json", &copy);
+        until("the copy goes", || !answered.exists());
+        watcher.kill();
+        assert_eq!(world.names("quarantine"), Vec::<String>::new());
+        assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
+    }
 }

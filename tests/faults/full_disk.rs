@@ -132,37 +132,10 @@ fn answered() -> World {
 }
 
 #[test]
-fn a_refused_post_leaves_nothing_and_can_be_repeated() {
-    needs!("strace");
-    at_every_call(&made, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"], |world, when| {
-        assert_eq!(world.state("docs"), "pending", "{when}");
-        world.ok("ask-answer", &["docs", "a"]);
-    });
-}
-
-#[test]
 fn a_refused_first_post_can_be_repeated() {
     needs!("strace");
     at_every_call(&|| World::stepping("work"), "ask-post", &["-w", "docs", "Merge?"], |world, when| {
         assert_eq!(world.state("docs"), "pending", "{when}")
-    });
-}
-
-#[test]
-fn a_refused_answer_is_in_no_document_and_can_be_repeated() {
-    needs!("strace");
-    at_every_call(&asked, "ask-answer", &["docs", "a"], |world, when| {
-        assert_eq!(world.json(world.in_mailbox("answered/docs.json"))["answer"]["value"], "a", "{when}");
-        assert_eq!(world.run("ask-answer", &["docs", "b"]).status.code(), Some(4), "{when}: a second answer was taken");
-        assert_eq!(world.state("docs"), "answered", "{when}");
-    });
-}
-
-#[test]
-fn a_refused_save_leaves_the_old_checkpoint() {
-    needs!("strace");
-    at_every_call(&asked, "checkpoint", &["save", "docs", "--step", "new"], |world, when| {
-        assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["current_step"], "new", "{when}");
     });
 }
 
@@ -199,13 +172,62 @@ fn a_run_that_is_refused_its_files_is_delivered_once_in_the_end() {
     assert!(clean > 0);
 }
 
-/// A disk that is really full, to the last byte and the last name, in a mount namespace of our own.
+/// The agent delivers while nothing can be written: the supervisor keeps the receipt until there is room.
 #[test]
-fn a_disk_that_is_really_full_loses_nothing() {
-    needs!("mount");
-    let world = World::stepping("work");
-    std::fs::create_dir(world.path("small")).expect("mount point");
-    let script = r#"
+fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
+    needs!("strace");
+    let world = answered();
+    let round = world.round("docs");
+    let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
+    // The record is made when the agent starts, and replaced at the end. The disk is full from then on, four times.
+    let before = strace(&["-qq", "-P", "run.json", "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
+    let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
+    let before: Vec<String> = before.into_iter().chain(inject).collect();
+    let mut child = Running(world.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));
+    until("the supervisor records what it knows", || world.only("closed", "docs.").is_some());
+    assert!(child.0.wait().expect("it ends").success());
+    assert_eq!(world.logged("start "), 1);
+    let events = std::fs::read_to_string(record.with_file_name("events.jsonl")).expect("events");
+    assert!(events.contains("cannot be recorded yet"), "the disk was never full: {events}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_refused_post_leaves_nothing_and_can_be_repeated() {
+        needs!("strace");
+        at_every_call(&made, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"], |world, when| {
+            assert_eq!(world.state("docs"), "pending", "{when}");
+            world.ok("ask-answer", &["docs", "a"]);
+        });
+    }
+
+    #[test]
+    fn a_refused_answer_is_in_no_document_and_can_be_repeated() {
+        needs!("strace");
+        at_every_call(&asked, "ask-answer", &["docs", "a"], |world, when| {
+            assert_eq!(world.json(world.in_mailbox("answered/docs.json"))["answer"]["value"], "a", "{when}");
+            assert_eq!(world.run("ask-answer", &["docs", "b"]).status.code(), Some(4), "{when}: a second answer was taken");
+            assert_eq!(world.state("docs"), "answered", "{when}");
+        });
+    }
+
+    #[test]
+    fn a_refused_save_leaves_the_old_checkpoint() {
+        needs!("strace");
+        at_every_call(&asked, "checkpoint", &["save", "docs", "--step", "new"], |world, when| {
+            assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["current_step"], "new", "{when}");
+        });
+    }
+
+    /// A disk that is really full, to the last byte and the last name, in a mount namespace of our own.
+    #[test]
+    fn a_disk_that_is_really_full_loses_nothing() {
+        needs!("mount");
+        let world = World::stepping("work");
+        std::fs::create_dir(world.path("small")).expect("mount point");
+        let script = r#"
 set -eu
 mount -t tmpfs -o "$OPTIONS",mode=0700 askbox-test "$ROOT/small"
 export ASKBOX_DIR="$ROOT/small/m"
@@ -238,41 +260,24 @@ rm -rf "$ROOT/small/filler"
 "$RELAUNCH" docs >/dev/null
 echo FINE
 "#;
-    let bytes = "fill() { mkdir \"$ROOT/small/filler\"; cat /dev/zero >\"$ROOT/small/filler/zeros\" 2>/dev/null || true; }";
-    let names = "fill() { mkdir \"$ROOT/small/filler\"; n=0; while (: >\"$ROOT/small/filler/$n\"); do n=$((n + 1)); done 2>/dev/null; }";
-    for (options, fill) in [("size=256k", bytes), ("nr_inodes=80", names)] {
-        let mut command = world.any_command("unshare");
-        command.args(["-m", "sh", "-c", &format!("{fill}\n{script}")]).env("ROOT", world.root()).env("OPTIONS", options);
-        for (variable, name) in [
-            ("ASK_POST", "ask-post"),
-            ("ASK_ANSWER", "ask-answer"),
-            ("CHECKPOINT", "checkpoint"),
-            ("RELAUNCH", "relaunch"),
-            ("ASKBOX", "askbox"),
-        ] {
-            command.env(variable, program(name));
+        let bytes = "fill() { mkdir \"$ROOT/small/filler\"; cat /dev/zero >\"$ROOT/small/filler/zeros\" 2>/dev/null || true; }";
+        let names =
+            "fill() { mkdir \"$ROOT/small/filler\"; n=0; while (: >\"$ROOT/small/filler/$n\"); do n=$((n + 1)); done 2>/dev/null; }";
+        for (options, fill) in [("size=256k", bytes), ("nr_inodes=80", names)] {
+            let mut command = world.any_command("unshare");
+            command.args(["-m", "sh", "-c", &format!("{fill}\n{script}")]).env("ROOT", world.root()).env("OPTIONS", options);
+            for (variable, name) in [
+                ("ASK_POST", "ask-post"),
+                ("ASK_ANSWER", "ask-answer"),
+                ("CHECKPOINT", "checkpoint"),
+                ("RELAUNCH", "relaunch"),
+                ("ASKBOX", "askbox"),
+            ] {
+                command.env(variable, program(name));
+            }
+            let said = output(&mut command);
+            assert!(said.stdout.ends_with("FINE\n"), "{options}: {said:?}");
         }
-        let said = output(&mut command);
-        assert!(said.stdout.ends_with("FINE\n"), "{options}: {said:?}");
+        assert_eq!(world.logged("done "), 4, "{:#?}", world.log());
     }
-    assert_eq!(world.logged("done "), 4, "{:#?}", world.log());
-}
-
-/// The agent delivers while nothing can be written: the supervisor keeps the receipt until there is room.
-#[test]
-fn a_delivery_onto_a_full_disk_is_recorded_once_there_is_room() {
-    needs!("strace");
-    let world = answered();
-    let round = world.round("docs");
-    let record = world.in_mailbox(format!("runs/docs/{round}/1/run.json"));
-    // The record is made when the agent starts, and replaced at the end. The disk is full from then on, four times.
-    let before = strace(&["-qq", "-P", "run.json", "-e", "trace=renameat", "-e", "signal=none", "-o", "/dev/null"]);
-    let inject = ["-e", "inject=renameat:error=ENOSPC:when=1..4"].map(str::to_owned);
-    let before: Vec<String> = before.into_iter().chain(inject).collect();
-    let mut child = Running(world.wrapped(&before, "relaunch").arg("docs").spawn().expect("relaunch"));
-    until("the supervisor records what it knows", || world.only("closed", "docs.").is_some());
-    assert!(child.0.wait().expect("it ends").success());
-    assert_eq!(world.logged("start "), 1);
-    let events = std::fs::read_to_string(record.with_file_name("events.jsonl")).expect("events");
-    assert!(events.contains("cannot be recorded yet"), "the disk was never full: {events}");
 }

@@ -118,6 +118,21 @@ fn ask(world: &World) {
 }
 
 #[test]
+fn a_foreground_run_shows_no_control_character_of_the_agent() {
+    needs!("python3");
+    for last in [DELIVERED, FAILED, ""] {
+        let world = World::stepping(&agent(last));
+        world.configure("attempts = 1\n");
+        std::fs::write(world.path("prompt.md"), "Do it.").expect("prompt");
+        for (id, format) in [("words", &[][..]), ("stream", &["--stream"]), ("json", &["--json"])] {
+            let printed = shown(&world, "relaunch", &[&["run", "-w", id, "prompt.md"], format].concat());
+            is_harmless(&format!("relaunch run {format:?}"), &printed);
+            assert!(printed.contains("FORGED line"), "the agent's words are not shown at all: {printed}");
+        }
+    }
+}
+
+#[test]
 fn what_a_hostile_agent_writes_never_reaches_a_terminal_raw() {
     needs!("python3");
     for (last, state) in [(DELIVERED, "delivered"), (FAILED, "parked"), (REFUSED, "parked"), (DEFERRED, "parked")] {
@@ -135,20 +150,5 @@ fn what_a_hostile_agent_writes_never_reaches_a_terminal_raw() {
         }
         drop(watcher);
         is_harmless("the watcher", &world.watchers_said());
-    }
-}
-
-#[test]
-fn a_foreground_run_shows_no_control_character_of_the_agent() {
-    needs!("python3");
-    for last in [DELIVERED, FAILED, ""] {
-        let world = World::stepping(&agent(last));
-        world.configure("attempts = 1\n");
-        std::fs::write(world.path("prompt.md"), "Do it.").expect("prompt");
-        for (id, format) in [("words", &[][..]), ("stream", &["--stream"]), ("json", &["--json"])] {
-            let printed = shown(&world, "relaunch", &[&["run", "-w", id, "prompt.md"], format].concat());
-            is_harmless(&format!("relaunch run {format:?}"), &printed);
-            assert!(printed.contains("FORGED line"), "the agent's words are not shown at all: {printed}");
-        }
     }
 }

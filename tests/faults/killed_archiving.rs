@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::faults::syscalls::at_every_point;
 use crate::support::{World, files, names, needs};
-use crate::syscalls::at_every_point;
 use serde_json::Value;
 
 /// A workflow that is over, with its record, its checkpoint and the files of its runs, and one that goes on.

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
+use crate::faults::syscalls::at_every_point;
 use crate::support::{Outcome, World, files, names, needs, until};
-use crate::syscalls::at_every_point;
 
 fn printed(out: &Outcome, words: &str) -> bool {
     out.stdout.contains(words)
@@ -25,81 +25,6 @@ pub(crate) fn assert_delivered_once(world: &World, when: &str) {
     let delivered =
         runs.iter().filter(|(path, _)| path.ends_with("run.json")).filter(|(path, _)| world.json(path)["state"] == "delivered").count();
     assert_eq!(delivered, 1, "{when}: attempts that delivered");
-}
-
-#[test]
-fn a_killed_post_is_posted_or_not_and_can_be_repeated() {
-    needs!("strace");
-    let post = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"];
-    at_every_point(&|| World::stepping("work"), "ask-post", &post, |world, when, out| {
-        let there = world.in_mailbox("pending/docs.json").exists();
-        assert!(there || !printed(out, "QUESTION_POSTED:docs"), "{when}: an acknowledged question is lost");
-        let first = there.then(|| world.round("docs"));
-        world.ok("ask-post", &post);
-        assert!(first.is_none_or(|first| first == world.round("docs")), "{when}: the question was doubled");
-        world.ok("ask-answer", &["docs", "a"]);
-        world.ok("relaunch", &["docs"]);
-        assert_delivered_once(world, when);
-    });
-}
-
-#[test]
-fn a_killed_answer_counts_or_not_and_never_twice() {
-    needs!("strace");
-    let setup = || {
-        let world = World::stepping("work");
-        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
-        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
-        world
-    };
-    at_every_point(&setup, "ask-answer", &["docs", "a"], |world, when, out| {
-        let acknowledged = printed(out, "docs: answered");
-        // A process that looks now finds the answer if it counts, and no other.
-        let counts = world.in_mailbox("answered/docs.json").exists();
-        let held = world.run("checkpoint", &["get", "docs", "user_answer"]);
-        assert_eq!(held.status.code(), Some(if counts { 0 } else { 3 }), "{when}: {}", held.words());
-        // Another one answers differently: exactly one of the two counts, and everybody says the same.
-        let second = world.run("ask-answer", &["docs", "b"]);
-        let winner = match second.status.code() {
-            Some(0) => "b",
-            Some(4) => "a",
-            other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
-        };
-        assert!(winner == "a" || !acknowledged, "{when}: an acknowledged answer was replaced");
-        assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
-        world.ok("relaunch", &["docs"]);
-        assert_delivered_once(world, when);
-        let closed = world.only("closed", "docs.").expect("asserted above");
-        assert_eq!(world.json(closed)["answer"]["value"], winner, "{when}");
-    });
-}
-
-#[test]
-fn a_killed_undo_takes_the_whole_answer_back_or_none_of_it() {
-    needs!("strace");
-    let setup = || {
-        let world = World::stepping("work");
-        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
-        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
-        world.ok("ask-answer", &["docs", "a"]);
-        world
-    };
-    at_every_point(&setup, "ask-answer", &["undo", "docs"], |world, when, out| {
-        let acknowledged = printed(out, "docs: taken back");
-        // If the answer was taken back, the question waits for another one.
-        let second = world.run("ask-answer", &["docs", "b"]);
-        let winner = match second.status.code() {
-            Some(0) => "b",
-            Some(4) => "a",
-            other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
-        };
-        assert!(winner == "b" || !acknowledged, "{when}: an answer that was taken back counts");
-        assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
-        world.ok("relaunch", &["docs"]);
-        assert_delivered_once(world, when);
-        let closed = world.only("closed", "docs.").expect("asserted above");
-        assert_eq!(world.json(closed)["answer"]["value"], winner, "{when}");
-    });
 }
 
 #[test]
@@ -149,23 +74,6 @@ fn a_copy_of_a_signed_answer_taken_back_never_counts() {
     });
 }
 
-#[test]
-fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
-    needs!("strace");
-    let setup = || {
-        let world = World::stepping("work");
-        world.ok("checkpoint", &["save", "docs", "--step", "old"]);
-        world
-    };
-    at_every_point(&setup, "checkpoint", &["save", "docs", "--step", "new"], |world, when, out| {
-        let step = world.ok("checkpoint", &["get", "docs", "current_step"]);
-        assert!(["old\n", "new\n"].contains(&step.as_str()), "{when}: {step}");
-        assert!(step == "new\n" || !printed(out, "docs.json"), "{when}: an acknowledged checkpoint is lost");
-        world.ok("checkpoint", &["save", "docs", "--step", "new"]);
-        assert_eq!(world.ok("checkpoint", &["get", "docs", "current_step"]), "new\n", "{when}");
-    });
-}
-
 /// The asker waits for a file itself, without a watcher, and answers with it.
 #[test]
 fn a_killed_wait_for_a_file_is_posted_or_not() {
@@ -197,30 +105,6 @@ fn answered() -> World {
     world
 }
 
-/// The answer came while nobody waited. The asker comes back for it, and is killed on its way.
-#[test]
-fn a_killed_asker_that_comes_back_gets_its_answer() {
-    needs!("strace");
-    let ask = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--wait", "60s"];
-    at_every_point(&answered, "ask-post", &ask, |world, when, out| {
-        if !printed(out, "a") {
-            assert_eq!(world.ok("ask-post", &ask), "a\n", "{when}");
-        }
-        assert!(world.names("pending").is_empty(), "{when}: it was asked again");
-    });
-}
-
-#[test]
-fn a_run_killed_from_claim_to_close_is_finished_later() {
-    needs!("strace");
-    at_every_point(&answered, "relaunch", &["docs"], |world, when, _| {
-        let watcher = world.start_watcher();
-        until(when, || world.only("closed", "docs.").is_some() && world.names("running").is_empty());
-        watcher.kill();
-        assert_delivered_once(world, when);
-    });
-}
-
 #[test]
 fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
     needs!("strace");
@@ -230,6 +114,22 @@ fn a_run_killed_from_claim_to_close_is_finished_by_hand() {
         }
         assert_delivered_once(world, when);
     });
+}
+
+/// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
+/// was killed: the watcher brings it back.
+#[test]
+fn a_newer_question_that_was_moved_aside_is_brought_back() {
+    let world = World::stepping("work");
+    world.make_mailbox();
+    let aside = world.in_mailbox("pending/.tmpretired.docs.01a200d3-6403-73d0-b0a8-62f4627a962f");
+    std::fs::write(aside, r#"{"workflow_id":"docs","question":"Next?","options":{"a":"A"}}"#).expect("a question");
+    let watcher = world.start_watcher();
+    until("it is pending again", || world.state("docs") == "pending");
+    world.ok("ask-answer", &["docs", "a"]);
+    until("it is delivered", || world.only("closed", "docs.").is_some());
+    watcher.kill();
+    assert_delivered_once(&world, "moved aside");
 }
 
 /// Three rounds of one workflow that goes on, and all of another one: `gc` keeps nothing that is over.
@@ -297,18 +197,122 @@ fn a_killed_gc_leaves_nothing_half_visible() {
     });
 }
 
-/// While an answer was taken in, somebody put the next question over the answered one, and the program that had moved it aside
-/// was killed: the watcher brings it back.
-#[test]
-fn a_newer_question_that_was_moved_aside_is_brought_back() {
-    let world = World::stepping("work");
-    world.make_mailbox();
-    let aside = world.in_mailbox("pending/.tmpretired.docs.01a200d3-6403-73d0-b0a8-62f4627a962f");
-    std::fs::write(aside, r#"{"workflow_id":"docs","question":"Next?","options":{"a":"A"}}"#).expect("a question");
-    let watcher = world.start_watcher();
-    until("it is pending again", || world.state("docs") == "pending");
-    world.ok("ask-answer", &["docs", "a"]);
-    until("it is delivered", || world.only("closed", "docs.").is_some());
-    watcher.kill();
-    assert_delivered_once(&world, "moved aside");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_killed_post_is_posted_or_not_and_can_be_repeated() {
+        needs!("strace");
+        let post = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"];
+        at_every_point(&|| World::stepping("work"), "ask-post", &post, |world, when, out| {
+            let there = world.in_mailbox("pending/docs.json").exists();
+            assert!(there || !printed(out, "QUESTION_POSTED:docs"), "{when}: an acknowledged question is lost");
+            let first = there.then(|| world.round("docs"));
+            world.ok("ask-post", &post);
+            assert!(first.is_none_or(|first| first == world.round("docs")), "{when}: the question was doubled");
+            world.ok("ask-answer", &["docs", "a"]);
+            world.ok("relaunch", &["docs"]);
+            assert_delivered_once(world, when);
+        });
+    }
+
+    #[test]
+    fn a_killed_answer_counts_or_not_and_never_twice() {
+        needs!("strace");
+        let setup = || {
+            let world = World::stepping("work");
+            world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+            world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
+            world
+        };
+        at_every_point(&setup, "ask-answer", &["docs", "a"], |world, when, out| {
+            let acknowledged = printed(out, "docs: answered");
+            // A process that looks now finds the answer if it counts, and no other.
+            let counts = world.in_mailbox("answered/docs.json").exists();
+            let held = world.run("checkpoint", &["get", "docs", "user_answer"]);
+            assert_eq!(held.status.code(), Some(if counts { 0 } else { 3 }), "{when}: {}", held.words());
+            // Another one answers differently: exactly one of the two counts, and everybody says the same.
+            let second = world.run("ask-answer", &["docs", "b"]);
+            let winner = match second.status.code() {
+                Some(0) => "b",
+                Some(4) => "a",
+                other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
+            };
+            assert!(winner == "a" || !acknowledged, "{when}: an acknowledged answer was replaced");
+            assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
+            world.ok("relaunch", &["docs"]);
+            assert_delivered_once(world, when);
+            let closed = world.only("closed", "docs.").expect("asserted above");
+            assert_eq!(world.json(closed)["answer"]["value"], winner, "{when}");
+        });
+    }
+
+    #[test]
+    fn a_killed_undo_takes_the_whole_answer_back_or_none_of_it() {
+        needs!("strace");
+        let setup = || {
+            let world = World::stepping("work");
+            world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+            world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--timeout", "2h"]);
+            world.ok("ask-answer", &["docs", "a"]);
+            world
+        };
+        at_every_point(&setup, "ask-answer", &["undo", "docs"], |world, when, out| {
+            let acknowledged = printed(out, "docs: taken back");
+            // If the answer was taken back, the question waits for another one.
+            let second = world.run("ask-answer", &["docs", "b"]);
+            let winner = match second.status.code() {
+                Some(0) => "b",
+                Some(4) => "a",
+                other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
+            };
+            assert!(winner == "b" || !acknowledged, "{when}: an answer that was taken back counts");
+            assert_eq!(world.json(world.in_mailbox("checkpoints/docs.json"))["user_answer"], winner, "{when}: the checkpoint says another");
+            world.ok("relaunch", &["docs"]);
+            assert_delivered_once(world, when);
+            let closed = world.only("closed", "docs.").expect("asserted above");
+            assert_eq!(world.json(closed)["answer"]["value"], winner, "{when}");
+        });
+    }
+
+    #[test]
+    fn a_killed_save_leaves_the_old_checkpoint_or_the_new_one() {
+        needs!("strace");
+        let setup = || {
+            let world = World::stepping("work");
+            world.ok("checkpoint", &["save", "docs", "--step", "old"]);
+            world
+        };
+        at_every_point(&setup, "checkpoint", &["save", "docs", "--step", "new"], |world, when, out| {
+            let step = world.ok("checkpoint", &["get", "docs", "current_step"]);
+            assert!(["old\n", "new\n"].contains(&step.as_str()), "{when}: {step}");
+            assert!(step == "new\n" || !printed(out, "docs.json"), "{when}: an acknowledged checkpoint is lost");
+            world.ok("checkpoint", &["save", "docs", "--step", "new"]);
+            assert_eq!(world.ok("checkpoint", &["get", "docs", "current_step"]), "new\n", "{when}");
+        });
+    }
+
+    /// The answer came while nobody waited. The asker comes back for it, and is killed on its way.
+    #[test]
+    fn a_killed_asker_that_comes_back_gets_its_answer() {
+        needs!("strace");
+        let ask = ["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B", "--wait", "60s"];
+        at_every_point(&answered, "ask-post", &ask, |world, when, out| {
+            if !printed(out, "a") {
+                assert_eq!(world.ok("ask-post", &ask), "a\n", "{when}");
+            }
+            assert!(world.names("pending").is_empty(), "{when}: it was asked again");
+        });
+    }
+
+    #[test]
+    fn a_run_killed_from_claim_to_close_is_finished_later() {
+        needs!("strace");
+        at_every_point(&answered, "relaunch", &["docs"], |world, when, _| {
+            let watcher = world.start_watcher();
+            until(when, || world.only("closed", "docs.").is_some() && world.names("running").is_empty());
+            watcher.kill();
+            assert_delivered_once(world, when);
+        });
+    }
 }

@@ -12,44 +12,13 @@ use askbox::run::approval::ask::{self, Shown};
 use askbox::run::approval::call::Call;
 use serde_json::{Value, json};
 
-use crate::killed_at_every_syscall::assert_delivered_once;
+use crate::faults::killed_at_every_syscall::assert_delivered_once;
+use crate::faults::syscalls::{at_every_point, at_every_point_of};
 use crate::support::{World, approval_question, needs, output};
-use crate::syscalls::{at_every_point, at_every_point_of};
 
 const NONCE: &str = "0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d";
 const CALL: &str = "toolu_1";
 const FOLDER: &str = "/work";
-
-#[test]
-fn a_killed_approval_counts_or_not_and_never_twice() {
-    needs!("strace");
-    const ROUND: &str = "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e46";
-    let setup = || {
-        let world = World::stepping("work");
-        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
-        let mut question = approval_question("docs", "May the agent call Bash?\n    command: note one\nIn the folder /work");
-        question["question_id"] = ROUND.into();
-        fs::write(world.in_mailbox("pending/docs.json"), question.to_string()).expect("a question");
-        world
-    };
-    let seen = setup().seen("docs");
-    at_every_point(&setup, "ask-answer", &["docs", "once", "--round", &seen], |world, when, out| {
-        let acknowledged = out.stdout.contains("docs: answered");
-        let second = world.run("ask-answer", &["decline", "docs"]);
-        let is_allowed = match second.status.code() {
-            Some(0) => false,
-            Some(4) => true,
-            other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
-        };
-        assert!(is_allowed || !acknowledged, "{when}: an acknowledged approval was replaced");
-        let value = if is_allowed { json!("once") } else { Value::Null };
-        assert_eq!(world.document("checkpoints/docs.json")["user_answer"], value, "{when}: the checkpoint says another");
-        world.ok("relaunch", &["docs"]);
-        assert_delivered_once(world, when);
-        let closed = world.json(world.only("closed", "docs.").expect("asserted above"));
-        assert_eq!((&closed["answer"]["value"], closed["answer"]["outcome"] == "declined"), (&value, !is_allowed), "{when}");
-    });
-}
 
 /// The records of a run that was delivered: the attempt, and its round.
 fn delivered() -> &'static (Value, Value) {
@@ -155,20 +124,55 @@ fn a_hook_killed_while_it_allows_allows_at_most_once() {
     });
 }
 
-#[test]
-fn a_killed_once_marks_or_not_and_never_twice() {
-    needs!("strace");
-    let once = |world: &World, before: &[String]| {
-        let mut once = world.wrapped(before, "askbox");
-        once.args(["once", "charge"]).env("ASKBOX_DIR", world.mailbox()).env("ASKBOX_NONCE", NONCE);
-        once.env("ASKBOX_RUN", fs::read_to_string(world.path("run")).expect("a run"));
-        once
-    };
-    at_every_point_of(&|| live_run(|_| {}), "askbox once", &once, |world, when, out| {
-        let again = || output(&mut once(world, &[])).status.code();
-        let second = again();
-        // The one that was killed told nobody that the call may be made.
-        assert!(second == Some(4) || (second == Some(0) && !out.status.success()), "{when}: {second:?}");
-        assert_eq!(again(), Some(4), "{when}");
-    });
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_killed_approval_counts_or_not_and_never_twice() {
+        needs!("strace");
+        const ROUND: &str = "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e46";
+        let setup = || {
+            let world = World::stepping("work");
+            world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+            let mut question = approval_question("docs", "May the agent call Bash?\n    command: note one\nIn the folder /work");
+            question["question_id"] = ROUND.into();
+            fs::write(world.in_mailbox("pending/docs.json"), question.to_string()).expect("a question");
+            world
+        };
+        let seen = setup().seen("docs");
+        at_every_point(&setup, "ask-answer", &["docs", "once", "--round", &seen], |world, when, out| {
+            let acknowledged = out.stdout.contains("docs: answered");
+            let second = world.run("ask-answer", &["decline", "docs"]);
+            let is_allowed = match second.status.code() {
+                Some(0) => false,
+                Some(4) => true,
+                other => panic!("{when}: the second answer ends with {other:?}: {}", second.words()),
+            };
+            assert!(is_allowed || !acknowledged, "{when}: an acknowledged approval was replaced");
+            let value = if is_allowed { json!("once") } else { Value::Null };
+            assert_eq!(world.document("checkpoints/docs.json")["user_answer"], value, "{when}: the checkpoint says another");
+            world.ok("relaunch", &["docs"]);
+            assert_delivered_once(world, when);
+            let closed = world.json(world.only("closed", "docs.").expect("asserted above"));
+            assert_eq!((&closed["answer"]["value"], closed["answer"]["outcome"] == "declined"), (&value, !is_allowed), "{when}");
+        });
+    }
+
+    #[test]
+    fn a_killed_once_marks_or_not_and_never_twice() {
+        needs!("strace");
+        let once = |world: &World, before: &[String]| {
+            let mut once = world.wrapped(before, "askbox");
+            once.args(["once", "charge"]).env("ASKBOX_DIR", world.mailbox()).env("ASKBOX_NONCE", NONCE);
+            once.env("ASKBOX_RUN", fs::read_to_string(world.path("run")).expect("a run"));
+            once
+        };
+        at_every_point_of(&|| live_run(|_| {}), "askbox once", &once, |world, when, out| {
+            let again = || output(&mut once(world, &[])).status.code();
+            let second = again();
+            // The one that was killed told nobody that the call may be made.
+            assert!(second == Some(4) || (second == Some(0) && !out.status.success()), "{when}: {second:?}");
+            assert_eq!(again(), Some(4), "{when}");
+        });
+    }
 }

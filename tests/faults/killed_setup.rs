@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::faults::syscalls::changes_of;
 use crate::support::{World, files, in_parallel, needs, output};
-use crate::syscalls::changes_of;
 
 const SETTINGS: &str = "{\n  \"model\": \"opus\",\n  \"permissions\": { \"allow\": [ \"Read\" ] }\n}\n";
 
@@ -51,19 +51,6 @@ fn killed(setup: fn() -> World, args: &[&str], after: impl Fn(&World, &str) + Sy
 }
 
 #[test]
-fn a_killed_setup_is_completed_by_the_next_one() {
-    needs!("strace");
-    let new = settings(&set_up());
-    killed(home, &["setup", "--yes"], |world, when| {
-        let now = settings(world);
-        assert!(now == SETTINGS || now == new, "{when}: {now}");
-        world.ok("askbox", &["setup", "--yes"]);
-        assert_eq!(settings(world), new, "{when}");
-        assert!(world.ok("askbox", &["setup", "--yes"]).contains("Nothing is to do."), "{when}");
-    });
-}
-
-#[test]
 fn a_killed_removal_is_completed_by_the_next_one() {
     needs!("strace");
     let (world, remove) = (set_up(), ["setup", "--remove", "--yes"]);
@@ -77,5 +64,18 @@ fn a_killed_removal_is_completed_by_the_next_one() {
         assert_eq!(settings(world), old, "{when}");
         let left = world.sh("cd; find . -path './.claude/skills/askbox/*' -type f; find . -name askbox.service");
         assert_eq!(left, "", "{when}");
+    });
+}
+
+#[test]
+fn a_killed_setup_is_completed_by_the_next_one() {
+    needs!("strace");
+    let new = settings(&set_up());
+    killed(home, &["setup", "--yes"], |world, when| {
+        let now = settings(world);
+        assert!(now == SETTINGS || now == new, "{when}: {now}");
+        world.ok("askbox", &["setup", "--yes"]);
+        assert_eq!(settings(world), new, "{when}");
+        assert!(world.ok("askbox", &["setup", "--yes"]).contains("Nothing is to do."), "{when}");
     });
 }

@@ -1,8 +1,8 @@
 //! A program that closes a round is killed at each of its changes, in a mailbox with lists of its newest rounds. Whatever is left of these
 //! lists, a reader shows what the documents say.
 
+use crate::faults::syscalls::at_every_point;
 use crate::support::{World, needs};
-use crate::syscalls::at_every_point;
 
 /// Sixty closed rounds of a workflow that asks again, with both lists up to date.
 fn asking() -> World {

@@ -4,10 +4,10 @@
 use std::fs;
 use std::process::Command;
 
+use crate::faults::syscalls::at_every_point_of;
 use crate::support::files::write_program;
 use crate::support::process::is_alive;
 use crate::support::{World, kill, needs, until};
-use crate::syscalls::at_every_point_of;
 
 /// Does its work in steps. At the step that `~/at` names, the first attempt stops, and says which processes it has: its own and its
 /// supervisor's. `~/charges` is the effect, `~/told` says that a call may have been made.

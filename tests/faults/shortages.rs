@@ -58,25 +58,6 @@ fn a_run_short_of_a_resource_is_tried_again_and_not_parked() {
 }
 
 #[test]
-fn a_round_without_a_process_waits_and_counts_no_attempt() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.configure("attempts = 1");
-    world.ask_and_answer("docs");
-    // The main thread starts the threads of the run before the agent's process, which is the last one that it starts.
-    let refused = Refused { call: "clone3", error: "EAGAIN", n: 5 };
-    let out = output(world.wrapped(&refused.strace(), "relaunch").arg("docs"));
-    // The command tries again by itself.
-    assert_eq!(out.code(), 0, "{out:?}");
-    assert!(out.stdout.contains("cannot launch"), "{out:?}");
-    let closed = world.closed("docs", "delivered", 1);
-    let first = world.document(&format!("runs/docs/{}/1/run.json", closed[0]["question_id"].as_str().expect("an id")));
-    assert_eq!((first["failure"]["class"].as_str(), first["state"].as_str()), (Some("shortage"), Some("failed")), "{first:#}");
-    assert!(first["retry_at"].is_string(), "{first:#}");
-    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
-}
-
-#[test]
 fn a_watcher_that_is_refused_any_one_thread_or_process_goes_on() {
     needs!("strace");
     let refusals: Vec<Refused> = (1..=8).map(|n| Refused { call: "clone3", error: "EAGAIN", n }).collect();
@@ -99,4 +80,27 @@ fn a_watcher_that_is_refused_any_one_thread_or_process_goes_on() {
         assert!(!ended || refused.n <= 3, "number {}: {log}", refused.n);
         assert_eq!(world.logged("violation"), 0, "{:#?}", world.log());
     });
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_round_without_a_process_waits_and_counts_no_attempt() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.configure("attempts = 1");
+        world.ask_and_answer("docs");
+        // The main thread starts the threads of the run before the agent's process, which is the last one that it starts.
+        let refused = Refused { call: "clone3", error: "EAGAIN", n: 5 };
+        let out = output(world.wrapped(&refused.strace(), "relaunch").arg("docs"));
+        // The command tries again by itself.
+        assert_eq!(out.code(), 0, "{out:?}");
+        assert!(out.stdout.contains("cannot launch"), "{out:?}");
+        let closed = world.closed("docs", "delivered", 1);
+        let first = world.document(&format!("runs/docs/{}/1/run.json", closed[0]["question_id"].as_str().expect("an id")));
+        assert_eq!((first["failure"]["class"].as_str(), first["state"].as_str()), (Some("shortage"), Some("failed")), "{first:#}");
+        assert!(first["retry_at"].is_string(), "{first:#}");
+        assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
+    }
 }

@@ -30,15 +30,6 @@ fn stat_of(pid: i32) -> String {
 }
 
 #[test]
-fn a_stopped_supervisor_is_continued_when_its_run_is_to_stop() {
-    let (world, _watcher, supervisor) = with_stopped_supervisor();
-    let out = world.run("relaunch", &["stop", "docs", "--now"]).ok();
-    assert!(out.stderr.contains(&format!("process {supervisor} (relaunch), which a signal has stopped; it is continued")), "{out:?}");
-    assert!(out.stdout.contains("stopped docs; go on with"), "{out:?}");
-    assert_eq!((world.state("docs").as_str(), world.of_runs().len()), ("interrupted", 0));
-}
-
-#[test]
 fn a_killed_stopped_supervisor_leaves_a_run_to_be_stopped() {
     let (world, _watcher, supervisor) = with_stopped_supervisor();
     let mut stop = world.command("relaunch");
@@ -111,4 +102,17 @@ fn every_command_ends_when_a_stopped_process_holds_its_lock() {
     signal(holder.pid(), Signal::CONT);
     holder.kill();
     world.ok("ask-answer", &["docs", "a"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_stopped_supervisor_is_continued_when_its_run_is_to_stop() {
+        let (world, _watcher, supervisor) = with_stopped_supervisor();
+        let out = world.run("relaunch", &["stop", "docs", "--now"]).ok();
+        assert!(out.stderr.contains(&format!("process {supervisor} (relaunch), which a signal has stopped; it is continued")), "{out:?}");
+        assert!(out.stdout.contains("stopped docs; go on with"), "{out:?}");
+        assert_eq!((world.state("docs").as_str(), world.of_runs().len()), ("interrupted", 0));
+    }
 }

@@ -52,13 +52,17 @@ fn a_watcher_whose_log_nobody_reads_launches_answers() {
     assert!(said.contains("warning: log_lost") && !said.contains("launched  two"), "{said}");
 }
 
-#[test]
-fn a_watcher_whose_log_lies_on_a_full_disk_launches_answers() {
-    let world = World::new().with_scripted_agent();
-    world.make_mailbox();
-    let _watcher = watch(&world, std::fs::File::options().write(true).open("/dev/full").unwrap());
-    for workflow in ["one", "two"] {
-        world.ask_and_answer(workflow);
-        world.closed(workflow, "delivered", 1);
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_watcher_whose_log_lies_on_a_full_disk_launches_answers() {
+        let world = World::new().with_scripted_agent();
+        world.make_mailbox();
+        let _watcher = watch(&world, std::fs::File::options().write(true).open("/dev/full").unwrap());
+        for workflow in ["one", "two"] {
+            world.ask_and_answer(workflow);
+            world.closed(workflow, "delivered", 1);
+        }
     }
 }

@@ -124,27 +124,6 @@ fn nasty() -> Vec<String> {
 }
 
 #[test]
-fn a_post_gives_a_receipt_and_the_same_again_gives_the_same() {
-    for_each(|client, world| {
-        let args = ["-w", "docs-42", "Which one?", "-o", "a=This", "-o", "b", "--asked-by", "review"];
-        assert_eq!(exits(client, &client.post(world, &args), 0), "QUESTION_POSTED:docs-42\n");
-        let path = world.in_mailbox("pending/docs-42.json");
-        let first = fs::read(&path).unwrap();
-        assert_eq!(exits(client, &client.post(world, &args), 0), "QUESTION_POSTED:docs-42\n");
-        assert_eq!(fs::read(&path).unwrap(), first, "a repeated post wrote something");
-        let document = shown(world, "docs-42");
-        assert_eq!(document["options"], json!({"a": "This", "b": ""}));
-        assert_eq!((&document["asked_by"], &document["schema_version"]), (&json!("review"), &json!(1)));
-        assert!(document["question_id"].is_string() && document["timestamp"].is_string());
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(world.in_mailbox("").metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        let left: Vec<_> = fs::read_dir(world.in_mailbox("pending")).unwrap().flatten().map(|e| e.file_name()).collect();
-        assert_eq!(left, ["docs-42.json"], "something was left behind");
-        world.audit_is("docs-42", &["posted"]);
-    });
-}
-
-#[test]
 fn the_programs_and_the_script_read_each_others_questions() {
     for_each(|client, world| {
         for (first, second) in [(client, &Client::Programs), (&Client::Programs, client)] {
@@ -154,30 +133,6 @@ fn the_programs_and_the_script_read_each_others_questions() {
             exits(second, &second.post(world, &["-w", "both", "Go \"on\"?\n\u{1}", "-o", "yes"]), 4);
             world.ok("ask-answer", &["cancel", "both"]);
         }
-    });
-}
-
-#[test]
-fn another_question_while_one_is_pending_is_a_conflict() {
-    for_each(|client, world| {
-        exits(client, &client.post(world, &["-w", "w", "First?"]), 0);
-        exits(client, &client.post(world, &["-w", "w", "Second?"]), 4);
-        exits(client, &client.post(world, &["-w", "w", "First?", "-o", "a=A"]), 4);
-        assert_eq!(shown(world, "w")["question"], "First?");
-    });
-}
-
-#[test]
-fn of_many_posts_for_one_workflow_at_the_same_time_one_wins() {
-    for_each(|client, world| {
-        let spawn = |n: usize| {
-            let mut post = client.command(world, "post");
-            Running::start(post.args(["-w", "race", &format!("Question {n}?")]).stdout(Stdio::null()).stderr(Stdio::null()))
-        };
-        let mut posts: Vec<_> = (0..8).map(spawn).collect();
-        let codes: Vec<_> = posts.iter_mut().map(|post| post.wait().code()).collect();
-        assert_eq!(codes.iter().filter(|c| **c == Some(0)).count(), 1, "{}: {codes:?}", client.name());
-        assert_eq!(codes.iter().filter(|c| **c == Some(4)).count(), 7, "{}: {codes:?}", client.name());
     });
 }
 
@@ -201,31 +156,6 @@ fn an_id_that_could_leave_the_mailbox_is_refused_by_all() {
         assert_eq!(exits(client, &by_env, 0), "QUESTION_POSTED:from-env\n");
         let made = exits(client, &client.post(world, &["Q?"]), 0);
         assert!(made.starts_with("QUESTION_POSTED:w-0"), "{made}");
-    });
-}
-
-#[test]
-fn each_kind_of_invalid_call_has_its_exit_status() {
-    for_each(|client, world| {
-        for (args, status) in [
-            (vec![], 2),
-            (vec!["-w", "w"], 2),
-            (vec!["-w", "w", "two", "words"], 2),
-            (vec!["-w", "w", "--nonsense", "Q?"], 2),
-            (vec!["-w", "w", "Q?", "-o", "a=1", "-o", "a=2"], 2),
-            (vec!["-w", "w", "Q?", "-c", ""], 2),
-            (vec!["-w", "w", ""], 5),
-            (vec!["-w", "w", " \n\t"], 5),
-            (vec!["-w", "w", "Q?", "-o", "=x"], 5),
-            (vec!["-w", "w", "Q?", "-c", "/does/not/exist"], 3),
-        ] {
-            exits(client, &client.post(world, &args), status);
-        }
-        use std::os::unix::ffi::OsStrExt;
-        let latin = output(client.command(world, "post").args(["-w", "w"]).arg(std::ffi::OsStr::from_bytes(b"caf\xe9?")));
-        exits(client, &latin, 2);
-        exits(client, &client.save(world, &[], b"{}"), 2);
-        assert!(!world.in_mailbox("pending/w.json").exists());
     });
 }
 
@@ -348,25 +278,99 @@ fn a_question_carries_its_checkpoint_and_the_answer_gets_in() {
     });
 }
 
-#[test]
-fn all_find_the_same_mailbox_and_refuse_an_open_one() {
-    for_each(|client, world| {
-        let at = world.path("named/deep");
-        exits(client, &client.post(world, &["-w", "w", "Q?", "--mailbox", at.to_str().unwrap()]), 0);
-        assert!(at.join("pending/w.json").exists());
-        let by_env = output(client.command(world, "post").args(["-w", "w", "Q?"]).env("ASKBOX_DIR", world.path("env")));
-        exits(client, &by_env, 0);
-        assert!(world.path("env/pending/w.json").exists());
-        fs::set_permissions(world.path("env"), fs::Permissions::from_mode(0o777)).unwrap();
-        let refused = output(client.command(world, "post").args(["-w", "v", "Q?"]).env("ASKBOX_DIR", world.path("env")));
-        exits(client, &refused, 1);
-        std::os::unix::fs::symlink(&at, world.path("link")).unwrap();
-        exits(client, &client.post(world, &["-w", "v", "Q?", "--mailbox", world.path("link").to_str().unwrap()]), 1);
-    });
-}
+mod promises {
+    use super::*;
 
-#[test]
-fn the_script_has_nothing_that_shellcheck_minds() {
-    needs!("shellcheck");
-    output(Command::new("shellcheck").args(["-s", "sh"]).arg(script())).ok();
+    #[test]
+    fn a_post_gives_a_receipt_and_the_same_again_gives_the_same() {
+        for_each(|client, world| {
+            let args = ["-w", "docs-42", "Which one?", "-o", "a=This", "-o", "b", "--asked-by", "review"];
+            assert_eq!(exits(client, &client.post(world, &args), 0), "QUESTION_POSTED:docs-42\n");
+            let path = world.in_mailbox("pending/docs-42.json");
+            let first = fs::read(&path).unwrap();
+            assert_eq!(exits(client, &client.post(world, &args), 0), "QUESTION_POSTED:docs-42\n");
+            assert_eq!(fs::read(&path).unwrap(), first, "a repeated post wrote something");
+            let document = shown(world, "docs-42");
+            assert_eq!(document["options"], json!({"a": "This", "b": ""}));
+            assert_eq!((&document["asked_by"], &document["schema_version"]), (&json!("review"), &json!(1)));
+            assert!(document["question_id"].is_string() && document["timestamp"].is_string());
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(world.in_mailbox("").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+            let left: Vec<_> = fs::read_dir(world.in_mailbox("pending")).unwrap().flatten().map(|e| e.file_name()).collect();
+            assert_eq!(left, ["docs-42.json"], "something was left behind");
+            world.audit_is("docs-42", &["posted"]);
+        });
+    }
+
+    #[test]
+    fn another_question_while_one_is_pending_is_a_conflict() {
+        for_each(|client, world| {
+            exits(client, &client.post(world, &["-w", "w", "First?"]), 0);
+            exits(client, &client.post(world, &["-w", "w", "Second?"]), 4);
+            exits(client, &client.post(world, &["-w", "w", "First?", "-o", "a=A"]), 4);
+            assert_eq!(shown(world, "w")["question"], "First?");
+        });
+    }
+
+    #[test]
+    fn of_many_posts_for_one_workflow_at_the_same_time_one_wins() {
+        for_each(|client, world| {
+            let spawn = |n: usize| {
+                let mut post = client.command(world, "post");
+                Running::start(post.args(["-w", "race", &format!("Question {n}?")]).stdout(Stdio::null()).stderr(Stdio::null()))
+            };
+            let mut posts: Vec<_> = (0..8).map(spawn).collect();
+            let codes: Vec<_> = posts.iter_mut().map(|post| post.wait().code()).collect();
+            assert_eq!(codes.iter().filter(|c| **c == Some(0)).count(), 1, "{}: {codes:?}", client.name());
+            assert_eq!(codes.iter().filter(|c| **c == Some(4)).count(), 7, "{}: {codes:?}", client.name());
+        });
+    }
+
+    #[test]
+    fn each_kind_of_invalid_call_has_its_exit_status() {
+        for_each(|client, world| {
+            for (args, status) in [
+                (vec![], 2),
+                (vec!["-w", "w"], 2),
+                (vec!["-w", "w", "two", "words"], 2),
+                (vec!["-w", "w", "--nonsense", "Q?"], 2),
+                (vec!["-w", "w", "Q?", "-o", "a=1", "-o", "a=2"], 2),
+                (vec!["-w", "w", "Q?", "-c", ""], 2),
+                (vec!["-w", "w", ""], 5),
+                (vec!["-w", "w", " \n\t"], 5),
+                (vec!["-w", "w", "Q?", "-o", "=x"], 5),
+                (vec!["-w", "w", "Q?", "-c", "/does/not/exist"], 3),
+            ] {
+                exits(client, &client.post(world, &args), status);
+            }
+            use std::os::unix::ffi::OsStrExt;
+            let latin = output(client.command(world, "post").args(["-w", "w"]).arg(std::ffi::OsStr::from_bytes(b"caf\xe9?")));
+            exits(client, &latin, 2);
+            exits(client, &client.save(world, &[], b"{}"), 2);
+            assert!(!world.in_mailbox("pending/w.json").exists());
+        });
+    }
+
+    #[test]
+    fn all_find_the_same_mailbox_and_refuse_an_open_one() {
+        for_each(|client, world| {
+            let at = world.path("named/deep");
+            exits(client, &client.post(world, &["-w", "w", "Q?", "--mailbox", at.to_str().unwrap()]), 0);
+            assert!(at.join("pending/w.json").exists());
+            let by_env = output(client.command(world, "post").args(["-w", "w", "Q?"]).env("ASKBOX_DIR", world.path("env")));
+            exits(client, &by_env, 0);
+            assert!(world.path("env/pending/w.json").exists());
+            fs::set_permissions(world.path("env"), fs::Permissions::from_mode(0o777)).unwrap();
+            let refused = output(client.command(world, "post").args(["-w", "v", "Q?"]).env("ASKBOX_DIR", world.path("env")));
+            exits(client, &refused, 1);
+            std::os::unix::fs::symlink(&at, world.path("link")).unwrap();
+            exits(client, &client.post(world, &["-w", "v", "Q?", "--mailbox", world.path("link").to_str().unwrap()]), 1);
+        });
+    }
+
+    #[test]
+    fn the_script_has_nothing_that_shellcheck_minds() {
+        needs!("shellcheck");
+        output(Command::new("shellcheck").args(["-s", "sh"]).arg(script())).ok();
+    }
 }

@@ -49,44 +49,48 @@ fn mended(world: &World, name: &str, content: &str) {
     assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());
 }
 
-#[test]
-fn an_unreadable_answered_round_is_parked_and_retried() {
-    let world = World::at_home();
-    world.ask_and_answer("w");
-    let content = fs::read_to_string(world.in_mailbox("answered/w.json")).unwrap();
-    fs::write(world.in_mailbox("answered/w.json"), &content[..content.len() / 2]).unwrap();
-    let watcher = world.watch();
-    watcher.says("quarantined answered/w.json: see quarantine/");
-    everybody_sees(&world, "w.json");
-    watcher.stop();
-    mended(&world, "w.json", &content);
-}
+mod promises {
+    use super::*;
 
-#[test]
-fn an_unreadable_claimed_round_is_parked_and_retried() {
-    let world = World::at_home();
-    world.ask_and_answer("w");
-    let name = format!("w.{}.json", world.round("w"));
-    let content = fs::read_to_string(world.in_mailbox("answered/w.json")).unwrap();
-    fs::remove_file(world.in_mailbox("answered/w.json")).unwrap();
-    fs::write(world.in_mailbox(format!("running/{name}")), "").unwrap();
-    let watcher = world.watch();
-    watcher.says(&format!("quarantined running/{name}: see quarantine/"));
-    everybody_sees(&world, &name);
-    watcher.stop();
-    mended(&world, &name, &content);
-}
+    #[test]
+    fn an_unreadable_answered_round_is_parked_and_retried() {
+        let world = World::at_home();
+        world.ask_and_answer("w");
+        let content = fs::read_to_string(world.in_mailbox("answered/w.json")).unwrap();
+        fs::write(world.in_mailbox("answered/w.json"), &content[..content.len() / 2]).unwrap();
+        let watcher = world.watch();
+        watcher.says("quarantined answered/w.json: see quarantine/");
+        everybody_sees(&world, "w.json");
+        watcher.stop();
+        mended(&world, "w.json", &content);
+    }
 
-#[test]
-fn a_copy_of_a_round_that_is_over_is_quarantined() {
-    let world = World::at_home();
-    let _watcher = world.watch();
-    world.ask_and_answer("w");
-    let mut closed = world.closed("w", "delivered", 1).remove(0);
-    closed["answer"]["value"] = json!("another");
-    closed.as_object_mut().unwrap().remove("closed");
-    world.put("answered/w.json", closed.to_string());
-    until("the quarantine", || !world.names("quarantine").is_empty() && !world.in_mailbox("answered/w.json").exists());
-    assert_eq!(world.state("w"), "delivered");
-    assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());
+    #[test]
+    fn an_unreadable_claimed_round_is_parked_and_retried() {
+        let world = World::at_home();
+        world.ask_and_answer("w");
+        let name = format!("w.{}.json", world.round("w"));
+        let content = fs::read_to_string(world.in_mailbox("answered/w.json")).unwrap();
+        fs::remove_file(world.in_mailbox("answered/w.json")).unwrap();
+        fs::write(world.in_mailbox(format!("running/{name}")), "").unwrap();
+        let watcher = world.watch();
+        watcher.says(&format!("quarantined running/{name}: see quarantine/"));
+        everybody_sees(&world, &name);
+        watcher.stop();
+        mended(&world, &name, &content);
+    }
+
+    #[test]
+    fn a_copy_of_a_round_that_is_over_is_quarantined() {
+        let world = World::at_home();
+        let _watcher = world.watch();
+        world.ask_and_answer("w");
+        let mut closed = world.closed("w", "delivered", 1).remove(0);
+        closed["answer"]["value"] = json!("another");
+        closed.as_object_mut().unwrap().remove("closed");
+        world.put("answered/w.json", closed.to_string());
+        until("the quarantine", || !world.names("quarantine").is_empty() && !world.in_mailbox("answered/w.json").exists());
+        assert_eq!(world.state("w"), "delivered");
+        assert!(world.run("ask-answer", &["list", "--json"]).ok().events().is_empty());
+    }
 }

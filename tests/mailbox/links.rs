@@ -108,66 +108,70 @@ fn no_program_follows_a_link_out_of_the_mailbox() {
     }
 }
 
-#[test]
-fn a_folder_swapped_with_a_link_leads_nobody_outside() {
-    let (world, round) = lived_in();
-    let outside = outside(&world, &round);
-    let before = state(&outside);
-    let places = [world.in_mailbox("checkpoints"), world.in_mailbox("runs/docs"), world.in_mailbox("pending")];
-    for path in &places {
-        symlink(&outside, path.with_extension("link")).unwrap();
-    }
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for path in &places {
-            let over = &over;
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    let (here, link) = (path.as_path(), path.with_extension("link"));
-                    let _ = rustix::fs::renameat_with(rustix::fs::CWD, here, rustix::fs::CWD, &link, rustix::fs::RenameFlags::EXCHANGE);
-                }
-            });
-        }
-        for n in 0..40 {
-            let id = format!("w{n}");
-            world.run("ask-post", &["-w", &id, "Merge?", "-o", "a=A"]);
-            world.run("checkpoint", &["save", "docs", "--step", &id]);
-            world.run("ask-answer", &[&id, "a"]);
-            world.run("relaunch", &["logs", "docs"]);
-            world.run("askbox", &["gc", "--keep", "0s"]);
-        }
-        over.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(state(&outside), before);
-}
+mod promises {
+    use super::*;
 
-#[test]
-fn a_kernel_without_openat2_follows_no_link_either() {
-    needs!("strace");
-    for error in ["ENOSYS", "EPERM"] {
-        let world = World::stepping("work");
-        world.make_mailbox();
-        let inject = format!("inject=openat2:error={error}");
-        let without = strace(&["-qq", "-f", "-e", "trace=openat2", "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
-        let run = |program: &str, args: &[&str]| output(world.wrapped(&without, program).args(args));
-        for (program, args) in [
-            ("checkpoint", &["save", "docs", "--step", "draft"] as &[&str]),
-            ("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]),
-            ("ask-answer", &["docs", "a"]),
-            ("relaunch", &["docs"]),
-        ] {
-            let out = run(program, args);
-            assert!(out.status.success(), "{error}: {program} {args:?}: {}", out.words());
+    #[test]
+    fn a_folder_swapped_with_a_link_leads_nobody_outside() {
+        let (world, round) = lived_in();
+        let outside = outside(&world, &round);
+        let before = state(&outside);
+        let places = [world.in_mailbox("checkpoints"), world.in_mailbox("runs/docs"), world.in_mailbox("pending")];
+        for path in &places {
+            symlink(&outside, path.with_extension("link")).unwrap();
         }
-        assert_eq!(world.state("docs"), "delivered");
-        let elsewhere = world.path("elsewhere");
-        std::fs::rename(world.in_mailbox("runs/docs"), &elsewhere).unwrap();
-        symlink(&elsewhere, world.in_mailbox("runs/docs")).unwrap();
-        let before = files(&elsewhere);
-        world.run("ask-post", &["-w", "docs", "Again?", "-o", "a=A"]);
-        run("ask-answer", &["docs", "a"]);
-        let out = run("relaunch", &["docs"]);
-        assert!(!out.status.success(), "{error}: {}", out.words());
-        assert_eq!(files(&elsewhere), before, "{error}");
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for path in &places {
+                let over = &over;
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let (here, link) = (path.as_path(), path.with_extension("link"));
+                        let _ = rustix::fs::renameat_with(rustix::fs::CWD, here, rustix::fs::CWD, &link, rustix::fs::RenameFlags::EXCHANGE);
+                    }
+                });
+            }
+            for n in 0..40 {
+                let id = format!("w{n}");
+                world.run("ask-post", &["-w", &id, "Merge?", "-o", "a=A"]);
+                world.run("checkpoint", &["save", "docs", "--step", &id]);
+                world.run("ask-answer", &[&id, "a"]);
+                world.run("relaunch", &["logs", "docs"]);
+                world.run("askbox", &["gc", "--keep", "0s"]);
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(state(&outside), before);
+    }
+
+    #[test]
+    fn a_kernel_without_openat2_follows_no_link_either() {
+        needs!("strace");
+        for error in ["ENOSYS", "EPERM"] {
+            let world = World::stepping("work");
+            world.make_mailbox();
+            let inject = format!("inject=openat2:error={error}");
+            let without = strace(&["-qq", "-f", "-e", "trace=openat2", "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]);
+            let run = |program: &str, args: &[&str]| output(world.wrapped(&without, program).args(args));
+            for (program, args) in [
+                ("checkpoint", &["save", "docs", "--step", "draft"] as &[&str]),
+                ("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]),
+                ("ask-answer", &["docs", "a"]),
+                ("relaunch", &["docs"]),
+            ] {
+                let out = run(program, args);
+                assert!(out.status.success(), "{error}: {program} {args:?}: {}", out.words());
+            }
+            assert_eq!(world.state("docs"), "delivered");
+            let elsewhere = world.path("elsewhere");
+            std::fs::rename(world.in_mailbox("runs/docs"), &elsewhere).unwrap();
+            symlink(&elsewhere, world.in_mailbox("runs/docs")).unwrap();
+            let before = files(&elsewhere);
+            world.run("ask-post", &["-w", "docs", "Again?", "-o", "a=A"]);
+            run("ask-answer", &["docs", "a"]);
+            let out = run("relaunch", &["docs"]);
+            assert!(!out.status.success(), "{error}: {}", out.words());
+            assert_eq!(files(&elsewhere), before, "{error}");
+        }
     }
 }

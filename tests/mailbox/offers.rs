@@ -35,99 +35,6 @@ fn asked(more: &[&str]) -> World {
 }
 
 #[test]
-fn an_offer_that_comes_again_gets_the_same_verdict() {
-    let world = asked(&[]);
-    let offer = offer(&world, "merge");
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
-    let answered = world.document("answered/w.json");
-    assert_eq!(
-        (answered["answer"]["offer_id"].as_str(), answered["answer"]["channel"].as_str()),
-        (Some(offer.offer_id.to_string().as_str()), Some("inbox on laptop"))
-    );
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
-    world.ok("relaunch", &["w"]);
-    assert_eq!(world.closed("w", "delivered", 1).len(), 1);
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
-    world.ok("ask-post", &["-w", "w", "Next?", "-o", "merge=A"]);
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted, "and nothing is answered by it twice");
-    assert!(world.in_mailbox("pending/w.json").exists());
-    assert_eq!(world.audit("w").iter().filter(|event| *event == "answered").count(), 1);
-}
-
-#[test]
-fn who_comes_second_is_told_who_won() {
-    let world = asked(&[]);
-    let (late, other) = (offer(&world, "merge"), offer(&world, "drop"));
-    world.ok("ask-answer", &["w", "drop", "--by", "bob"]);
-    let verdict = apply(&world, &late);
-    assert_eq!(verdict.decided, Decided::Lost);
-    assert!(verdict.said.contains("answered by bob through ask-answer"), "{}", verdict.said);
-    world.ok("relaunch", &["w"]);
-    assert_eq!(apply(&world, &other).decided, Decided::Lost, "the same words are no excuse");
-    world.ok("ask-post", &["-w", "w", "Next?", "-o", "merge=A"]);
-    assert_eq!(apply(&world, &late).decided, Decided::Lost, "the offer is not taken for the next question");
-    assert!(world.in_mailbox("pending/w.json").exists());
-}
-
-#[test]
-fn an_undone_answer_stays_undone_when_its_offer_comes_again() {
-    let world = asked(&[]);
-    let offer = offer(&world, "merge");
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
-    undo::undo(&open(&world), &w(), None, "bob").unwrap();
-    let verdict = apply(&world, &offer);
-    assert_eq!((verdict.decided, verdict.said.as_str()), (Decided::Lost, "your answer was taken back by bob"));
-    assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
-    assert_eq!(apply(&world, &self::offer(&world, "drop")).decided, Decided::Accepted, "another answer counts");
-}
-
-#[test]
-fn an_offer_counts_only_for_the_text_that_was_shown() {
-    let world = asked(&[]);
-    let offer = offer(&world, "merge");
-    let file = world.in_mailbox("pending/w.json");
-    let text = std::fs::read_to_string(&file).unwrap().replace("Merge?", "Drop the database?");
-    std::fs::write(&file, text).unwrap();
-    let verdict = apply(&world, &offer);
-    assert_eq!(verdict.decided, Decided::Changed);
-    assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
-}
-
-#[test]
-fn an_offer_counts_only_for_all_that_was_shown() {
-    let world = asked(&["--context", "Both say the same."]);
-    let question = read_question::pending(&open(&world), &w()).unwrap().typed;
-    let shown = askbox::mailbox::documents::fields::shown_hash::Shown::of_question(&question).unwrap();
-    let offer = Offer { shown: Some(shown), ..offer(&world, "merge") };
-    // The hash of the text does not tell.
-    world.edit_pending("w", "Both say the same.", "One is the law.");
-    assert_eq!(apply(&world, &offer).decided, Decided::Changed);
-    world.edit_pending("w", "One is the law.", "Both say the same.");
-    assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
-}
-
-#[test]
-fn an_unfit_offer_is_invalid_and_a_late_one_is_kept_once() {
-    let world = asked(&["--timeout", "1h"]);
-    let verdict = apply(&world, &offer(&world, "merg"));
-    assert_eq!(verdict.decided, Decided::Invalid);
-    assert!(verdict.said.contains("merg") && verdict.hint.is_some(), "{verdict:?}");
-    for by in ["", "default", " Event"] {
-        let mut offer = offer(&world, "merge");
-        offer.answer.by = by.into();
-        assert_eq!(apply(&world, &offer).decided, Decided::Invalid, "no machine answers as {by:?}");
-    }
-    let offer = offer(&world, "merge");
-    world.ok("ask-answer", &["cancel", "w"]);
-    for _ in 0..3 {
-        let verdict = apply(&world, &offer);
-        assert_eq!(verdict.decided, Decided::Closed);
-        assert!(verdict.said.contains("withdrawn"), "{}", verdict.said);
-    }
-    assert_eq!(world.closed("w", "withdrawn", 1)[0]["late_answers"].as_array().unwrap().len(), 1);
-}
-
-#[test]
 fn of_many_answers_from_here_and_elsewhere_one_counts() {
     for n in 0..20 {
         let world = asked(&[]);
@@ -152,5 +59,102 @@ fn of_many_answers_from_here_and_elsewhere_one_counts() {
             assert_eq!(verdict.decided, if is_winner { Decided::Accepted } else { Decided::Lost }, "attempt {n}: {verdict:?}");
         }
         assert_eq!(world.audit("w"), ["posted", "answered"]);
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_offer_that_comes_again_gets_the_same_verdict() {
+        let world = asked(&[]);
+        let offer = offer(&world, "merge");
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+        let answered = world.document("answered/w.json");
+        assert_eq!(
+            (answered["answer"]["offer_id"].as_str(), answered["answer"]["channel"].as_str()),
+            (Some(offer.offer_id.to_string().as_str()), Some("inbox on laptop"))
+        );
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+        world.ok("relaunch", &["w"]);
+        assert_eq!(world.closed("w", "delivered", 1).len(), 1);
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+        world.ok("ask-post", &["-w", "w", "Next?", "-o", "merge=A"]);
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted, "and nothing is answered by it twice");
+        assert!(world.in_mailbox("pending/w.json").exists());
+        assert_eq!(world.audit("w").iter().filter(|event| *event == "answered").count(), 1);
+    }
+
+    #[test]
+    fn who_comes_second_is_told_who_won() {
+        let world = asked(&[]);
+        let (late, other) = (offer(&world, "merge"), offer(&world, "drop"));
+        world.ok("ask-answer", &["w", "drop", "--by", "bob"]);
+        let verdict = apply(&world, &late);
+        assert_eq!(verdict.decided, Decided::Lost);
+        assert!(verdict.said.contains("answered by bob through ask-answer"), "{}", verdict.said);
+        world.ok("relaunch", &["w"]);
+        assert_eq!(apply(&world, &other).decided, Decided::Lost, "the same words are no excuse");
+        world.ok("ask-post", &["-w", "w", "Next?", "-o", "merge=A"]);
+        assert_eq!(apply(&world, &late).decided, Decided::Lost, "the offer is not taken for the next question");
+        assert!(world.in_mailbox("pending/w.json").exists());
+    }
+
+    #[test]
+    fn an_undone_answer_stays_undone_when_its_offer_comes_again() {
+        let world = asked(&[]);
+        let offer = offer(&world, "merge");
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+        undo::undo(&open(&world), &w(), None, "bob").unwrap();
+        let verdict = apply(&world, &offer);
+        assert_eq!((verdict.decided, verdict.said.as_str()), (Decided::Lost, "your answer was taken back by bob"));
+        assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
+        assert_eq!(apply(&world, &self::offer(&world, "drop")).decided, Decided::Accepted, "another answer counts");
+    }
+
+    #[test]
+    fn an_offer_counts_only_for_the_text_that_was_shown() {
+        let world = asked(&[]);
+        let offer = offer(&world, "merge");
+        let file = world.in_mailbox("pending/w.json");
+        let text = std::fs::read_to_string(&file).unwrap().replace("Merge?", "Drop the database?");
+        std::fs::write(&file, text).unwrap();
+        let verdict = apply(&world, &offer);
+        assert_eq!(verdict.decided, Decided::Changed);
+        assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
+    }
+
+    #[test]
+    fn an_offer_counts_only_for_all_that_was_shown() {
+        let world = asked(&["--context", "Both say the same."]);
+        let question = read_question::pending(&open(&world), &w()).unwrap().typed;
+        let shown = askbox::mailbox::documents::fields::shown_hash::Shown::of_question(&question).unwrap();
+        let offer = Offer { shown: Some(shown), ..offer(&world, "merge") };
+        // The hash of the text does not tell.
+        world.edit_pending("w", "Both say the same.", "One is the law.");
+        assert_eq!(apply(&world, &offer).decided, Decided::Changed);
+        world.edit_pending("w", "One is the law.", "Both say the same.");
+        assert_eq!(apply(&world, &offer).decided, Decided::Accepted);
+    }
+
+    #[test]
+    fn an_unfit_offer_is_invalid_and_a_late_one_is_kept_once() {
+        let world = asked(&["--timeout", "1h"]);
+        let verdict = apply(&world, &offer(&world, "merg"));
+        assert_eq!(verdict.decided, Decided::Invalid);
+        assert!(verdict.said.contains("merg") && verdict.hint.is_some(), "{verdict:?}");
+        for by in ["", "default", " Event"] {
+            let mut offer = offer(&world, "merge");
+            offer.answer.by = by.into();
+            assert_eq!(apply(&world, &offer).decided, Decided::Invalid, "no machine answers as {by:?}");
+        }
+        let offer = offer(&world, "merge");
+        world.ok("ask-answer", &["cancel", "w"]);
+        for _ in 0..3 {
+            let verdict = apply(&world, &offer);
+            assert_eq!(verdict.decided, Decided::Closed);
+            assert!(verdict.said.contains("withdrawn"), "{}", verdict.said);
+        }
+        assert_eq!(world.closed("w", "withdrawn", 1)[0]["late_answers"].as_array().unwrap().len(), 1);
     }
 }

@@ -67,28 +67,6 @@ fn late_answers_are_kept_up_to_their_bound() {
 }
 
 #[test]
-fn at_most_thirty_two_late_answers_of_a_round_are_kept() {
-    let world = World::new();
-    withdrawn(&world, "late");
-    let said: Vec<String> = (0..33).map(|n| world.run("ask-answer", &["late", &n.to_string()]).stderr).collect();
-    assert!(said[31].contains("your answer is kept with it") && said[32].contains("holds 32 answers already"), "{said:?}");
-    assert_eq!(world.closed("late", "withdrawn", 1)[0]["late_answers"].as_array().map(Vec::len), Some(32));
-}
-
-#[test]
-fn a_late_answer_that_nests_too_deeply_is_refused() {
-    let world = World::new();
-    world.ok("ask-post", &["-w", "deep", "Which?"]);
-    world.ok("ask-answer", &["cancel", "deep"]);
-    for levels in 55..64 {
-        let answer = format!(r#"{{"part":{}1{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
-        world.run_with("ask-answer", &["deep", "--file", "-"], answer.as_bytes());
-        let shown = world.run("ask-answer", &["show", "deep"]);
-        assert_eq!(shown.code(), 0, "{levels} levels: {shown:?}");
-    }
-}
-
-#[test]
 fn a_saved_checkpoint_can_be_read_and_changed_at_any_size() {
     let world = World::new();
     world.make_mailbox();
@@ -228,24 +206,50 @@ fn the_answer_to_the_largest_question_is_undone_many_times() {
     assert_eq!(fs::read_dir(mailbox.folder(Folder::Quarantine)).unwrap().count(), 0);
 }
 
-#[test]
-fn the_largest_question_is_closed_by_a_killed_withdrawal() {
-    let (_folder, mailbox) = mailbox();
-    let (workflow, limit) = ("w".parse().unwrap(), usize::try_from(MAX_QUESTION).unwrap());
-    // Made by hand: one line, of exactly the largest size.
-    let path = mailbox.document(Folder::Pending, &workflow);
-    let mut text = String::from_utf8(many_fields("w", limit).to_bytes()).unwrap().replace(['\n', ' '], "");
-    text.push_str(&" ".repeat(limit - text.len()));
-    fs::write(&path, text).unwrap();
-    let lock = mailbox.lock(&workflow).unwrap();
-    let document = read_question::pending(&mailbox, &workflow).unwrap();
-    let ended = Closing::now(Closed::Withdrawn, "ann", Some("w".repeat(100_000)));
-    let round = close::pending(&mailbox, &lock, document, ended).unwrap();
-    // As it lay before the move.
-    let closed = mailbox.round(Folder::Closed, &round);
-    assert!(fs::metadata(&closed).unwrap().len() > MAX_QUESTION);
-    fs::rename(&closed, &path).unwrap();
-    settle::settle(&mailbox, &lock).unwrap();
-    assert!(read_question::document(&closed).unwrap().typed.closed.is_some());
-    assert_eq!(round::of_workflow(&mailbox, &workflow).len(), 1);
+mod promises {
+    use super::*;
+
+    #[test]
+    fn at_most_thirty_two_late_answers_of_a_round_are_kept() {
+        let world = World::new();
+        withdrawn(&world, "late");
+        let said: Vec<String> = (0..33).map(|n| world.run("ask-answer", &["late", &n.to_string()]).stderr).collect();
+        assert!(said[31].contains("your answer is kept with it") && said[32].contains("holds 32 answers already"), "{said:?}");
+        assert_eq!(world.closed("late", "withdrawn", 1)[0]["late_answers"].as_array().map(Vec::len), Some(32));
+    }
+
+    #[test]
+    fn a_late_answer_that_nests_too_deeply_is_refused() {
+        let world = World::new();
+        world.ok("ask-post", &["-w", "deep", "Which?"]);
+        world.ok("ask-answer", &["cancel", "deep"]);
+        for levels in 55..64 {
+            let answer = format!(r#"{{"part":{}1{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+            world.run_with("ask-answer", &["deep", "--file", "-"], answer.as_bytes());
+            let shown = world.run("ask-answer", &["show", "deep"]);
+            assert_eq!(shown.code(), 0, "{levels} levels: {shown:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_question_is_closed_by_a_killed_withdrawal() {
+        let (_folder, mailbox) = mailbox();
+        let (workflow, limit) = ("w".parse().unwrap(), usize::try_from(MAX_QUESTION).unwrap());
+        // Made by hand: one line, of exactly the largest size.
+        let path = mailbox.document(Folder::Pending, &workflow);
+        let mut text = String::from_utf8(many_fields("w", limit).to_bytes()).unwrap().replace(['\n', ' '], "");
+        text.push_str(&" ".repeat(limit - text.len()));
+        fs::write(&path, text).unwrap();
+        let lock = mailbox.lock(&workflow).unwrap();
+        let document = read_question::pending(&mailbox, &workflow).unwrap();
+        let ended = Closing::now(Closed::Withdrawn, "ann", Some("w".repeat(100_000)));
+        let round = close::pending(&mailbox, &lock, document, ended).unwrap();
+        // As it lay before the move.
+        let closed = mailbox.round(Folder::Closed, &round);
+        assert!(fs::metadata(&closed).unwrap().len() > MAX_QUESTION);
+        fs::rename(&closed, &path).unwrap();
+        settle::settle(&mailbox, &lock).unwrap();
+        assert!(read_question::document(&closed).unwrap().typed.closed.is_some());
+        assert_eq!(round::of_workflow(&mailbox, &workflow).len(), 1);
+    }
 }

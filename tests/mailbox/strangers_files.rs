@@ -61,27 +61,6 @@ fn a_device_and_somebody_elses_file_go_to_quarantine() {
     assert!(reason.contains("not a regular file") || reason.contains("cannot open"), "{reason}");
 }
 
-#[test]
-fn files_that_editors_leave_are_ignored() {
-    let world = World::at_home();
-    let watcher = world.watch();
-    let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];
-    names.iter().for_each(|name| world.put(format!("pending/{name}"), "{"));
-    world.put("pending/torn.json", "{");
-    // When that one is judged, the others would have been.
-    watcher.says("quarantined pending/torn.json");
-    for name in names {
-        assert!(world.in_mailbox(format!("pending/{name}")).exists(), "{name} was touched");
-    }
-    assert_eq!(watcher.said("quarantined").len(), 1);
-    assert!(watcher.said("error").is_empty());
-}
-
-#[test]
-fn a_question_written_in_two_halves_settles() {
-    until("a question written without a long pause", is_written_in_two_halves);
-}
-
 /// One try of it. False if this thread paused for so long that the file seemed to be complete.
 fn is_written_in_two_halves() -> bool {
     let world = World::at_home();
@@ -132,13 +111,38 @@ fn a_torn_question_goes_to_quarantine_once_it_has_settled() {
     assert!(names.lines().count() >= 3, "{names}");
 }
 
-#[test]
-fn an_answer_by_hand_outside_the_bounds_is_none() {
-    let world = World::at_home();
-    let watcher = world.watch();
-    let asked = json!({"question": "How much?", "type": "number", "range": {"min": 1, "max": 4}, "workflow_id": "w", "answer": 9});
-    world.put("answered/w.json", asked.to_string());
-    watcher.says("asked     w  How much?");
-    assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
-    assert!(watcher.said("launched").is_empty());
+mod promises {
+    use super::*;
+
+    #[test]
+    fn files_that_editors_leave_are_ignored() {
+        let world = World::at_home();
+        let watcher = world.watch();
+        let names = [".kept.json.swp", "kept.json~", "kept.json.tmp", "kept.tmp", "#kept.json#", "4913", ".tmpAbCdEf", ".kept.json"];
+        names.iter().for_each(|name| world.put(format!("pending/{name}"), "{"));
+        world.put("pending/torn.json", "{");
+        // When that one is judged, the others would have been.
+        watcher.says("quarantined pending/torn.json");
+        for name in names {
+            assert!(world.in_mailbox(format!("pending/{name}")).exists(), "{name} was touched");
+        }
+        assert_eq!(watcher.said("quarantined").len(), 1);
+        assert!(watcher.said("error").is_empty());
+    }
+
+    #[test]
+    fn a_question_written_in_two_halves_settles() {
+        until("a question written without a long pause", is_written_in_two_halves);
+    }
+
+    #[test]
+    fn an_answer_by_hand_outside_the_bounds_is_none() {
+        let world = World::at_home();
+        let watcher = world.watch();
+        let asked = json!({"question": "How much?", "type": "number", "range": {"min": 1, "max": 4}, "workflow_id": "w", "answer": 9});
+        world.put("answered/w.json", asked.to_string());
+        watcher.says("asked     w  How much?");
+        assert!(world.in_mailbox("pending/w.json").exists() && !world.in_mailbox("answered/w.json").exists());
+        assert!(watcher.said("launched").is_empty());
+    }
 }

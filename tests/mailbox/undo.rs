@@ -16,72 +16,9 @@ fn refused(world: &World, words: &str) {
     assert!(out.stderr.contains(words), "{}", out.stderr);
 }
 
-#[test]
-fn an_undone_answer_leaves_the_question_as_it_was() {
-    let world = World::at_home();
-    answered(&world, &["--timeout", "2h"]);
-    let round = world.round("w");
-    let said = world.ok("ask-answer", &["undo", "w", "--by", "ann"]);
-    assert!(
-        said.starts_with("w: taken back (answered by ann through ask-answer") && said.ends_with("the question waits again\n"),
-        "{said}"
-    );
-    let pending = world.document("pending/w.json");
-    assert_eq!((pending["question_id"].as_str(), pending.get("answer")), (Some(round.as_str()), None));
-    let checkpoint = world.document("checkpoints/w.json");
-    assert!(checkpoint.get("user_answer").is_none_or(serde_json::Value::is_null) && checkpoint.get("user_answer_to").is_none());
-    assert_eq!(world.names("timers").len(), 1, "it expires as before");
-    let shown = world.ok("ask-answer", &["show", "w"]);
-    assert!(shown.contains("waiting for an answer") && shown.contains("taken back by ann"), "{shown}");
-    world.audit_is("w", &["posted", "answered", "taken_back"]);
-    world.ok("ask-answer", &["w", "b"]);
-    world.ok("relaunch", &["w"]);
-    assert!(world.told("w", 1).contains("User chose: b (B)"));
-}
-
-#[test]
-fn what_cannot_be_taken_back_is_said() {
-    let world = World::at_home();
-    world.make_mailbox();
-    assert_eq!(world.run("ask-answer", &["undo", "w"]).code(), 3);
-    world.ok("ask-post", &["-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]);
-    refused(&world, "the question of w is not answered yet");
-    world.ok("ask-answer", &["w", "a"]);
-    let out = world.run("ask-answer", &["undo", "w", "--round", "01a20605-3431-7298-8d9f-05f18633a3ef"]);
-    assert_eq!(out.code(), 4, "{out:?}");
-    world.ok("relaunch", &["w"]);
-    refused(&world, "the question of w is delivered: its answer cannot be taken back");
-}
-
-#[test]
-fn an_answer_is_taken_back_after_the_questions_time_too() {
-    let world = World::at_home();
-    answered(&world, &["--timeout", "1s", "--default", "b"]);
-    until("its time is over", || over(&world));
-    world.ok("ask-answer", &["undo", "w"]);
-    let watcher = world.watch();
-    watcher.says("asked     w");
-    watcher.stop();
-    let question = world.document("pending/w.json");
-    assert_eq!((&question["on_expiry"], &question["answer"]), (&"keep".into(), &serde_json::Value::Null), "{question:#}");
-    world.ok("ask-answer", &["w", "a"]);
-    assert_eq!(world.document("answered/w.json")["answer"]["value"], "a");
-}
-
 fn over(world: &World) -> bool {
     let at = world.document("answered/w.json")["expires_at"].as_str().map(str::to_owned).expect("a time");
     chrono::DateTime::parse_from_rfc3339(&at).expect("RFC 3339") <= chrono::Utc::now()
-}
-
-#[test]
-fn a_watcher_sees_the_question_again_and_launches_nothing() {
-    let world = World::at_home();
-    answered(&world, &[]);
-    world.ok("ask-answer", &["undo", "w"]);
-    let watcher = world.watch();
-    watcher.says("asked     w");
-    watcher.stop();
-    assert_eq!((world.launches_of("w").len(), world.state("w").as_str()), (0, "pending"));
 }
 
 /// An undo whose process died behind its commit point.
@@ -97,41 +34,6 @@ fn half_done(world: &World) -> String {
     );
     std::fs::write(world.in_mailbox("answered/w.json"), document.to_string()).expect("it is written");
     round
-}
-
-#[test]
-fn an_interrupted_undo_is_shown_and_completed_by_the_next() {
-    let world = World::at_home();
-    let round = half_done(&world);
-    assert!(world.ok("ask-answer", &["show", "w"]).contains("its answer was being taken back; to complete that: ask-answer undo w"));
-    assert!(world.run("askbox", &["doctor"]).stdout.contains("taking its answer back was interrupted"));
-    assert_eq!(world.ok("ask-answer", &["undo", "w"]), "w: taken back (answered by ann through ask-answer); the question waits again\n");
-    assert_eq!(world.document("pending/w.json")["question_id"], round.as_str());
-    assert!(world.document("checkpoints/w.json")["user_answer"].is_null());
-}
-
-#[test]
-fn the_question_posted_after_an_interrupted_undo_waits() {
-    let world = World::at_home();
-    let round = half_done(&world);
-    let posted = world.run("ask-post", &["--json", "-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]).ok().json();
-    assert_eq!((&posted["repeated"], &posted["question_id"]), (&true.into(), &round.into()));
-    assert_eq!((world.names("answered").len(), world.names("quarantine").len()), (0, 0));
-}
-
-#[test]
-fn an_asker_cannot_say_what_its_person_took_back_or_asked_back() {
-    let world = World::at_home();
-    let forged = r#"{"workflow_id":"w","question":"?","taken_back":{"at":"2026-11-22T10:00:00Z","by":"ann","answer":"yes"}}"#;
-    std::fs::write(world.path("q.json"), forged).expect("a file");
-    let file = world.path("q.json").display().to_string();
-    let refused = world.run("ask-post", &["--file", &file]);
-    assert!(refused.code() == 5 && refused.stderr.contains("taken_back"), "{refused:?}");
-    std::fs::write(world.path("q.json"), r#"{"workflow_id":"w","question":"?","in_reply_to":"01a20605-3431-7298-8d9f-05f18633a3ef"}"#)
-        .expect("a file");
-    world.ok("ask-post", &["--file", &file]);
-    assert_eq!(world.document("pending/w.json").get("in_reply_to"), None);
-    assert!(!world.ok("ask-answer", &["list"]).contains("reply to you"));
 }
 
 #[test]
@@ -180,4 +82,109 @@ fn a_signed_answer_that_was_taken_back_never_counts_again() {
     world.sh("ask-answer w a; relaunch prompt w");
     let answer = world.closed("w", "delivered", 1)[0]["answer"].clone();
     assert_ne!(answer["signature"], world.json("kept.json")["answer"]["signature"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_undone_answer_leaves_the_question_as_it_was() {
+        let world = World::at_home();
+        answered(&world, &["--timeout", "2h"]);
+        let round = world.round("w");
+        let said = world.ok("ask-answer", &["undo", "w", "--by", "ann"]);
+        assert!(
+            said.starts_with("w: taken back (answered by ann through ask-answer") && said.ends_with("the question waits again\n"),
+            "{said}"
+        );
+        let pending = world.document("pending/w.json");
+        assert_eq!((pending["question_id"].as_str(), pending.get("answer")), (Some(round.as_str()), None));
+        let checkpoint = world.document("checkpoints/w.json");
+        assert!(checkpoint.get("user_answer").is_none_or(serde_json::Value::is_null) && checkpoint.get("user_answer_to").is_none());
+        assert_eq!(world.names("timers").len(), 1, "it expires as before");
+        let shown = world.ok("ask-answer", &["show", "w"]);
+        assert!(shown.contains("waiting for an answer") && shown.contains("taken back by ann"), "{shown}");
+        world.audit_is("w", &["posted", "answered", "taken_back"]);
+        world.ok("ask-answer", &["w", "b"]);
+        world.ok("relaunch", &["w"]);
+        assert!(world.told("w", 1).contains("User chose: b (B)"));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_back_is_said() {
+        let world = World::at_home();
+        world.make_mailbox();
+        assert_eq!(world.run("ask-answer", &["undo", "w"]).code(), 3);
+        world.ok("ask-post", &["-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]);
+        refused(&world, "the question of w is not answered yet");
+        world.ok("ask-answer", &["w", "a"]);
+        let out = world.run("ask-answer", &["undo", "w", "--round", "01a20605-3431-7298-8d9f-05f18633a3ef"]);
+        assert_eq!(out.code(), 4, "{out:?}");
+        world.ok("relaunch", &["w"]);
+        refused(&world, "the question of w is delivered: its answer cannot be taken back");
+    }
+
+    #[test]
+    fn an_answer_is_taken_back_after_the_questions_time_too() {
+        let world = World::at_home();
+        answered(&world, &["--timeout", "1s", "--default", "b"]);
+        until("its time is over", || over(&world));
+        world.ok("ask-answer", &["undo", "w"]);
+        let watcher = world.watch();
+        watcher.says("asked     w");
+        watcher.stop();
+        let question = world.document("pending/w.json");
+        assert_eq!((&question["on_expiry"], &question["answer"]), (&"keep".into(), &serde_json::Value::Null), "{question:#}");
+        world.ok("ask-answer", &["w", "a"]);
+        assert_eq!(world.document("answered/w.json")["answer"]["value"], "a");
+    }
+
+    #[test]
+    fn a_watcher_sees_the_question_again_and_launches_nothing() {
+        let world = World::at_home();
+        answered(&world, &[]);
+        world.ok("ask-answer", &["undo", "w"]);
+        let watcher = world.watch();
+        watcher.says("asked     w");
+        watcher.stop();
+        assert_eq!((world.launches_of("w").len(), world.state("w").as_str()), (0, "pending"));
+    }
+
+    #[test]
+    fn an_interrupted_undo_is_shown_and_completed_by_the_next() {
+        let world = World::at_home();
+        let round = half_done(&world);
+        assert!(world.ok("ask-answer", &["show", "w"]).contains("its answer was being taken back; to complete that: ask-answer undo w"));
+        assert!(world.run("askbox", &["doctor"]).stdout.contains("taking its answer back was interrupted"));
+        assert_eq!(
+            world.ok("ask-answer", &["undo", "w"]),
+            "w: taken back (answered by ann through ask-answer); the question waits again\n"
+        );
+        assert_eq!(world.document("pending/w.json")["question_id"], round.as_str());
+        assert!(world.document("checkpoints/w.json")["user_answer"].is_null());
+    }
+
+    #[test]
+    fn the_question_posted_after_an_interrupted_undo_waits() {
+        let world = World::at_home();
+        let round = half_done(&world);
+        let posted = world.run("ask-post", &["--json", "-w", "w", "Merge?", "-o", "a=A", "-o", "b=B"]).ok().json();
+        assert_eq!((&posted["repeated"], &posted["question_id"]), (&true.into(), &round.into()));
+        assert_eq!((world.names("answered").len(), world.names("quarantine").len()), (0, 0));
+    }
+
+    #[test]
+    fn an_asker_cannot_say_what_its_person_took_back_or_asked_back() {
+        let world = World::at_home();
+        let forged = r#"{"workflow_id":"w","question":"?","taken_back":{"at":"2026-11-22T10:00:00Z","by":"ann","answer":"yes"}}"#;
+        std::fs::write(world.path("q.json"), forged).expect("a file");
+        let file = world.path("q.json").display().to_string();
+        let refused = world.run("ask-post", &["--file", &file]);
+        assert!(refused.code() == 5 && refused.stderr.contains("taken_back"), "{refused:?}");
+        std::fs::write(world.path("q.json"), r#"{"workflow_id":"w","question":"?","in_reply_to":"01a20605-3431-7298-8d9f-05f18633a3ef"}"#)
+            .expect("a file");
+        world.ok("ask-post", &["--file", &file]);
+        assert_eq!(world.document("pending/w.json").get("in_reply_to"), None);
+        assert!(!world.ok("ask-answer", &["list"]).contains("reply to you"));
+    }
 }

@@ -149,143 +149,6 @@ fn position(calls: &[Call], is: impl Fn(&Call) -> bool) -> usize {
 }
 
 #[test]
-fn a_post_is_one_durable_file_and_two_syncs() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.make_mailbox();
-    let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"]);
-    assert_ordered(&calls);
-    assert_never_replaces(&calls, "/pending/");
-    let syncs: Vec<_> = calls.iter().filter_map(|c| if let Call::Synced(path) = c { Some(path.as_str()) } else { None }).collect();
-    assert_eq!(syncs.len(), 2, "{syncs:?}");
-    assert!(syncs[0].contains("/pending/.tmp") && syncs[1].ends_with("/pending"), "{syncs:?}");
-    let acknowledged = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
-    let last_sync = calls.iter().rposition(|c| matches!(c, Call::Synced(_))).expect("synced above");
-    assert!(last_sync < acknowledged, "{calls:#?}");
-}
-
-#[test]
-fn the_files_of_a_question_are_on_the_disk_before_it() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.make_mailbox();
-    let file = world.path("note.txt").display().to_string();
-    std::fs::write(&file, "a note").expect("a file");
-    let calls = calls(&world, "ask-post", &["-w", "docs", "Publish?", "--attach", &file]);
-    assert_ordered(&calls);
-    assert_never_replaces(&calls, "/attachments/");
-    let named = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.contains("/attachments/docs.")));
-    let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.contains("/attachments/docs.") && !path.contains(".tmp")));
-    let posted = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/pending/docs.json")));
-    assert!(named < synced && synced < posted, "{calls:#?}");
-}
-
-#[test]
-fn the_first_post_makes_the_mailbox_durable_too() {
-    needs!("strace");
-    let world = World::stepping("work");
-    let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
-    assert_ordered(&calls);
-    assert!(calls.iter().filter(|c| matches!(c, Call::FolderMade(_))).count() >= 5, "{calls:#?}");
-}
-
-#[test]
-fn a_mailbox_being_made_is_synced_before_a_posts_receipt() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.make_mailbox();
-    // As it is between the other one's mkdir and his sync; or as a stranger's `mkdir -p` leaves it.
-    std::fs::remove_file(world.in_mailbox("locks/synced")).expect("the first post leaves it");
-    let first = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
-    let told = position(&first, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
-    for folder in [world.mailbox(), world.root()] {
-        let path = folder.display().to_string();
-        assert!(first[..told].iter().any(|c| matches!(c, Call::Synced(p) if *p == path)), "{path} may vanish: {first:#?}");
-    }
-    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
-    assert_eq!(syncs(&calls(&world, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
-}
-
-#[test]
-fn an_answer_is_in_the_checkpoint_before_it_counts() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.ok("checkpoint", &["save", "docs", "--step", "review"]);
-    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
-    let calls = calls(&world, "ask-answer", &["docs", "a"]);
-    assert_ordered(&calls);
-    assert_never_replaces(&calls, "/answered/");
-    let checkpoint = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
-    let counts = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/answered/docs.json")));
-    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/answered")));
-    let gone = position(&calls, |c| {
-        matches!(c, Call::Moved(from, ..) if from.ends_with("/pending/docs.json"))
-            || matches!(c, Call::Removed(p) if p.ends_with("/pending/docs.json"))
-    });
-    assert!(checkpoint < counts && counts < durable && durable < gone, "{calls:#?}");
-    let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("docs: answered")));
-    assert!(gone < told, "{calls:#?}");
-}
-
-#[test]
-fn an_answered_question_leaves_pending_in_one_step() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
-    let calls = calls_with(&world, "inject=renameat2:error=EINVAL", "ask-answer", &["docs", "a"]);
-    let is_pending = |path: &String| path.ends_with("/pending/docs.json");
-    position(&calls, |c| matches!(c, Call::Moved(from, _, false) if is_pending(from)));
-    // A question that came after the link would be removed.
-    assert!(!calls.iter().any(|c| matches!(c, Call::Removed(path) if is_pending(path))), "{calls:#?}");
-}
-
-#[test]
-fn a_checkpoint_is_replaced_whole() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.ok("checkpoint", &["save", "docs", "--step", "draft"]);
-    let calls = calls(&world, "checkpoint", &["save", "docs", "--step", "review"]);
-    assert_ordered(&calls);
-    position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
-    let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.contains("checkpoints/docs.json")));
-    let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/checkpoints")));
-    assert!(synced < told, "{calls:#?}");
-}
-
-#[test]
-fn the_claim_is_durable_before_the_agent_is_spawned() {
-    needs!("strace");
-    let world = World::stepping("work");
-    for workflow in ["first", "docs"] {
-        world.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
-        world.ok("ask-answer", &[workflow, "a"]);
-    }
-    // What is made once, such as `costs/`, is there.
-    world.ok("relaunch", &["first"]);
-    let round = world.round("docs");
-    let calls = calls(&world, "relaunch", &["docs"]);
-    assert_eq!(world.state("docs"), "delivered");
-    assert_ordered(&calls);
-    assert_never_replaces(&calls, "/closed/");
-    let spawned = position(&calls, |c| matches!(c, Call::Spawned));
-    let claimed =
-        position(&calls, |c| matches!(c, Call::Moved(from, to, true) if from.ends_with("/answered/docs.json") && to.contains("/running/")));
-    let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/running")));
-    let run = format!("/runs/docs/{round}/1");
-    // Where the claimant launches, the record is made while the agent starts.
-    let record = position(&calls, |c| matches!(c, Call::Moved(_, to, true) if to.ends_with(&format!("{run}/run.json"))));
-    let told = position(&calls, |c| matches!(c, Call::Told));
-    assert!(claimed < durable && durable < spawned && spawned < record && record < told, "{calls:#?}");
-    for folder in [run.as_str(), &format!("/runs/docs/{round}"), "/runs/docs", "/runs", "/workflows"] {
-        let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
-        assert!(calls[spawned..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
-    }
-    // Only what has to be is waited for, both before the launch and after the result.
-    let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
-    assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
-}
-
-#[test]
 fn a_program_starts_after_its_record_is_durable() {
     needs!("strace");
     let world = World::stepping("work");
@@ -326,5 +189,148 @@ fn a_withdrawn_round_is_found_after_a_power_cut() {
     for folder in ["/runs/docs", "/runs"] {
         let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
         assert!(calls[..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_post_is_one_durable_file_and_two_syncs() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.make_mailbox();
+        let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "--timeout", "2h"]);
+        assert_ordered(&calls);
+        assert_never_replaces(&calls, "/pending/");
+        let syncs: Vec<_> = calls.iter().filter_map(|c| if let Call::Synced(path) = c { Some(path.as_str()) } else { None }).collect();
+        assert_eq!(syncs.len(), 2, "{syncs:?}");
+        assert!(syncs[0].contains("/pending/.tmp") && syncs[1].ends_with("/pending"), "{syncs:?}");
+        let acknowledged = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
+        let last_sync = calls.iter().rposition(|c| matches!(c, Call::Synced(_))).expect("synced above");
+        assert!(last_sync < acknowledged, "{calls:#?}");
+    }
+
+    #[test]
+    fn the_files_of_a_question_are_on_the_disk_before_it() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.make_mailbox();
+        let file = world.path("note.txt").display().to_string();
+        std::fs::write(&file, "a note").expect("a file");
+        let calls = calls(&world, "ask-post", &["-w", "docs", "Publish?", "--attach", &file]);
+        assert_ordered(&calls);
+        assert_never_replaces(&calls, "/attachments/");
+        let named = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.contains("/attachments/docs.")));
+        let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.contains("/attachments/docs.") && !path.contains(".tmp")));
+        let posted = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/pending/docs.json")));
+        assert!(named < synced && synced < posted, "{calls:#?}");
+    }
+
+    #[test]
+    fn the_first_post_makes_the_mailbox_durable_too() {
+        needs!("strace");
+        let world = World::stepping("work");
+        let calls = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
+        assert_ordered(&calls);
+        assert!(calls.iter().filter(|c| matches!(c, Call::FolderMade(_))).count() >= 5, "{calls:#?}");
+    }
+
+    #[test]
+    fn a_mailbox_being_made_is_synced_before_a_posts_receipt() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.make_mailbox();
+        // As it is between the other one's mkdir and his sync; or as a stranger's `mkdir -p` leaves it.
+        std::fs::remove_file(world.in_mailbox("locks/synced")).expect("the first post leaves it");
+        let first = calls(&world, "ask-post", &["-w", "docs", "Merge?"]);
+        let told = position(&first, |c| matches!(c, Call::Printed(text) if text.starts_with("QUESTION_POSTED:docs")));
+        for folder in [world.mailbox(), world.root()] {
+            let path = folder.display().to_string();
+            assert!(first[..told].iter().any(|c| matches!(c, Call::Synced(p) if *p == path)), "{path} may vanish: {first:#?}");
+        }
+        let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+        assert_eq!(syncs(&calls(&world, "ask-post", &["-w", "more", "Merge?"])), 2, "it is synced for good");
+    }
+
+    #[test]
+    fn an_answer_is_in_the_checkpoint_before_it_counts() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.ok("checkpoint", &["save", "docs", "--step", "review"]);
+        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A", "-o", "b=B"]);
+        let calls = calls(&world, "ask-answer", &["docs", "a"]);
+        assert_ordered(&calls);
+        assert_never_replaces(&calls, "/answered/");
+        let checkpoint = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
+        let counts = position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/answered/docs.json")));
+        let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/answered")));
+        let gone = position(&calls, |c| {
+            matches!(c, Call::Moved(from, ..) if from.ends_with("/pending/docs.json"))
+                || matches!(c, Call::Removed(p) if p.ends_with("/pending/docs.json"))
+        });
+        assert!(checkpoint < counts && counts < durable && durable < gone, "{calls:#?}");
+        let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.starts_with("docs: answered")));
+        assert!(gone < told, "{calls:#?}");
+    }
+
+    #[test]
+    fn an_answered_question_leaves_pending_in_one_step() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "a=A"]);
+        let calls = calls_with(&world, "inject=renameat2:error=EINVAL", "ask-answer", &["docs", "a"]);
+        let is_pending = |path: &String| path.ends_with("/pending/docs.json");
+        position(&calls, |c| matches!(c, Call::Moved(from, _, false) if is_pending(from)));
+        // A question that came after the link would be removed.
+        assert!(!calls.iter().any(|c| matches!(c, Call::Removed(path) if is_pending(path))), "{calls:#?}");
+    }
+
+    #[test]
+    fn a_checkpoint_is_replaced_whole() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.ok("checkpoint", &["save", "docs", "--step", "draft"]);
+        let calls = calls(&world, "checkpoint", &["save", "docs", "--step", "review"]);
+        assert_ordered(&calls);
+        position(&calls, |c| matches!(c, Call::Moved(_, to, _) if to.ends_with("/checkpoints/docs.json")));
+        let told = position(&calls, |c| matches!(c, Call::Printed(text) if text.contains("checkpoints/docs.json")));
+        let synced = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/checkpoints")));
+        assert!(synced < told, "{calls:#?}");
+    }
+
+    #[test]
+    fn the_claim_is_durable_before_the_agent_is_spawned() {
+        needs!("strace");
+        let world = World::stepping("work");
+        for workflow in ["first", "docs"] {
+            world.ok("ask-post", &["-w", workflow, "Merge?", "-o", "a=A"]);
+            world.ok("ask-answer", &[workflow, "a"]);
+        }
+        // What is made once, such as `costs/`, is there.
+        world.ok("relaunch", &["first"]);
+        let round = world.round("docs");
+        let calls = calls(&world, "relaunch", &["docs"]);
+        assert_eq!(world.state("docs"), "delivered");
+        assert_ordered(&calls);
+        assert_never_replaces(&calls, "/closed/");
+        let spawned = position(&calls, |c| matches!(c, Call::Spawned));
+        let claimed = position(
+            &calls,
+            |c| matches!(c, Call::Moved(from, to, true) if from.ends_with("/answered/docs.json") && to.contains("/running/")),
+        );
+        let durable = position(&calls, |c| matches!(c, Call::Synced(path) if path.ends_with("/running")));
+        let run = format!("/runs/docs/{round}/1");
+        // Where the claimant launches, the record is made while the agent starts.
+        let record = position(&calls, |c| matches!(c, Call::Moved(_, to, true) if to.ends_with(&format!("{run}/run.json"))));
+        let told = position(&calls, |c| matches!(c, Call::Told));
+        assert!(claimed < durable && durable < spawned && spawned < record && record < told, "{calls:#?}");
+        for folder in [run.as_str(), &format!("/runs/docs/{round}"), "/runs/docs", "/runs", "/workflows"] {
+            let synced = |c: &Call| matches!(c, Call::Synced(path) if path.ends_with(folder));
+            assert!(calls[spawned..told].iter().any(synced), "{folder} may vanish: {calls:#?}");
+        }
+        // Only what has to be is waited for, both before the launch and after the result.
+        let syncs = |calls: &[Call]| calls.iter().filter(|c| matches!(c, Call::Synced(_))).count();
+        assert_eq!((syncs(&calls[..spawned]), syncs(&calls[told..])), (1, 5), "{calls:#?}");
     }
 }

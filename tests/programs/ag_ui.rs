@@ -41,29 +41,6 @@ fn ask_about_push(world: &World) {
 }
 
 #[test]
-fn each_kind_of_question_is_an_interrupt_with_a_schema() {
-    let world = World::new();
-    ask_about_push(&world);
-    world.sh(
-        "ask-post -w go 'Go on?' -t yes_no; ask-post -w why 'Why?' --context because; ask-post -w n 'How many?' -t number --min 1 --max 9",
-    );
-    world.sh("ask-post -w db 'Which?' -o pg=Postgres -o lite=SQLite --no-free-text --timeout 2h --default pg");
-    world.sh("ask-post -w wait 'Built?' --until-file /tmp/there");
-    let reason = |workflow| interrupt(&world, workflow)["reason"].clone();
-    assert_eq!([reason("ship"), reason("go"), reason("why")], ["tool_call", "confirmation", "input_required"]);
-    let ship = interrupt(&world, "ship");
-    assert_eq!((&ship["toolCallId"], ship["message"].as_str().unwrap().lines().nth(1)), (&json!("toolu_7"), Some("    command: git push")));
-    assert_eq!(ship["responseSchema"]["properties"]["editedArgs"]["properties"], json!({"command": {"type": "string"}}));
-    assert_eq!(interrupt(&world, "go")["responseSchema"], json!({"type": "boolean"}));
-    assert_eq!(interrupt(&world, "n")["responseSchema"], json!({"type": "number", "minimum": 1.0, "maximum": 9.0}));
-    let db = interrupt(&world, "db");
-    assert_eq!(db["responseSchema"]["oneOf"][1], json!({"const": "lite", "title": "SQLite"}));
-    assert!(db["expiresAt"].is_string() && interrupt(&world, "why")["expiresAt"].is_null(), "{db}");
-    assert_eq!(interrupt(&world, "why")["metadata"]["askbox"]["context"], "because");
-    assert_eq!(interrupts(&world).len(), 5, "nobody is asked about a wait for a file");
-}
-
-#[test]
 fn a_resume_answers_each_question_as_it_was_listed() {
     let world = World::new();
     ask_about_push(&world);
@@ -142,4 +119,34 @@ fn a_status_has_the_state_in_the_words_of_a2a_too() {
     assert_eq!(state(), is("answered", "TASK_STATE_SUBMITTED"));
     world.sh("relaunch prompt go");
     assert_eq!(state(), is("delivered", "TASK_STATE_COMPLETED"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_question_is_an_interrupt_with_a_schema() {
+        let world = World::new();
+        ask_about_push(&world);
+        world.sh(
+        "ask-post -w go 'Go on?' -t yes_no; ask-post -w why 'Why?' --context because; ask-post -w n 'How many?' -t number --min 1 --max 9",
+    );
+        world.sh("ask-post -w db 'Which?' -o pg=Postgres -o lite=SQLite --no-free-text --timeout 2h --default pg");
+        world.sh("ask-post -w wait 'Built?' --until-file /tmp/there");
+        let reason = |workflow| interrupt(&world, workflow)["reason"].clone();
+        assert_eq!([reason("ship"), reason("go"), reason("why")], ["tool_call", "confirmation", "input_required"]);
+        let ship = interrupt(&world, "ship");
+        assert_eq!(
+            (&ship["toolCallId"], ship["message"].as_str().unwrap().lines().nth(1)),
+            (&json!("toolu_7"), Some("    command: git push"))
+        );
+        assert_eq!(ship["responseSchema"]["properties"]["editedArgs"]["properties"], json!({"command": {"type": "string"}}));
+        assert_eq!(interrupt(&world, "go")["responseSchema"], json!({"type": "boolean"}));
+        assert_eq!(interrupt(&world, "n")["responseSchema"], json!({"type": "number", "minimum": 1.0, "maximum": 9.0}));
+        let db = interrupt(&world, "db");
+        assert_eq!(db["responseSchema"]["oneOf"][1], json!({"const": "lite", "title": "SQLite"}));
+        assert!(db["expiresAt"].is_string() && interrupt(&world, "why")["expiresAt"].is_null(), "{db}");
+        assert_eq!(interrupt(&world, "why")["metadata"]["askbox"]["context"], "because");
+        assert_eq!(interrupts(&world).len(), 5, "nobody is asked about a wait for a file");
+    }
 }

@@ -1,5 +1,5 @@
 //! `askbox agents`: the agents that it lists, and its words about files that cannot be read. The snapshots in `snapshots/agent_files` are
-//! whole outputs. After a wanted change: `SNAPSHOTS=overwrite cargo test --test programs agent_files::`.
+//! whole outputs. After a wanted change: `SNAPSHOTS=overwrite tests/run programs agent_files::`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -58,47 +58,6 @@ fn an_unreadable_agent_file_is_named_with_its_line() {
 }
 
 #[test]
-fn among_agents_of_one_name_the_nearer_and_later_file_wins() {
-    let mut world = project();
-    let named = |name: &str, d: &str| format!("---\nname: {name}\ndescription: {d}\n---\nbody\n");
-    agent(&world, "a", named("twice", "the earlier"));
-    agent(&world, "sub/b", named("twice", "the later"));
-    write(&world, ".claude/agents/good.md", named("good", "the user's"));
-    write(&world, ".claude/agents/own.md", named("own", "the user's own"));
-    write(&world, "p/q/.claude/agents/near.md", named("twice", "the nearer"));
-    world.see("cd p && askbox agents list");
-    world.see("cd p/q && askbox agents list");
-    world.see("askbox agents list --dir p/q");
-    world.see("cd p/q && askbox agents show twice");
-    world.see("cd p && askbox agents show good");
-    // The user's folder is the one that the environment names.
-    world.sh("mkdir -p c/agents && cp .claude/agents/own.md c/agents/");
-    world.see("cd p && CLAUDE_CONFIG_DIR=$HOME/c askbox agents list");
-    // Folders above the world or above a repository are not the project's.
-    world.see("askbox agents list");
-    world.sh("mkdir -p p/q/r/.git");
-    world.see("cd p/q/r && askbox agents list");
-    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/names.txt"].raw());
-}
-
-#[test]
-fn show_prints_every_field_of_an_agent() {
-    let mut world = project();
-    agent(
-        &world,
-        "odd",
-        "---\nname: odd\ndescription: d\ntools: Read, Bash(git log:*, x)\ndisallowedTools: [Write]\nmodel: sonnet\n\
-         permissionMode: plan\nx-team: {name: ours, size: 3}\n---\n\nYou are odd.\n\nVery.\n",
-    );
-    agent(&world, "none", "---\nname: none\ndescription: d\ntools:\n---\nbody\n");
-    agent(&world, "all-but", "---\nname: all-but\ndescription: d\ntools: \"*\"\ndisallowedTools: Bash, Write\n---\nbody\n");
-    world.see("cd p && askbox agents list");
-    world.see("cd p && askbox agents show odd");
-    world.see("cd p && askbox agents show odd --json");
-    assert_data_eq!(world.transcript(), file!["snapshots/agent_files/show.txt"].raw());
-}
-
-#[test]
 fn hostile_agent_files_print_nothing_that_a_terminal_obeys() {
     let mut world = project();
     agent(&world, "escapes", "---\nname: escapes\ndescription: \"a \\e[31mred\\u202e \\a\"\n---\n\u{1b}]0;title\u{7}\n");
@@ -148,4 +107,51 @@ fn agents_with_senseless_arguments_says_how_to_call_it() {
         world.see(script);
     }
     assert_data_eq!(world.transcript(), file!["snapshots/agent_files/arguments.txt"].raw());
+}
+
+mod promises {
+    use snapbox::file;
+
+    use super::*;
+
+    #[test]
+    fn among_agents_of_one_name_the_nearer_and_later_file_wins() {
+        let mut world = project();
+        let named = |name: &str, d: &str| format!("---\nname: {name}\ndescription: {d}\n---\nbody\n");
+        agent(&world, "a", named("twice", "the earlier"));
+        agent(&world, "sub/b", named("twice", "the later"));
+        write(&world, ".claude/agents/good.md", named("good", "the user's"));
+        write(&world, ".claude/agents/own.md", named("own", "the user's own"));
+        write(&world, "p/q/.claude/agents/near.md", named("twice", "the nearer"));
+        world.see("cd p && askbox agents list");
+        world.see("cd p/q && askbox agents list");
+        world.see("askbox agents list --dir p/q");
+        world.see("cd p/q && askbox agents show twice");
+        world.see("cd p && askbox agents show good");
+        // The user's folder is the one that the environment names.
+        world.sh("mkdir -p c/agents && cp .claude/agents/own.md c/agents/");
+        world.see("cd p && CLAUDE_CONFIG_DIR=$HOME/c askbox agents list");
+        // Folders above the world or above a repository are not the project's.
+        world.see("askbox agents list");
+        world.sh("mkdir -p p/q/r/.git");
+        world.see("cd p/q/r && askbox agents list");
+        assert_data_eq!(world.transcript(), file!["snapshots/agent_files/names.txt"].raw());
+    }
+
+    #[test]
+    fn show_prints_every_field_of_an_agent() {
+        let mut world = project();
+        agent(
+            &world,
+            "odd",
+            "---\nname: odd\ndescription: d\ntools: Read, Bash(git log:*, x)\ndisallowedTools: [Write]\nmodel: sonnet\n\
+         permissionMode: plan\nx-team: {name: ours, size: 3}\n---\n\nYou are odd.\n\nVery.\n",
+        );
+        agent(&world, "none", "---\nname: none\ndescription: d\ntools:\n---\nbody\n");
+        agent(&world, "all-but", "---\nname: all-but\ndescription: d\ntools: \"*\"\ndisallowedTools: Bash, Write\n---\nbody\n");
+        world.see("cd p && askbox agents list");
+        world.see("cd p && askbox agents show odd");
+        world.see("cd p && askbox agents show odd --json");
+        assert_data_eq!(world.transcript(), file!["snapshots/agent_files/show.txt"].raw());
+    }
 }

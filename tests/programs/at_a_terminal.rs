@@ -52,35 +52,6 @@ fn part_of_an_id_stands_for_it_at_a_terminal_only() {
 }
 
 #[test]
-fn an_exact_id_is_never_taken_for_a_part_of_another_one() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post How? -w docs -o a=A; ask-answer docs a; ask-post How? -w docs-42 -o a=A");
-    let terminal = Terminal::new(&world);
-    terminal.press(&["clear; ask-answer docs a; echo left=$?", "Enter"]);
-    terminal.see("left=4");
-    assert!(world.path("m/pending/docs-42.json").exists());
-}
-
-#[test]
-fn the_list_has_a_project_column_and_a_filter() {
-    let world = World::new();
-    world.sh(
-        "mkdir site app; (cd site && ask-post Merge? -w a --asked-by ann --priority 2); (cd app && ask-post Ship? -w b --asked-by bob)",
-    );
-    let all = world.sh("ask-answer list");
-    assert!(all.contains("PROJECT") && all.contains("site") && all.contains("app"), "{all}");
-    for (filter, only) in [("project:site", "a"), ("ship", "b"), ("by:bob project:app", "b"), ("priority:1", "a")] {
-        let listed = world.shell(&format!("ask-answer list --filter '{filter}' --json")).events();
-        assert_eq!((listed.len(), listed[0]["workflow_id"].as_str()), (1, Some(only)), "{filter}: {listed:?}");
-        let cwd = listed[0]["cwd"].as_str().unwrap();
-        assert!(cwd.ends_with("/site") || cwd.ends_with("/app"), "{cwd}");
-    }
-    let none = world.shell("ask-answer list --filter nothing");
-    assert!(none.code() == 0 && none.stderr.contains("no pending question has these words"), "{}", none.words());
-}
-
-#[test]
 fn what_fills_the_screen_ends_with_its_terminal() {
     needs!("tmux");
     for (command, shown) in [("askbox inbox", "1 question is waiting"), ("relaunch status -f", "wf-1"), ("askbox tree -f", "wf-1")] {
@@ -139,4 +110,37 @@ fn a_wait_at_a_terminal_says_what_for_and_leaves_with_a_word() {
     terminal.see("k1 is asked");
     world.sh("ask-answer k1 red");
     terminal.see("got:red");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_exact_id_is_never_taken_for_a_part_of_another_one() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post How? -w docs -o a=A; ask-answer docs a; ask-post How? -w docs-42 -o a=A");
+        let terminal = Terminal::new(&world);
+        terminal.press(&["clear; ask-answer docs a; echo left=$?", "Enter"]);
+        terminal.see("left=4");
+        assert!(world.path("m/pending/docs-42.json").exists());
+    }
+
+    #[test]
+    fn the_list_has_a_project_column_and_a_filter() {
+        let world = World::new();
+        world.sh(
+            "mkdir site app; (cd site && ask-post Merge? -w a --asked-by ann --priority 2); (cd app && ask-post Ship? -w b --asked-by bob)",
+        );
+        let all = world.sh("ask-answer list");
+        assert!(all.contains("PROJECT") && all.contains("site") && all.contains("app"), "{all}");
+        for (filter, only) in [("project:site", "a"), ("ship", "b"), ("by:bob project:app", "b"), ("priority:1", "a")] {
+            let listed = world.shell(&format!("ask-answer list --filter '{filter}' --json")).events();
+            assert_eq!((listed.len(), listed[0]["workflow_id"].as_str()), (1, Some(only)), "{filter}: {listed:?}");
+            let cwd = listed[0]["cwd"].as_str().unwrap();
+            assert!(cwd.ends_with("/site") || cwd.ends_with("/app"), "{cwd}");
+        }
+        let none = world.shell("ask-answer list --filter nothing");
+        assert!(none.code() == 0 && none.stderr.contains("no pending question has these words"), "{}", none.words());
+    }
 }

@@ -73,35 +73,6 @@ fn opens(world: &World, script: &str, counts: impl Fn(&str) -> bool) -> Vec<Stri
 }
 
 #[test]
-fn a_tree_opens_the_same_files_beside_two_thousand_workflows() {
-    needs!("strace");
-    let world = world();
-    let scripts =
-        ["askbox tree root", "askbox tree child", "askbox tree", "relaunch status root", "relaunch status", "ask-answer show child"];
-    let alone = scripts.map(|script| opened(&world, script));
-    assert!(alone.iter().all(|paths| !paths.is_empty()), "{alone:#?}");
-    strangers(&world, 2_000);
-    for (script, alone) in scripts.iter().zip(alone) {
-        assert_eq!(opened(&world, script), alone, "{script}");
-    }
-}
-
-#[test]
-fn tree_limits_open_nothing_of_two_thousand_other_workflows() {
-    needs!("strace");
-    let world = world();
-    strangers(&world, 2_000);
-    // The child is launched, ends, and its parent is woken and launched: each launch adds up its tree.
-    for script in ["ask-answer child '1 May'", "relaunch resume root", "ask-post -w child Again"] {
-        let opened: BTreeSet<String> = opened(&world, script).into_iter().collect();
-        let others: Vec<_> =
-            opened.iter().filter(|path| path.contains("stranger") || ["workflows/", "closed/", "runs/"].contains(&path.as_str())).collect();
-        assert!(!opened.is_empty() && others.is_empty(), "{script}: {others:#?}");
-    }
-    assert_eq!((world.state("root").as_str(), world.launches_of("root").len()), ("delivered", 2));
-}
-
-#[test]
 fn the_first_look_makes_the_childrens_names_in_an_old_mailbox() {
     needs!("strace");
     let world = world();
@@ -163,4 +134,39 @@ fn pruning_a_child_removes_its_name_and_a_parent_the_folder() {
     }
     world.sh("touch -d '10 days ago' m/closed/*; askbox gc --keep 1d");
     assert_eq!(world.sh("find m/runs m/workflows -mindepth 1"), "");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_tree_opens_the_same_files_beside_two_thousand_workflows() {
+        needs!("strace");
+        let world = world();
+        let scripts =
+            ["askbox tree root", "askbox tree child", "askbox tree", "relaunch status root", "relaunch status", "ask-answer show child"];
+        let alone = scripts.map(|script| opened(&world, script));
+        assert!(alone.iter().all(|paths| !paths.is_empty()), "{alone:#?}");
+        strangers(&world, 2_000);
+        for (script, alone) in scripts.iter().zip(alone) {
+            assert_eq!(opened(&world, script), alone, "{script}");
+        }
+    }
+
+    #[test]
+    fn tree_limits_open_nothing_of_two_thousand_other_workflows() {
+        needs!("strace");
+        let world = world();
+        strangers(&world, 2_000);
+        // The child is launched, ends, and its parent is woken and launched: each launch adds up its tree.
+        for script in ["ask-answer child '1 May'", "relaunch resume root", "ask-post -w child Again"] {
+            let opened: BTreeSet<String> = opened(&world, script).into_iter().collect();
+            let others: Vec<_> = opened
+                .iter()
+                .filter(|path| path.contains("stranger") || ["workflows/", "closed/", "runs/"].contains(&path.as_str()))
+                .collect();
+            assert!(!opened.is_empty() && others.is_empty(), "{script}: {others:#?}");
+        }
+        assert_eq!((world.state("root").as_str(), world.launches_of("root").len()), ("delivered", 2));
+    }
 }

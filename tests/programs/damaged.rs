@@ -3,21 +3,6 @@
 use crate::support::World;
 
 #[test]
-fn a_damaged_answer_is_named_and_not_no_question() {
-    let world = World::new();
-    world.make_mailbox();
-    world.sh("printf '{torn' >m/answered/w.json");
-    for command in ["ask-answer show w", "ask-answer w yes", "relaunch status w", "relaunch w"] {
-        let said = world.refused(5, command);
-        assert!(said.contains("answered/w.json") && said.contains("jq . "), "{command}: {said}");
-    }
-    assert!(world.sh("relaunch status").contains("w         unreadable"));
-    world.sh("touch -d '1 hour ago' m/answered/w.json");
-    let doctor = world.shell("askbox doctor").stdout;
-    assert!(doctor.contains("unreadable: answered/w.json"), "{doctor}");
-}
-
-#[test]
 fn a_damaged_answer_is_not_hidden_by_an_older_round() {
     let world = World::new().with_scripted_agent();
     world.ask_and_answer("w");
@@ -69,4 +54,23 @@ fn a_withdrawal_that_was_cut_off_is_shown_as_one() {
     assert!(world.refused(4, "ask-answer cancel docs").contains("it is withdrawn"));
     assert_eq!((world.names("pending").len(), world.state("docs").as_str()), (0, "withdrawn"));
     assert_eq!(world.names("closed").len(), 1);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_damaged_answer_is_named_and_not_no_question() {
+        let world = World::new();
+        world.make_mailbox();
+        world.sh("printf '{torn' >m/answered/w.json");
+        for command in ["ask-answer show w", "ask-answer w yes", "relaunch status w", "relaunch w"] {
+            let said = world.refused(5, command);
+            assert!(said.contains("answered/w.json") && said.contains("jq . "), "{command}: {said}");
+        }
+        assert!(world.sh("relaunch status").contains("w         unreadable"));
+        world.sh("touch -d '1 hour ago' m/answered/w.json");
+        let doctor = world.shell("askbox doctor").stdout;
+        assert!(doctor.contains("unreadable: answered/w.json"), "{doctor}");
+    }
 }

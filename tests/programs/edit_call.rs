@@ -22,70 +22,6 @@ fn git_push() -> World {
     asks("git push", Some(json!({"field": "command", "text": "git push"})))
 }
 
-#[test]
-fn a_call_that_was_not_seen_is_not_changed() {
-    let world = git_push();
-    let round = world.round("ship");
-    for (seen, words) in [
-        ("01900000-0000-7000-8000-000000000000".to_owned(), "ship asks another question now; nothing was answered"),
-        (format!("{round}:0123456789abcdef0123456789abcdef"), "was changed after it was shown to you; nothing was answered"),
-    ] {
-        let refused = world.refused(4, &format!("EDITOR=true ask-answer edit ship --round {seen}"));
-        assert!(refused.contains(words), "{refused}");
-    }
-    assert!(world.in_mailbox("pending/ship.json").exists());
-}
-
-#[test]
-fn a_call_is_changed_in_the_editor_and_confirmed() {
-    needs!("tmux");
-    let world = git_push();
-    world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
-    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=true ask-answer edit ship; echo left=$?; read wait"];
-    let terminal = Terminal::running(&world, (100, 40), &[], &command);
-    terminal.see("Make the call of Bash like this, one time? (y/N)");
-    let screen = terminal.with_colours();
-    assert!(screen.contains("\x1b[31m-git push") && screen.contains("\x1b[32m+git push --dry-run"), "{screen:?}");
-    terminal.press(&["Enter"]);
-    // What was not confirmed is a draft: the editor begins with it.
-    let screen = terminal.see("ship: nothing was decided");
-    assert!(screen.contains("your change is kept; go on with it: ask-answer edit ship"), "{screen}");
-    assert!(world.names("answered").is_empty());
-    let drafts = || std::fs::read_dir(world.home().join(".local/state/askbox/drafts")).unwrap().count();
-    // The next editor may be writing its own.
-    until("one draft is kept", || drafts() == 1);
-    // Keys that come before the second question are discarded.
-    until("it is asked again", || terminal.screen().matches("like this, one time? (y/N)").count() == 2);
-    terminal.press(&["y", "Enter"]);
-    terminal.see("which allows Bash with what you made of it: git push --dry-run");
-    terminal.see("left=0");
-    let answer = &world.document("answered/ship.json")["answer"];
-    assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));
-    assert!(answer["shown"].is_string());
-    assert_eq!(drafts(), 0);
-    let shown = world.ok("ask-answer", &["show", "ship"]);
-    assert!(shown.contains("the call was changed to:\n    git push --dry-run\n"), "{shown}");
-}
-
-#[test]
-fn a_separating_line_in_the_call_cuts_nothing_off() {
-    needs!("tmux");
-    let call = "cat <<E\n------------------------ >8 ------------------------\nE\nrm x";
-    let world = World::new();
-    world.make_mailbox();
-    let shown = format!("May the agent call Bash?\n    command:\n        {}\nIn the folder /work", call.replace('\n', "\n        "));
-    let mut question = approval_question("ship", &shown);
-    question["approval"]["editable"] = json!({"field": "command", "text": call});
-    std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
-    world.sh("printf '#!/bin/sh\\nsed -i \"s/^rm x$/ls x/\" \"$1\"\\n' >editor; chmod +x editor");
-    let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
-    let terminal = Terminal::running(&world, (100, 40), &[], &command);
-    terminal.see("Make the call of Bash like this, one time? (y/N)");
-    terminal.press(&["y", "Enter"]);
-    terminal.see("left=0");
-    assert_eq!(world.document("answered/ship.json")["answer"]["edited"], call.replace("rm x", "ls x"));
-}
-
 /// A mailbox in which `ship` asks about this command of several lines.
 fn asks_about_lines(call: &str) -> World {
     let world = World::new();
@@ -219,4 +155,72 @@ fn the_inbox_changes_a_call_and_leads_back() {
     assert_eq!((&answer["edited"], &answer["note"]), (&json!("git push --dry-run"), &json!("only a dry run")));
     terminal.press(&["Enter"]);
     terminal.see("back");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_that_was_not_seen_is_not_changed() {
+        let world = git_push();
+        let round = world.round("ship");
+        for (seen, words) in [
+            ("01900000-0000-7000-8000-000000000000".to_owned(), "ship asks another question now; nothing was answered"),
+            (format!("{round}:0123456789abcdef0123456789abcdef"), "was changed after it was shown to you; nothing was answered"),
+        ] {
+            let refused = world.refused(4, &format!("EDITOR=true ask-answer edit ship --round {seen}"));
+            assert!(refused.contains(words), "{refused}");
+        }
+        assert!(world.in_mailbox("pending/ship.json").exists());
+    }
+
+    #[test]
+    fn a_call_is_changed_in_the_editor_and_confirmed() {
+        needs!("tmux");
+        let world = git_push();
+        world.sh("printf '#!/bin/sh\\nsed -i \"s/^git push$/git push --dry-run/\" \"$1\"\\n' >editor; chmod +x editor");
+        let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; EDITOR=true ask-answer edit ship; echo left=$?; read wait"];
+        let terminal = Terminal::running(&world, (100, 40), &[], &command);
+        terminal.see("Make the call of Bash like this, one time? (y/N)");
+        let screen = terminal.with_colours();
+        assert!(screen.contains("\x1b[31m-git push") && screen.contains("\x1b[32m+git push --dry-run"), "{screen:?}");
+        terminal.press(&["Enter"]);
+        // What was not confirmed is a draft: the editor begins with it.
+        let screen = terminal.see("ship: nothing was decided");
+        assert!(screen.contains("your change is kept; go on with it: ask-answer edit ship"), "{screen}");
+        assert!(world.names("answered").is_empty());
+        let drafts = || std::fs::read_dir(world.home().join(".local/state/askbox/drafts")).unwrap().count();
+        // The next editor may be writing its own.
+        until("one draft is kept", || drafts() == 1);
+        // Keys that come before the second question are discarded.
+        until("it is asked again", || terminal.screen().matches("like this, one time? (y/N)").count() == 2);
+        terminal.press(&["y", "Enter"]);
+        terminal.see("which allows Bash with what you made of it: git push --dry-run");
+        terminal.see("left=0");
+        let answer = &world.document("answered/ship.json")["answer"];
+        assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));
+        assert!(answer["shown"].is_string());
+        assert_eq!(drafts(), 0);
+        let shown = world.ok("ask-answer", &["show", "ship"]);
+        assert!(shown.contains("the call was changed to:\n    git push --dry-run\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_separating_line_in_the_call_cuts_nothing_off() {
+        needs!("tmux");
+        let call = "cat <<E\n------------------------ >8 ------------------------\nE\nrm x";
+        let world = World::new();
+        world.make_mailbox();
+        let shown = format!("May the agent call Bash?\n    command:\n        {}\nIn the folder /work", call.replace('\n', "\n        "));
+        let mut question = approval_question("ship", &shown);
+        question["approval"]["editable"] = json!({"field": "command", "text": call});
+        std::fs::write(world.in_mailbox("pending/ship.json"), question.to_string()).unwrap();
+        world.sh("printf '#!/bin/sh\\nsed -i \"s/^rm x$/ls x/\" \"$1\"\\n' >editor; chmod +x editor");
+        let command = ["sh", "-c", "EDITOR=./editor ask-answer edit ship; echo left=$?; read wait"];
+        let terminal = Terminal::running(&world, (100, 40), &[], &command);
+        terminal.see("Make the call of Bash like this, one time? (y/N)");
+        terminal.press(&["y", "Enter"]);
+        terminal.see("left=0");
+        assert_eq!(world.document("answered/ship.json")["answer"]["edited"], call.replace("rm x", "ls x"));
+    }
 }

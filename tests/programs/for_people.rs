@@ -4,41 +4,6 @@ use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 #[test]
-fn a_terminal_without_a_cursor_is_told_how_to_answer() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both'");
-    let terminal = Terminal::running(&world, (100, 40), &["TERM=dumb"], &["sh", "-c", "ask-answer; echo left=$?; read wait"]);
-    let screen = terminal.see("left=2");
-    assert!(
-        screen.contains("the inbox needs a terminal that can move its cursor (TERM=dumb)") && screen.contains("ask-answer list"),
-        "{screen}"
-    );
-    assert!(!terminal.with_colours().contains("\x1b["), "{:?}", terminal.with_colours());
-}
-
-#[test]
-fn a_diff_beside_the_question_is_coloured_on_a_terminal_only() {
-    needs!("tmux");
-    let world = World::new();
-    let long = "x".repeat(150);
-    let diff = format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\u{202e}\n+new {long} Round 1: answered\n");
-    std::fs::write(world.path("fix.diff"), diff).unwrap();
-    world.sh("ask-post Apply? -w fix --attach fix.diff");
-    let shown = |variables: &[&str]| {
-        let command = ["sh", "-c", "ask-answer show fix; echo shown; read wait"];
-        let terminal = Terminal::running(&world, (100, 40), variables, &command);
-        terminal.see("shown");
-        terminal.with_colours()
-    };
-    let coloured = shown(&[]);
-    assert!(coloured.contains("\x1b[31m    | -old\\u{202e}") && coloured.contains("\x1b[32m    | +new"), "{coloured:?}");
-    assert!(coloured.lines().all(|line| !line.starts_with("Round 1")), "a long line goes on as a line of its own: {coloured}");
-    assert!(!shown(&["NO_COLOR=1"]).contains("\x1b[3"));
-    assert!(!world.sh("ask-answer show fix").contains('\x1b'));
-}
-
-#[test]
 fn a_hint_names_the_workflow_that_it_is_about() {
     let world = World::new();
     world.sh("ask-post How? -w w && checkpoint save w --step one");
@@ -170,4 +135,43 @@ fn a_question_without_a_time_has_no_age() {
     let late = world.refused(4, "ask-answer w yes");
     assert!(late.contains("the question of w has expired before you answered"), "{late}");
     watcher.stop();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_terminal_without_a_cursor_is_told_how_to_answer() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post How? -w w -o merge='Merge into one' -o keep='Keep both'");
+        let terminal = Terminal::running(&world, (100, 40), &["TERM=dumb"], &["sh", "-c", "ask-answer; echo left=$?; read wait"]);
+        let screen = terminal.see("left=2");
+        assert!(
+            screen.contains("the inbox needs a terminal that can move its cursor (TERM=dumb)") && screen.contains("ask-answer list"),
+            "{screen}"
+        );
+        assert!(!terminal.with_colours().contains("\x1b["), "{:?}", terminal.with_colours());
+    }
+
+    #[test]
+    fn a_diff_beside_the_question_is_coloured_on_a_terminal_only() {
+        needs!("tmux");
+        let world = World::new();
+        let long = "x".repeat(150);
+        let diff = format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\u{202e}\n+new {long} Round 1: answered\n");
+        std::fs::write(world.path("fix.diff"), diff).unwrap();
+        world.sh("ask-post Apply? -w fix --attach fix.diff");
+        let shown = |variables: &[&str]| {
+            let command = ["sh", "-c", "ask-answer show fix; echo shown; read wait"];
+            let terminal = Terminal::running(&world, (100, 40), variables, &command);
+            terminal.see("shown");
+            terminal.with_colours()
+        };
+        let coloured = shown(&[]);
+        assert!(coloured.contains("\x1b[31m    | -old\\u{202e}") && coloured.contains("\x1b[32m    | +new"), "{coloured:?}");
+        assert!(coloured.lines().all(|line| !line.starts_with("Round 1")), "a long line goes on as a line of its own: {coloured}");
+        assert!(!shown(&["NO_COLOR=1"]).contains("\x1b[3"));
+        assert!(!world.sh("ask-answer show fix").contains('\x1b'));
+    }
 }

@@ -17,29 +17,6 @@ fn resumed_at_once(world: &World, words: &str) {
 }
 
 #[test]
-fn a_workflow_of_a_main_agent_is_handed_over() {
-    let world = World::new();
-    world.ask_and_answer("w");
-    world.ok("relaunch", &["prompt", "w"]);
-    resumed_at_once(&world, "a main agent (relaunch prompt, or relaunch done) took the answer");
-}
-
-#[test]
-fn an_answer_that_a_killed_process_took_is_not_given_twice() {
-    let world = World::new();
-    world.ask_and_answer("w");
-    let question = world.document("answered/w.json")["question_id"].as_str().expect("an id").to_owned();
-    // A process has claimed the answer, and was killed.
-    std::fs::rename(world.in_mailbox("answered/w.json"), world.in_mailbox(format!("running/w.{question}.json"))).expect("the claim");
-    for command in ["prompt", "done"] {
-        let refused = world.run("relaunch", &[command, "w"]);
-        assert_eq!((refused.code(), refused.stdout.as_str()), (4, ""), "{refused:?}");
-        assert!(refused.stderr.contains("taken by a process that is gone") && refused.stderr.contains("relaunch w"), "{refused:?}");
-    }
-    assert_eq!(world.status("w")["state"], "orphaned");
-}
-
-#[test]
 fn a_workflow_whose_asker_waited_is_handed_over_too() {
     let world = World::new();
     let out = std::thread::scope(|scope| {
@@ -50,24 +27,6 @@ fn a_workflow_whose_asker_waited_is_handed_over_too() {
     });
     assert_eq!(out.stdout, "yes\n");
     resumed_at_once(&world, "the asker that waited for it (ask-post --wait, or an MCP client) took the answer");
-}
-
-#[test]
-fn the_same_question_again_takes_the_answer_that_waits() {
-    let world = World::new();
-    let ask = |words: &str| world.run("ask-post", &["-w", "w", words, "-o", "merge=m", "-o", "keep=k", "--wait", "100ms"]).ok();
-    assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
-    world.ok("ask-answer", &["w", "keep"]);
-    // Nobody has taken the answer. The asker comes back with the same words.
-    let again = ask("Merge?");
-    assert!(again.stdout == "keep\n" && again.stderr.contains("answered before"), "{again:?}");
-    resumed_at_once(&world, "the asker that waited for it (ask-post --wait, or an MCP client) took the answer");
-    assert_eq!(world.audit("w"), ["posted", "answered", "claimed", "delivered"]);
-    // It was told once. The same words are a new question now, and so are other words beside an answer.
-    assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
-    world.ok("ask-answer", &["w", "merge"]);
-    assert_eq!(ask("Merge now?").stdout, "QUESTION_POSTED:w\n");
-    assert_eq!(world.document("pending/w.json")["question"], "Merge now?");
 }
 
 #[test]
@@ -125,4 +84,49 @@ fn every_parked_round_is_retried_here_or_by_the_watcher() {
         }
     }
     assert_eq!(World::new().run("relaunch", &["retry"]).code(), 2);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_workflow_of_a_main_agent_is_handed_over() {
+        let world = World::new();
+        world.ask_and_answer("w");
+        world.ok("relaunch", &["prompt", "w"]);
+        resumed_at_once(&world, "a main agent (relaunch prompt, or relaunch done) took the answer");
+    }
+
+    #[test]
+    fn an_answer_that_a_killed_process_took_is_not_given_twice() {
+        let world = World::new();
+        world.ask_and_answer("w");
+        let question = world.document("answered/w.json")["question_id"].as_str().expect("an id").to_owned();
+        // A process has claimed the answer, and was killed.
+        std::fs::rename(world.in_mailbox("answered/w.json"), world.in_mailbox(format!("running/w.{question}.json"))).expect("the claim");
+        for command in ["prompt", "done"] {
+            let refused = world.run("relaunch", &[command, "w"]);
+            assert_eq!((refused.code(), refused.stdout.as_str()), (4, ""), "{refused:?}");
+            assert!(refused.stderr.contains("taken by a process that is gone") && refused.stderr.contains("relaunch w"), "{refused:?}");
+        }
+        assert_eq!(world.status("w")["state"], "orphaned");
+    }
+
+    #[test]
+    fn the_same_question_again_takes_the_answer_that_waits() {
+        let world = World::new();
+        let ask = |words: &str| world.run("ask-post", &["-w", "w", words, "-o", "merge=m", "-o", "keep=k", "--wait", "100ms"]).ok();
+        assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
+        world.ok("ask-answer", &["w", "keep"]);
+        // Nobody has taken the answer. The asker comes back with the same words.
+        let again = ask("Merge?");
+        assert!(again.stdout == "keep\n" && again.stderr.contains("answered before"), "{again:?}");
+        resumed_at_once(&world, "the asker that waited for it (ask-post --wait, or an MCP client) took the answer");
+        assert_eq!(world.audit("w"), ["posted", "answered", "claimed", "delivered"]);
+        // It was told once. The same words are a new question now, and so are other words beside an answer.
+        assert_eq!(ask("Merge?").stdout, "QUESTION_POSTED:w\n");
+        world.ok("ask-answer", &["w", "merge"]);
+        assert_eq!(ask("Merge now?").stdout, "QUESTION_POSTED:w\n");
+        assert_eq!(world.document("pending/w.json")["question"], "Merge now?");
+    }
 }

@@ -14,18 +14,22 @@ fn broken_by_hand(help: &str, columns: usize) -> Vec<String> {
     pairs.filter(fits).map(|pair| format!("{} / {}", pair[0], pair[1])).collect()
 }
 
-#[test]
-fn no_paragraph_of_relaunchs_help_is_broken_by_hand() {
-    let world = World::new();
-    let commands = [
-        "", "watch", "status", "logs", "events", "run", "stop", "spawn", "resume", "wait", "retry", "drop", "prompt", "pause", "go",
-        "done", "exec",
-    ];
-    for command in commands {
-        for columns in [60, 90] {
-            let help = world.sh(&format!("COLUMNS={columns} relaunch {command} --help"));
-            assert_eq!(broken_by_hand(&help, columns), [""; 0], "relaunch {command} --help in {columns} columns:\n{help}");
-            assert!(help.lines().all(|line| line.starts_with("  ") || line.chars().count() <= columns), "{help}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn no_paragraph_of_relaunchs_help_is_broken_by_hand() {
+        let world = World::new();
+        let commands = [
+            "", "watch", "status", "logs", "events", "run", "stop", "spawn", "resume", "wait", "retry", "drop", "prompt", "pause", "go",
+            "done", "exec",
+        ];
+        for command in commands {
+            for columns in [60, 90] {
+                let help = world.sh(&format!("COLUMNS={columns} relaunch {command} --help"));
+                assert_eq!(broken_by_hand(&help, columns), [""; 0], "relaunch {command} --help in {columns} columns:\n{help}");
+                assert!(help.lines().all(|line| line.starts_with("  ") || line.chars().count() <= columns), "{help}");
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! `askbox history`: past rounds, each with all that is known of it. The snapshots in `snapshots/history` are whole outputs. After a
-//! wanted change: `SNAPSHOTS=overwrite cargo test --test programs history::`. The output of `--json` is checked against its schema.
+//! wanted change: `SNAPSHOTS=overwrite tests/run programs history::`. The output of `--json` is checked against its schema.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,9 +7,9 @@ use std::fs;
 use askbox::mailbox::Mailbox;
 use askbox::mailbox::listing::past_rounds;
 use serde_json::{Value, json};
-use snapbox::{assert_data_eq, file};
+use snapbox::assert_data_eq;
 
-use crate::beside::{opened, strangers};
+use crate::programs::beside::{opened, strangers};
 use crate::support::{Terminal, World, json_schema, needs, until};
 
 /// The output of `askbox history --json`, each line checked against the schema.
@@ -62,108 +62,6 @@ fn closed(world: &World, id: &str, minute: usize, more: &Value) {
     let file = world.in_mailbox(format!("closed/{id}.{question}.json"));
     fs::write(&file, round.to_string()).unwrap();
     world.sh(&format!("touch -d '2026-01-01 01:{minute:02} UTC' {}; chmod -R go-w m", file.display()));
-}
-
-#[test]
-fn every_kind_of_past_round_reads_as_what_happened() {
-    let world = World::new().with_scripted_agent();
-    world.configure("[relaunch]\nattempts = 1");
-    world.agent_does("answered", "printf 'Merged.\\nAll links work.'");
-    world.agent_does("failed", "echo HOPELESS");
-    let ask = |id: &str, more: &str| {
-        world.sh(&format!("ask-post -w {id} 'Merge or split?' -o merge -o 'split=Two pages' {more} 2>&1 >/dev/null; true"))
-    };
-    world.make_mailbox();
-    let watcher = world.watch();
-    let over = |id: &str, state: &str| {
-        world.closed(id, state, 1);
-        until("the run of it is over", || world.state(id) == state);
-    };
-    ask("answered", "--asked-by docs-writer");
-    world.sh("ask-answer answered merge");
-    over("answered", "delivered");
-    ask("declined", "");
-    world.sh("ask-answer decline declined --note 'not mine to say'");
-    over("declined", "delivered");
-    ask("default", "--timeout 1s --default split");
-    over("default", "delivered");
-    assert_eq!(world.refused(4, "ask-answer default merge").matches("kept").count(), 1);
-    ask("expired", "--timeout 1s --on-expiry cancel");
-    over("expired", "expired");
-    ask("cancelled", "");
-    world.sh("ask-answer cancel cancelled --why 'no longer needed'");
-    over("cancelled", "withdrawn");
-    ask("replaced", "--asked-by docs-writer");
-    world.sh("ask-post -w replaced --supersede --asked-by docs-writer 'A better question?' 2>&1; ask-answer cancel replaced");
-    world.closed("replaced", "superseded", 1);
-    world.closed("replaced", "withdrawn", 1);
-    ask("failed", "");
-    world.sh("ask-answer failed --text 'whatever\nyou like'");
-    world.reaches("failed", "parked");
-    ask("dropped", "");
-    world.agent_does("dropped", "echo HOPELESS");
-    world.sh("ask-answer dropped merge");
-    world.reaches("dropped", "parked");
-    world.sh("relaunch drop dropped --why 'done by hand'");
-    watcher.stop();
-    world.sh("(until ask-answer waited split 2>/dev/null; do sleep 0.1; done) & ask-post -w waited 'Merge or split?' -o merge -o split --wait 1m 2>/dev/null");
-    world.sh(r#"echo '{"workflow_id": "prompted", "questions": [{"id": "a", "question": "Which?"}, {"question": "How many?", "type": "number"}]}' | ask-post --file - 2>/dev/null; ask-answer prompted a=x q2=7; relaunch prompt prompted"#);
-    ask("unclaimed", "");
-    world.sh("ask-answer unclaimed merge");
-    let seen = world.shell("askbox history");
-    assert_eq!((seen.code(), seen.stderr.as_str()), (0, ""));
-    assert_data_eq!(without_times(&seen.stdout, &world), file!["snapshots/history/every_kind.txt"].raw());
-    let all = entries(&world, "");
-    let of = |id: &str| all.iter().find(|e| e["workflow_id"] == id).unwrap_or_else(|| panic!("no {id}"));
-    assert_eq!((all.len(), &of("answered")["answer"]["value"]), (12 + 1, &json!("merge")));
-    assert_eq!((&of("answered")["result"], &of("answered")["cost_usd"]), (&json!("Merged.\nAll links work."), &json!(0.01)));
-    assert_eq!((&of("declined")["answer"]["outcome"], &of("declined")["state"]), (&json!("declined"), &json!("delivered")));
-    assert_eq!((&of("default")["answer"]["by"], &of("default")["late_answers"][0]["value"]), (&json!("default"), &json!("merge")));
-    assert_eq!((&of("waited")["claimant"], &of("prompted")["claimant"]), (&json!("inline"), &json!("prompt")));
-    assert_eq!(of("prompted")["questions"], json!([{"id": "a", "question": "Which?"}, {"id": "q2", "question": "How many?"}]));
-    assert_eq!((&of("failed")["state"], &of("failed")["failure"]), (&json!("parked"), &json!("agent")));
-    // The audit trail leads to the round, and names what its document says.
-    for line in world.audited().iter().filter(|line| line["answer_hash"].is_string()) {
-        let round = all.iter().find(|e| e["question_id"] == line["question_id"]).unwrap();
-        let given = if line["event"] == "late_answer" { &round["late_answers"][0] } else { &round["answer"] };
-        assert_eq!((&line["answer_hash"], &line["question_hash"]), (&given["answer_hash"], &round["question_hash"]), "{line}");
-        assert_eq!(world.document(round["file"].as_str().unwrap())["question_id"], line["question_id"]);
-    }
-}
-
-#[test]
-fn the_newest_rounds_come_first_and_more_are_announced() {
-    let world = World::new();
-    world.make_mailbox();
-    for (n, id) in ["one", "two", "one", "three"].into_iter().enumerate() {
-        closed(&world, id, n, &json!({}));
-    }
-    assert_eq!(ids(&world, ""), ["first", "three", "one", "two", "one"]);
-    assert_eq!(ids(&world, "one"), ["one", "one"]);
-    assert_eq!(ids(&world, "--limit 2"), ["first", "three"]);
-    assert_eq!(ids(&world, "--since 1h"), ["first"]);
-    let few = world.sh("askbox history --limit 2");
-    assert!(few.contains("three  withdrawn") && !few.contains("two  withdrawn"), "{few}");
-    assert!(few.ends_with("(there are more; --limit 10 shows more of them, --limit 0 all)"), "{few}");
-    for n in 4..30 {
-        closed(&world, "many", n, &json!({}));
-    }
-    let rounds = |script: &str| world.sh(script).lines().filter(|line| line.contains("  withdrawn  20")).count();
-    assert_eq!((rounds("askbox history many"), rounds("askbox history many --limit 0"), ids(&world, "many").len()), (20, 26, 26));
-    assert_eq!(world.sh("askbox history three --since 1h"), "no round of three was answered or ended in the last 1h");
-    assert_eq!(world.sh("askbox history three --since 1h --json"), "");
-}
-
-#[test]
-fn nothing_past_is_no_error_and_an_unknown_workflow_is() {
-    let world = World::new();
-    let none = world.shell("askbox history");
-    assert_eq!((none.code(), none.stdout.as_str()), (0, ""), "{}", none.words());
-    world.sh("ask-post -w open Q? 2>/dev/null");
-    assert_eq!(world.sh("askbox history"), "no round was answered or ended");
-    assert_eq!(world.sh("askbox history open"), "no round of open was answered or ended");
-    assert!(world.refused(3, "askbox history never").contains("nothing is known of never"));
-    assert_eq!(world.sh("askbox history --json"), "");
 }
 
 #[test]
@@ -293,4 +191,112 @@ fn a_round_that_moves_during_the_reading_is_shown_once() {
     let file = world.only("closed", "w.").unwrap();
     fs::copy(&file, world.in_mailbox("running").join(file.file_name().unwrap())).unwrap();
     assert_eq!(look().len(), 1);
+}
+
+mod promises {
+    use snapbox::file;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_past_round_reads_as_what_happened() {
+        let world = World::new().with_scripted_agent();
+        world.configure("[relaunch]\nattempts = 1");
+        world.agent_does("answered", "printf 'Merged.\\nAll links work.'");
+        world.agent_does("failed", "echo HOPELESS");
+        let ask = |id: &str, more: &str| {
+            world.sh(&format!("ask-post -w {id} 'Merge or split?' -o merge -o 'split=Two pages' {more} 2>&1 >/dev/null; true"))
+        };
+        world.make_mailbox();
+        let watcher = world.watch();
+        let over = |id: &str, state: &str| {
+            world.closed(id, state, 1);
+            until("the run of it is over", || world.state(id) == state);
+        };
+        ask("answered", "--asked-by docs-writer");
+        world.sh("ask-answer answered merge");
+        over("answered", "delivered");
+        ask("declined", "");
+        world.sh("ask-answer decline declined --note 'not mine to say'");
+        over("declined", "delivered");
+        ask("default", "--timeout 1s --default split");
+        over("default", "delivered");
+        assert_eq!(world.refused(4, "ask-answer default merge").matches("kept").count(), 1);
+        ask("expired", "--timeout 1s --on-expiry cancel");
+        over("expired", "expired");
+        ask("cancelled", "");
+        world.sh("ask-answer cancel cancelled --why 'no longer needed'");
+        over("cancelled", "withdrawn");
+        ask("replaced", "--asked-by docs-writer");
+        world.sh("ask-post -w replaced --supersede --asked-by docs-writer 'A better question?' 2>&1; ask-answer cancel replaced");
+        world.closed("replaced", "superseded", 1);
+        world.closed("replaced", "withdrawn", 1);
+        ask("failed", "");
+        world.sh("ask-answer failed --text 'whatever\nyou like'");
+        world.reaches("failed", "parked");
+        ask("dropped", "");
+        world.agent_does("dropped", "echo HOPELESS");
+        world.sh("ask-answer dropped merge");
+        world.reaches("dropped", "parked");
+        world.sh("relaunch drop dropped --why 'done by hand'");
+        watcher.stop();
+        world.sh("(until ask-answer waited split 2>/dev/null; do sleep 0.1; done) & ask-post -w waited 'Merge or split?' -o merge -o split --wait 1m 2>/dev/null");
+        world.sh(r#"echo '{"workflow_id": "prompted", "questions": [{"id": "a", "question": "Which?"}, {"question": "How many?", "type": "number"}]}' | ask-post --file - 2>/dev/null; ask-answer prompted a=x q2=7; relaunch prompt prompted"#);
+        ask("unclaimed", "");
+        world.sh("ask-answer unclaimed merge");
+        let seen = world.shell("askbox history");
+        assert_eq!((seen.code(), seen.stderr.as_str()), (0, ""));
+        assert_data_eq!(without_times(&seen.stdout, &world), file!["snapshots/history/every_kind.txt"].raw());
+        let all = entries(&world, "");
+        let of = |id: &str| all.iter().find(|e| e["workflow_id"] == id).unwrap_or_else(|| panic!("no {id}"));
+        assert_eq!((all.len(), &of("answered")["answer"]["value"]), (12 + 1, &json!("merge")));
+        assert_eq!((&of("answered")["result"], &of("answered")["cost_usd"]), (&json!("Merged.\nAll links work."), &json!(0.01)));
+        assert_eq!((&of("declined")["answer"]["outcome"], &of("declined")["state"]), (&json!("declined"), &json!("delivered")));
+        assert_eq!((&of("default")["answer"]["by"], &of("default")["late_answers"][0]["value"]), (&json!("default"), &json!("merge")));
+        assert_eq!((&of("waited")["claimant"], &of("prompted")["claimant"]), (&json!("inline"), &json!("prompt")));
+        assert_eq!(of("prompted")["questions"], json!([{"id": "a", "question": "Which?"}, {"id": "q2", "question": "How many?"}]));
+        assert_eq!((&of("failed")["state"], &of("failed")["failure"]), (&json!("parked"), &json!("agent")));
+        // The audit trail leads to the round, and names what its document says.
+        for line in world.audited().iter().filter(|line| line["answer_hash"].is_string()) {
+            let round = all.iter().find(|e| e["question_id"] == line["question_id"]).unwrap();
+            let given = if line["event"] == "late_answer" { &round["late_answers"][0] } else { &round["answer"] };
+            assert_eq!((&line["answer_hash"], &line["question_hash"]), (&given["answer_hash"], &round["question_hash"]), "{line}");
+            assert_eq!(world.document(round["file"].as_str().unwrap())["question_id"], line["question_id"]);
+        }
+    }
+
+    #[test]
+    fn the_newest_rounds_come_first_and_more_are_announced() {
+        let world = World::new();
+        world.make_mailbox();
+        for (n, id) in ["one", "two", "one", "three"].into_iter().enumerate() {
+            closed(&world, id, n, &json!({}));
+        }
+        assert_eq!(ids(&world, ""), ["first", "three", "one", "two", "one"]);
+        assert_eq!(ids(&world, "one"), ["one", "one"]);
+        assert_eq!(ids(&world, "--limit 2"), ["first", "three"]);
+        assert_eq!(ids(&world, "--since 1h"), ["first"]);
+        let few = world.sh("askbox history --limit 2");
+        assert!(few.contains("three  withdrawn") && !few.contains("two  withdrawn"), "{few}");
+        assert!(few.ends_with("(there are more; --limit 10 shows more of them, --limit 0 all)"), "{few}");
+        for n in 4..30 {
+            closed(&world, "many", n, &json!({}));
+        }
+        let rounds = |script: &str| world.sh(script).lines().filter(|line| line.contains("  withdrawn  20")).count();
+        assert_eq!((rounds("askbox history many"), rounds("askbox history many --limit 0"), ids(&world, "many").len()), (20, 26, 26));
+        assert_eq!(world.sh("askbox history three --since 1h"), "no round of three was answered or ended in the last 1h");
+        assert_eq!(world.sh("askbox history three --since 1h --json"), "");
+    }
+
+    #[test]
+    fn nothing_past_is_no_error_and_an_unknown_workflow_is() {
+        let world = World::new();
+        let none = world.shell("askbox history");
+        assert_eq!((none.code(), none.stdout.as_str()), (0, ""), "{}", none.words());
+        world.sh("ask-post -w open Q? 2>/dev/null");
+        assert_eq!(world.sh("askbox history"), "no round was answered or ended");
+        assert_eq!(world.sh("askbox history open"), "no round of open was answered or ended");
+        assert!(world.refused(3, "askbox history never").contains("nothing is known of never"));
+        assert_eq!(world.sh("askbox history --json"), "");
+    }
 }

@@ -28,31 +28,6 @@ fn told(world: &World, event: &Value) -> String {
 }
 
 #[test]
-fn the_users_choice_answers_the_question_that_was_shown() {
-    let world = World::new();
-    world.sh("ask-post -w w 'Which database?' -o pg=Postgres -o lite=SQLite 2>/dev/null; ask-post -w other 'Which name?' 2>/dev/null");
-    let asked = event(&shown(&world, "w"), &json!({"Which database?": "pg"}));
-    let said = told(&world, &asked);
-    assert!(said.starts_with("askbox: this answer of your user was handed on. w: answered: pg."), "{said}");
-    let answer = &world.document("answered/w.json")["answer"];
-    let expected = (&json!("pg"), &json!("hook"), &json!("askbox hook"), &json!("ann"));
-    assert_eq!((&answer["value"], &answer["through"], &answer["channel"], &answer["by"]), expected);
-    assert_eq!(told(&world, &asked), "", "the question waits no more");
-    assert_eq!(world.names("pending"), ["other.json"]);
-    // Words of the user's own, a batch, and a refusal.
-    let own = event(&shown(&world, "other"), &json!({"Which name?": "Walnut"}));
-    assert!(told(&world, &own).contains("other: answered"), "{own}");
-    let batch = json!([{"workflow_id": "b", "questions": [{"id": "one", "question": "First?", "options": [{"label": "x"}, {"label": "y"}]},
-        {"id": "two", "question": "Second?", "options": [{"label": "x"}, {"label": "y"}]}]}]);
-    world.run_with("ask-post", &["--batch", "--file", "-"], batch.to_string().as_bytes()).ok();
-    told(&world, &event(&shown(&world, "b"), &json!({"First?": "x", "Second?": "y"})));
-    assert_eq!(world.document("answered/b.json")["answer"]["value"], json!({"one": "x", "two": "y"}));
-    world.sh("ask-post -w open 'What else?' 2>/dev/null");
-    let said = told(&world, &event(&shown(&world, "open"), &json!({"What else?": "Decline to answer"})));
-    assert!(said.contains("open: declined"), "{said}");
-}
-
-#[test]
 fn an_answer_that_does_not_fit_is_kept_back_and_told() {
     let world = World::new();
     world.sh("ask-post -w w 'What is it?' 2>/dev/null");
@@ -89,4 +64,33 @@ fn the_hook_answers_nothing_asked_elsewhere_or_twice() {
     std::fs::write(world.in_mailbox("pending/w.json"), permits.to_string()).expect("a file");
     silent(&event(&input, &answers), "");
     assert!(world.names("answered").is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_users_choice_answers_the_question_that_was_shown() {
+        let world = World::new();
+        world.sh("ask-post -w w 'Which database?' -o pg=Postgres -o lite=SQLite 2>/dev/null; ask-post -w other 'Which name?' 2>/dev/null");
+        let asked = event(&shown(&world, "w"), &json!({"Which database?": "pg"}));
+        let said = told(&world, &asked);
+        assert!(said.starts_with("askbox: this answer of your user was handed on. w: answered: pg."), "{said}");
+        let answer = &world.document("answered/w.json")["answer"];
+        let expected = (&json!("pg"), &json!("hook"), &json!("askbox hook"), &json!("ann"));
+        assert_eq!((&answer["value"], &answer["through"], &answer["channel"], &answer["by"]), expected);
+        assert_eq!(told(&world, &asked), "", "the question waits no more");
+        assert_eq!(world.names("pending"), ["other.json"]);
+        // Words of the user's own, a batch, and a refusal.
+        let own = event(&shown(&world, "other"), &json!({"Which name?": "Walnut"}));
+        assert!(told(&world, &own).contains("other: answered"), "{own}");
+        let batch = json!([{"workflow_id": "b", "questions": [{"id": "one", "question": "First?", "options": [{"label": "x"}, {"label": "y"}]},
+        {"id": "two", "question": "Second?", "options": [{"label": "x"}, {"label": "y"}]}]}]);
+        world.run_with("ask-post", &["--batch", "--file", "-"], batch.to_string().as_bytes()).ok();
+        told(&world, &event(&shown(&world, "b"), &json!({"First?": "x", "Second?": "y"})));
+        assert_eq!(world.document("answered/b.json")["answer"]["value"], json!({"one": "x", "two": "y"}));
+        world.sh("ask-post -w open 'What else?' 2>/dev/null");
+        let said = told(&world, &event(&shown(&world, "open"), &json!({"What else?": "Decline to answer"})));
+        assert!(said.contains("open: declined"), "{said}");
+    }
 }

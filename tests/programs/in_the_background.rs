@@ -26,24 +26,6 @@ fn process_of(world: &World, program: &str) -> i32 {
 }
 
 #[test]
-fn a_job_in_the_background_is_stopped_and_sigterm_ends_it() {
-    needs!("tmux", "bash");
-    let world = World::new();
-    world.sh("ask-post Merge? -w docs -o a=A");
-    let terminal = shell(&world);
-    for program in PROGRAMS {
-        terminal.press(&[&format!("clear; {program} &"), "Enter"]);
-        let pid = process_of(&world, program);
-        until(&format!("{program} is stopped"), || state(pid) == Some('T'));
-        signal(pid, Signal::TERM);
-        signal(pid, Signal::CONT);
-        until(&format!("{program} has ended"), || !is_alive(pid));
-        terminal.press(&["clear; echo still $((40+2))", "Enter"]);
-        terminal.see("still 42");
-    }
-}
-
-#[test]
 fn a_job_that_comes_to_the_foreground_goes_on() {
     needs!("tmux", "bash");
     let world = World::new();
@@ -85,5 +67,27 @@ fn a_view_in_the_background_leaves_the_terminal_alone() {
         until(&format!("{program} has ended"), || !is_alive(pid));
         terminal.press(&["stty -tostop; clear; echo still $((40+4))", "Enter"]);
         terminal.see("still 44");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_job_in_the_background_is_stopped_and_sigterm_ends_it() {
+        needs!("tmux", "bash");
+        let world = World::new();
+        world.sh("ask-post Merge? -w docs -o a=A");
+        let terminal = shell(&world);
+        for program in PROGRAMS {
+            terminal.press(&[&format!("clear; {program} &"), "Enter"]);
+            let pid = process_of(&world, program);
+            until(&format!("{program} is stopped"), || state(pid) == Some('T'));
+            signal(pid, Signal::TERM);
+            signal(pid, Signal::CONT);
+            until(&format!("{program} has ended"), || !is_alive(pid));
+            terminal.press(&["clear; echo still $((40+2))", "Enter"]);
+            terminal.see("still 42");
+        }
     }
 }

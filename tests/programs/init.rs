@@ -9,34 +9,6 @@ use crate::support::{World, needs, output};
 const PROGRAMS: [&str; 5] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox"];
 
 #[test]
-fn the_configuration_lands_in_its_place_and_is_not_overwritten() {
-    let world = World::new();
-    let path = world.sh("askbox init");
-    assert_eq!(path, world.path(".config/askbox/config.toml").to_str().unwrap());
-    let written = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(written, config::template());
-    assert_eq!(written, world.sh("askbox init --print") + "\n");
-    std::fs::write(&path, "[relaunch]\nattempts = 2\n").unwrap();
-    let again = world.shell("askbox init");
-    assert_eq!(again.code(), 4, "{}", again.stderr);
-    assert!(again.stderr.contains("was not changed") && again.stderr.contains("askbox init --force"), "{}", again.stderr);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "[relaunch]\nattempts = 2\n");
-}
-
-#[test]
-fn force_keeps_every_old_configuration_beside_the_new_one() {
-    let world = World::new();
-    for text in ["# one\n", "# two\n"] {
-        std::fs::create_dir_all(world.path(".config/askbox")).unwrap();
-        std::fs::write(world.path(".config/askbox/config.toml"), text).unwrap();
-        world.sh("askbox init --force");
-    }
-    let read = |name: &str| std::fs::read_to_string(world.path(".config/askbox").join(name)).unwrap();
-    assert_eq!((read("config.toml.old"), read("config.toml.old.1")), ("# one\n".into(), "# two\n".into()));
-    assert_eq!(read("config.toml"), config::template());
-}
-
-#[test]
 fn the_configuration_goes_where_the_environment_says() {
     let world = World::new();
     world.sh("XDG_CONFIG_HOME=$PWD/x askbox init && ASKBOX_CONFIG=$PWD/deep/er/own.toml askbox init");
@@ -46,22 +18,6 @@ fn the_configuration_goes_where_the_environment_says() {
     assert_eq!(world.shell("ASKBOX_CONFIG=$PWD/bad.toml timeout 60 relaunch watch").code(), 5);
     // An empty variable counts as unset.
     world.sh("ask-post -w w 'Go?' && ASKBOX_CONFIG= relaunch status --summary");
-}
-
-#[test]
-fn every_program_has_completions_that_its_shell_can_read() {
-    needs!("bash");
-    let world = World::new();
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = world.sh(&format!("askbox init --completions {shell}"));
-        for program in PROGRAMS {
-            assert!(script.contains(program), "{shell} does not complete {program}");
-        }
-    }
-    let completed =
-        world.sh("bash -c 'eval \"$(askbox init --completions bash)\"; complete -p ask-post ask-answer checkpoint relaunch askbox'");
-    assert_eq!(completed.lines().count(), PROGRAMS.len(), "{completed}");
-    assert_eq!(world.shell("askbox init --completions tcsh").code(), 2);
 }
 
 /// The words that bash offers for a line. The last word of the line is being typed.
@@ -118,26 +74,6 @@ fn completions_offer_waiting_ids_and_the_keys_of_their_options() {
 }
 
 #[test]
-fn every_program_and_command_has_a_man_page_that_renders() {
-    needs!("man");
-    let world = World::new();
-    let pages = world.sh("askbox init --man man/man1");
-    let names: Vec<_> = pages.lines().map(|p| p.rsplit('/').next().unwrap()).collect();
-    for name in ["ask-post.1", "ask-answer.1", "ask-answer-list.1", "checkpoint-env.1", "relaunch-watch.1", "askbox.1", "askbox-demo.1"] {
-        assert!(names.contains(&name), "no {name} in {names:?}");
-    }
-    assert!(!pages.contains("supervise") && !pages.contains("schema"), "hidden commands have pages: {pages}");
-    // A command's own help goes to its own page.
-    let page = std::fs::read_to_string(world.path("man/man1/checkpoint-get.1")).unwrap();
-    assert!(page.contains("checkpoint\\-get") && page.contains("dotted path"), "{page}");
-    for path in pages.lines() {
-        let rendered = output(world.any_command("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]));
-        assert!(rendered.status.success() && rendered.stderr.is_empty(), "{path}: {}", rendered.stderr);
-        assert!(rendered.stdout.contains("NAME") && rendered.stdout.contains("SYNOPSIS"), "{path}: {}", rendered.stdout);
-    }
-}
-
-#[test]
 fn the_section_for_a_claude_md_explains_spawn_ask_and_terminate() {
     let world = World::new();
     let section = world.sh("askbox init --claude-md");
@@ -183,5 +119,74 @@ fn the_table_of_keys_in_the_operators_guide_is_current() {
         std::fs::write(&path, format!("{head}<!-- keys -->\n{table}<!-- end -->{tail}")).unwrap();
     } else {
         assert_eq!(written, table, "docs/configuration.md is stale; ASKBOX_WRITE_DOCS=1 rewrites the table");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_configuration_lands_in_its_place_and_is_not_overwritten() {
+        let world = World::new();
+        let path = world.sh("askbox init");
+        assert_eq!(path, world.path(".config/askbox/config.toml").to_str().unwrap());
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(written, config::template());
+        assert_eq!(written, world.sh("askbox init --print") + "\n");
+        std::fs::write(&path, "[relaunch]\nattempts = 2\n").unwrap();
+        let again = world.shell("askbox init");
+        assert_eq!(again.code(), 4, "{}", again.stderr);
+        assert!(again.stderr.contains("was not changed") && again.stderr.contains("askbox init --force"), "{}", again.stderr);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[relaunch]\nattempts = 2\n");
+    }
+
+    #[test]
+    fn force_keeps_every_old_configuration_beside_the_new_one() {
+        let world = World::new();
+        for text in ["# one\n", "# two\n"] {
+            std::fs::create_dir_all(world.path(".config/askbox")).unwrap();
+            std::fs::write(world.path(".config/askbox/config.toml"), text).unwrap();
+            world.sh("askbox init --force");
+        }
+        let read = |name: &str| std::fs::read_to_string(world.path(".config/askbox").join(name)).unwrap();
+        assert_eq!((read("config.toml.old"), read("config.toml.old.1")), ("# one\n".into(), "# two\n".into()));
+        assert_eq!(read("config.toml"), config::template());
+    }
+
+    #[test]
+    fn every_program_has_completions_that_its_shell_can_read() {
+        needs!("bash");
+        let world = World::new();
+        for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+            let script = world.sh(&format!("askbox init --completions {shell}"));
+            for program in PROGRAMS {
+                assert!(script.contains(program), "{shell} does not complete {program}");
+            }
+        }
+        let completed =
+            world.sh("bash -c 'eval \"$(askbox init --completions bash)\"; complete -p ask-post ask-answer checkpoint relaunch askbox'");
+        assert_eq!(completed.lines().count(), PROGRAMS.len(), "{completed}");
+        assert_eq!(world.shell("askbox init --completions tcsh").code(), 2);
+    }
+
+    #[test]
+    fn every_program_and_command_has_a_man_page_that_renders() {
+        needs!("man");
+        let world = World::new();
+        let pages = world.sh("askbox init --man man/man1");
+        let names: Vec<_> = pages.lines().map(|p| p.rsplit('/').next().unwrap()).collect();
+        for name in ["ask-post.1", "ask-answer.1", "ask-answer-list.1", "checkpoint-env.1", "relaunch-watch.1", "askbox.1", "askbox-demo.1"]
+        {
+            assert!(names.contains(&name), "no {name} in {names:?}");
+        }
+        assert!(!pages.contains("supervise") && !pages.contains("schema"), "hidden commands have pages: {pages}");
+        // A command's own help goes to its own page.
+        let page = std::fs::read_to_string(world.path("man/man1/checkpoint-get.1")).unwrap();
+        assert!(page.contains("checkpoint\\-get") && page.contains("dotted path"), "{page}");
+        for path in pages.lines() {
+            let rendered = output(world.any_command("man").env("LC_ALL", "C.UTF-8").args(["--warnings=w", "-l", path]));
+            assert!(rendered.status.success() && rendered.stderr.is_empty(), "{path}: {}", rendered.stderr);
+            assert!(rendered.stdout.contains("NAME") && rendered.stdout.contains("SYNOPSIS"), "{path}: {}", rendered.stdout);
+        }
     }
 }

@@ -11,26 +11,6 @@ fn saved(world: &World) -> Value {
 }
 
 #[test]
-fn an_agent_that_saves_after_the_answer_keeps_the_answer() {
-    let world = World::new();
-    world.sh("checkpoint save w --step ask && ask-post Which? -w w -o a=A -o b=B && ask-answer w a && relaunch prompt w");
-    let first = saved(&world)["user_answer_to"].clone();
-    for save in [
-        "checkpoint save w --step two",
-        "echo '{\"current_step\":\"three\"}' | checkpoint save w",
-        "jq 'del(.user_answer_to)' m/checkpoints/w.json | checkpoint save w",
-    ] {
-        world.sh(save);
-        assert_eq!((&saved(&world)["user_answer"], &saved(&world)["user_answer_to"]), (&json!("a"), &first), "{save}");
-    }
-    assert_eq!(world.sh("checkpoint get w user_answer"), "a");
-    assert_eq!(world.sh("eval \"$(checkpoint env w)\"; echo $USER_ANSWER"), "a");
-    world.sh("ask-post Again? -w w && checkpoint save w --step four && ask-answer w yes");
-    assert_eq!(saved(&world)["user_answer"], "yes");
-    assert_ne!(saved(&world)["user_answer_to"], first);
-}
-
-#[test]
 fn an_answer_that_the_agent_writes_replaces_the_one_there() {
     let world = World::new();
     world.sh("checkpoint save w --step ask && ask-post Which? -w w && ask-answer w a && relaunch prompt w");
@@ -100,4 +80,28 @@ fn an_answer_that_nobody_accepted_leaves_the_checkpoint() {
     world.refused(3, "checkpoint get w user_answer");
     world.sh("ask-answer w no");
     assert_eq!(world.sh("checkpoint get w user_answer"), "no");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_saves_after_the_answer_keeps_the_answer() {
+        let world = World::new();
+        world.sh("checkpoint save w --step ask && ask-post Which? -w w -o a=A -o b=B && ask-answer w a && relaunch prompt w");
+        let first = saved(&world)["user_answer_to"].clone();
+        for save in [
+            "checkpoint save w --step two",
+            "echo '{\"current_step\":\"three\"}' | checkpoint save w",
+            "jq 'del(.user_answer_to)' m/checkpoints/w.json | checkpoint save w",
+        ] {
+            world.sh(save);
+            assert_eq!((&saved(&world)["user_answer"], &saved(&world)["user_answer_to"]), (&json!("a"), &first), "{save}");
+        }
+        assert_eq!(world.sh("checkpoint get w user_answer"), "a");
+        assert_eq!(world.sh("eval \"$(checkpoint env w)\"; echo $USER_ANSWER"), "a");
+        world.sh("ask-post Again? -w w && checkpoint save w --step four && ask-answer w yes");
+        assert_eq!(saved(&world)["user_answer"], "yes");
+        assert_ne!(saved(&world)["user_answer_to"], first);
+    }
 }

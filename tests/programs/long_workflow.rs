@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::beside::{read, strangers};
+use crate::programs::beside::{read, strangers};
 use crate::support::{World, needs};
 
 /// Looks at one workflow.
@@ -12,53 +12,6 @@ const LOOKS: [&str; 4] = ["relaunch status w", "ask-answer show w", "relaunch lo
 /// How many documents a line of shell reads.
 fn documents(world: &World, script: &str) -> usize {
     read(world, script).iter().filter(|path| path.ends_with(".json")).count()
-}
-
-#[test]
-fn a_look_reads_no_more_documents_of_a_longer_history() {
-    needs!("strace");
-    let world = World::new().with_scripted_agent();
-    world.make_mailbox();
-    world.past_rounds("w", 0..200);
-    world.ask_and_answer("w");
-    world.sh("relaunch w");
-    let few = LOOKS.map(|script| documents(&world, script));
-    world.past_rounds("w", 200..2_000);
-    // These were made as by an earlier version. The next round makes the list of the newest ones anew.
-    world.ask_and_answer("w");
-    world.sh("relaunch w");
-    for (script, few) in LOOKS.iter().zip(few) {
-        let many = documents(&world, script);
-        // Rounds that ended within a second of each other are all read.
-        assert!(few > 0 && many <= few + 2, "{script}: {few} and {many}");
-    }
-    // While the next question waits, no past round is read at all.
-    world.ok("ask-post", &["-w", "w", "Again?"]);
-    for script in &LOOKS[..2] {
-        let opened = read(&world, script);
-        assert!(!opened.iter().any(|path| path.starts_with("closed/")), "{script}: {opened:#?}");
-    }
-}
-
-#[test]
-fn after_the_next_round_a_look_lists_no_names_of_the_history() {
-    needs!("strace");
-    let world = World::new().with_scripted_agent();
-    world.make_mailbox();
-    world.past_rounds("w", 0..2_000);
-    world.ask_and_answer("w");
-    world.sh("relaunch w");
-    let lists = |script: &str| read(&world, script).iter().any(|path| path == "runs/w/" || path == "closed/");
-    for script in &LOOKS[..3] {
-        assert!(!lists(script), "{script}: {:#?}", read(&world, script));
-    }
-    // A round that another program has made is found although the list does not have it.
-    world.sh("sleep 0.05");
-    world.past_rounds("w", 2_000..2_001);
-    world.sh(
-        "cd m && f=closed/w.01900000-0000-7000-8000-0000000007d0.json && jq '.closed.at = \"2030-01-01T00:00:00.000Z\"' $f >x && mv x $f",
-    );
-    assert_eq!(world.status("w")["question"], "Merge 2000?");
 }
 
 #[test]
@@ -151,4 +104,55 @@ fn a_tree_reads_no_past_rounds_for_their_cost() {
     world.sh("relaunch w && askbox tree w");
     let looked_into = read(&world, "askbox tree w").iter().filter(|path| path.starts_with("runs/w/")).count();
     assert!((1..200).contains(&looked_into), "{looked_into}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_look_reads_no_more_documents_of_a_longer_history() {
+        needs!("strace");
+        let world = World::new().with_scripted_agent();
+        world.make_mailbox();
+        world.past_rounds("w", 0..200);
+        world.ask_and_answer("w");
+        world.sh("relaunch w");
+        let few = LOOKS.map(|script| documents(&world, script));
+        world.past_rounds("w", 200..2_000);
+        // These were made as by an earlier version. The next round makes the list of the newest ones anew.
+        world.ask_and_answer("w");
+        world.sh("relaunch w");
+        for (script, few) in LOOKS.iter().zip(few) {
+            let many = documents(&world, script);
+            // Rounds that ended within a second of each other are all read.
+            assert!(few > 0 && many <= few + 2, "{script}: {few} and {many}");
+        }
+        // While the next question waits, no past round is read at all.
+        world.ok("ask-post", &["-w", "w", "Again?"]);
+        for script in &LOOKS[..2] {
+            let opened = read(&world, script);
+            assert!(!opened.iter().any(|path| path.starts_with("closed/")), "{script}: {opened:#?}");
+        }
+    }
+
+    #[test]
+    fn after_the_next_round_a_look_lists_no_names_of_the_history() {
+        needs!("strace");
+        let world = World::new().with_scripted_agent();
+        world.make_mailbox();
+        world.past_rounds("w", 0..2_000);
+        world.ask_and_answer("w");
+        world.sh("relaunch w");
+        let lists = |script: &str| read(&world, script).iter().any(|path| path == "runs/w/" || path == "closed/");
+        for script in &LOOKS[..3] {
+            assert!(!lists(script), "{script}: {:#?}", read(&world, script));
+        }
+        // A round that another program has made is found although the list does not have it.
+        world.sh("sleep 0.05");
+        world.past_rounds("w", 2_000..2_001);
+        world.sh(
+        "cd m && f=closed/w.01900000-0000-7000-8000-0000000007d0.json && jq '.closed.at = \"2030-01-01T00:00:00.000Z\"' $f >x && mv x $f",
+    );
+        assert_eq!(world.status("w")["question"], "Merge 2000?");
+    }
 }

@@ -22,113 +22,6 @@ fn asks(world: &World, id: &str) {
 }
 
 #[test]
-fn a_misspelt_option_is_refused_with_the_one_that_was_meant() {
-    let world = World::new();
-    asks(&world, "w");
-    for near in ["merg", "mrege", "mreg", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
-        let words = world.refused(5, &format!("ask-answer w {near}"));
-        assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
-    }
-    for bare in ["1", "'#2'", "b", "3."] {
-        let words = world.refused(5, &format!("ask-answer w {bare}"));
-        assert!(words.contains("choose one of: merge, keep") && words.contains("--text"), "{bare}: {words}");
-    }
-    assert!(world.refused(5, "ask-answer w 'Kep both'").contains("did you mean `keep`?"));
-    assert!(world.path("m/pending/w.json").exists() && !world.path("m/answered/w.json").exists());
-    assert_eq!(world.sh("ask-answer w --text merg"), "w: answered in your own words: merg");
-    assert_eq!(value(&world, "w"), "merg");
-    assert!(world.sh("relaunch prompt w").contains("\nUser answered in their own words, not with one of the options: merg\n"));
-}
-
-#[test]
-fn spaces_and_case_do_not_matter_and_a_description_is_its_key() {
-    let world = World::new();
-    for (n, given) in ["merge", "'  Merge '", "MERGE", "'merge into one'"].iter().enumerate() {
-        asks(&world, &format!("w{n}"));
-        assert_eq!(world.sh(&format!("ask-answer w{n} {given}")), format!("w{n}: answered: merge"));
-        assert_eq!(value(&world, &format!("w{n}")), "merge");
-    }
-    assert!(world.sh("relaunch prompt w2").contains("\nUser chose: merge (Merge into one)\n"));
-    assert_eq!(world.shell("ask-post How? -w n -o 1=One -o 2=Two && ask-answer n ' 2'").code(), 0);
-    assert_eq!(value(&world, "n"), "2");
-}
-
-#[test]
-fn words_unlike_any_option_stay_the_persons_own() {
-    let world = World::new();
-    asks(&world, "w");
-    let printed: Value = serde_json::from_str(&world.sh("ask-answer w 'neither; ask Bob' --json")).unwrap();
-    assert_eq!((&printed["own_words"], &printed["value"]), (&json!(true), &json!("neither; ask Bob")));
-    assert!(world.sh("relaunch prompt w").contains("in their own words, not with one of the options: neither; ask Bob\n"));
-    // A question without options has no near misses to tell.
-    world.sh("ask-post Why? -w open && ask-answer open because");
-    assert!(world.sh("relaunch prompt open").contains("\nUser chose: because\n"));
-}
-
-#[test]
-fn each_part_of_a_batch_and_each_element_is_looked_at() {
-    let world = World::new();
-    let batch = json!({"questions": [
-        {"id": "db", "question": "Which DB?", "options": ["postgres", "sqlite"]},
-        {"id": "tests", "question": "Which tests?", "multiSelect": true, "options": ["unit", "e2e"]},
-        {"id": "why", "question": "Why?"},
-    ]});
-    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
-    world.sh("ask-post -w b --file q.json && ask-post -w f --file q.json");
-    let words = world.refused(5, "ask-answer b db=sqlite");
-    assert!(words.contains("leaves 2 questions out") && words.contains("answer them too: tests=VALUE why=VALUE"), "{words}");
-    let words = world.refused(5, "ask-answer b db=postgre tests=unit why=so");
-    assert!(words.contains("answer.db") && words.contains("did you mean `postgres`?"), "{words}");
-    let words = world.refused(5, "ask-answer b db=sqlite tests=unit,e2 why=so");
-    assert!(words.contains("answer.tests") && words.contains("did you mean `e2e`?"), "{words}");
-    assert!(world.refused(5, "ask-answer b db=sqlite tests='unit e2e' why=so").contains("did you mean `unit,e2e`?"));
-    std::fs::write(world.path("a.json"), r#"{"db": "sqlit", "tests": ["unit"], "why": "so"}"#).unwrap();
-    assert!(world.refused(5, "ask-answer f --file a.json").contains("did you mean `sqlite`?"));
-    std::fs::write(world.path("r.json"), r#"{"answers": {"Which DB?": "SQLite", "Which tests?": "unit, e2", "Why?": "so"}}"#).unwrap();
-    assert!(world.refused(5, "ask-answer f --file r.json").contains("did you mean `e2e`?"));
-    assert_eq!(
-        world.sh("ask-answer b db='SQLite ' tests='E2E, unit' why=so"),
-        r#"b: answered: {"db":"sqlite","tests":["e2e","unit"],"why":"so"}"#
-    );
-    assert!(world.sh("ask-answer f --file a.json --text").ends_with("(in your own words: db)"));
-    let prompt = world.sh("relaunch prompt f");
-    assert!(prompt.contains("- Which DB? (db), in their own words: sqlit\n- Which tests? (tests): unit\n- Why? (why): so\n"), "{prompt}");
-}
-
-#[test]
-fn yes_or_no_takes_nothing_else_and_says_what_was_meant() {
-    let world = World::new();
-    world.sh("ask-post Go? -w w -t yes_no");
-    for near in ["Yes!", "yep", "--text yess"] {
-        assert!(world.refused(5, &format!("ask-answer w {near}")).contains("did you mean `yes`?"), "{near}");
-    }
-    world.refused(5, "ask-answer w perhaps");
-    assert_eq!(world.sh("ask-answer w ' Y '"), "w: answered: yes");
-}
-
-#[test]
-fn an_empty_answer_is_refused_with_the_command_that_declines() {
-    let world = World::new();
-    world.sh("ask-post Why? -w w");
-    let batch = json!({"questions": [{"id": "why", "question": "Why?"}, {"id": "n", "question": "How many?", "type": "number"}]});
-    std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
-    world.sh("ask-post -w b --file q.json && printf '\"\"' > empty.json && printf '[]' > list.json");
-    for (id, command) in [
-        ("w", "ask-answer w ''"),
-        ("w", "ask-answer w '  '"),
-        ("w", "ask-answer w - < /dev/null"),
-        ("w", "ask-answer w --text ''"),
-        ("w", "ask-answer w --file empty.json"),
-        ("w", "ask-answer w --file list.json"),
-        ("b", "ask-answer b why= n=1"),
-    ] {
-        let words = world.refused(5, command);
-        assert!(words.contains("is empty") && words.contains(&format!("ask-answer decline {id}")), "{command}: {words}");
-    }
-    assert!(world.path("m/pending/w.json").exists() && world.path("m/pending/b.json").exists());
-}
-
-#[test]
 fn an_askers_default_is_read_like_an_answer() {
     let world = World::new();
     world.sh(&format!("ask-post How? -w w {OPTIONS} --timeout 1s --default Keep"));
@@ -168,26 +61,6 @@ fn moved_by_hand(world: &World, id: &str, answer: Option<&str>) {
     std::fs::write(&path, document.to_string()).unwrap();
     let earlier = SystemTime::now() - Duration::from_secs(60);
     File::options().write(true).open(&path).unwrap().set_modified(earlier).unwrap();
-}
-
-#[test]
-fn an_answer_by_hand_is_read_like_any_other() {
-    let world = World::new();
-    world.sh("ask-post -w other ?");
-    for (id, answer, told) in [
-        ("exact", " MERGE ", "User chose: merge (Merge into one)"),
-        ("near", "merg", "User answered in their own words, not with one of the options: merg"),
-    ] {
-        moved_by_hand(&world, id, Some(answer));
-        assert!(world.sh(&format!("relaunch prompt {id}")).contains(told), "{id}");
-        // The same with the answer in the checkpoint.
-        let in_checkpoint = format!("{id}-checkpoint");
-        moved_by_hand(&world, &in_checkpoint, None);
-        let checkpoint = world.path(format!("m/checkpoints/{in_checkpoint}.json"));
-        std::fs::write(&checkpoint, json!({"workflow_id": in_checkpoint, "user_answer": answer}).to_string()).unwrap();
-        assert!(world.sh(&format!("relaunch prompt {in_checkpoint}")).contains(told), "{in_checkpoint}");
-        assert_eq!(world.json(checkpoint)["user_answer"], answer.trim().to_lowercase());
-    }
 }
 
 #[test]
@@ -352,4 +225,138 @@ fn an_option_that_is_named_twice_counts_once() {
     let world = World::new();
     world.sh("ask-post Which? -w w -t multi_choice -o a=A -o b=B && ask-answer w a b A a");
     assert_eq!(world.document("answered/w.json")["answer"]["value"], serde_json::json!(["a", "b"]));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_option_is_refused_with_the_one_that_was_meant() {
+        let world = World::new();
+        asks(&world, "w");
+        for near in ["merg", "mrege", "mreg", "merge!", "'\"merge\"'", "m", "MERG", "'Merge into one.'", "'Merg into one'"] {
+            let words = world.refused(5, &format!("ask-answer w {near}"));
+            assert!(words.contains("did you mean `merge`?") && words.contains("--text"), "{near}: {words}");
+        }
+        for bare in ["1", "'#2'", "b", "3."] {
+            let words = world.refused(5, &format!("ask-answer w {bare}"));
+            assert!(words.contains("choose one of: merge, keep") && words.contains("--text"), "{bare}: {words}");
+        }
+        assert!(world.refused(5, "ask-answer w 'Kep both'").contains("did you mean `keep`?"));
+        assert!(world.path("m/pending/w.json").exists() && !world.path("m/answered/w.json").exists());
+        assert_eq!(world.sh("ask-answer w --text merg"), "w: answered in your own words: merg");
+        assert_eq!(value(&world, "w"), "merg");
+        assert!(world.sh("relaunch prompt w").contains("\nUser answered in their own words, not with one of the options: merg\n"));
+    }
+
+    #[test]
+    fn spaces_and_case_do_not_matter_and_a_description_is_its_key() {
+        let world = World::new();
+        for (n, given) in ["merge", "'  Merge '", "MERGE", "'merge into one'"].iter().enumerate() {
+            asks(&world, &format!("w{n}"));
+            assert_eq!(world.sh(&format!("ask-answer w{n} {given}")), format!("w{n}: answered: merge"));
+            assert_eq!(value(&world, &format!("w{n}")), "merge");
+        }
+        assert!(world.sh("relaunch prompt w2").contains("\nUser chose: merge (Merge into one)\n"));
+        assert_eq!(world.shell("ask-post How? -w n -o 1=One -o 2=Two && ask-answer n ' 2'").code(), 0);
+        assert_eq!(value(&world, "n"), "2");
+    }
+
+    #[test]
+    fn words_unlike_any_option_stay_the_persons_own() {
+        let world = World::new();
+        asks(&world, "w");
+        let printed: Value = serde_json::from_str(&world.sh("ask-answer w 'neither; ask Bob' --json")).unwrap();
+        assert_eq!((&printed["own_words"], &printed["value"]), (&json!(true), &json!("neither; ask Bob")));
+        assert!(world.sh("relaunch prompt w").contains("in their own words, not with one of the options: neither; ask Bob\n"));
+        // A question without options has no near misses to tell.
+        world.sh("ask-post Why? -w open && ask-answer open because");
+        assert!(world.sh("relaunch prompt open").contains("\nUser chose: because\n"));
+    }
+
+    #[test]
+    fn each_part_of_a_batch_and_each_element_is_looked_at() {
+        let world = World::new();
+        let batch = json!({"questions": [
+            {"id": "db", "question": "Which DB?", "options": ["postgres", "sqlite"]},
+            {"id": "tests", "question": "Which tests?", "multiSelect": true, "options": ["unit", "e2e"]},
+            {"id": "why", "question": "Why?"},
+        ]});
+        std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+        world.sh("ask-post -w b --file q.json && ask-post -w f --file q.json");
+        let words = world.refused(5, "ask-answer b db=sqlite");
+        assert!(words.contains("leaves 2 questions out") && words.contains("answer them too: tests=VALUE why=VALUE"), "{words}");
+        let words = world.refused(5, "ask-answer b db=postgre tests=unit why=so");
+        assert!(words.contains("answer.db") && words.contains("did you mean `postgres`?"), "{words}");
+        let words = world.refused(5, "ask-answer b db=sqlite tests=unit,e2 why=so");
+        assert!(words.contains("answer.tests") && words.contains("did you mean `e2e`?"), "{words}");
+        assert!(world.refused(5, "ask-answer b db=sqlite tests='unit e2e' why=so").contains("did you mean `unit,e2e`?"));
+        std::fs::write(world.path("a.json"), r#"{"db": "sqlit", "tests": ["unit"], "why": "so"}"#).unwrap();
+        assert!(world.refused(5, "ask-answer f --file a.json").contains("did you mean `sqlite`?"));
+        std::fs::write(world.path("r.json"), r#"{"answers": {"Which DB?": "SQLite", "Which tests?": "unit, e2", "Why?": "so"}}"#).unwrap();
+        assert!(world.refused(5, "ask-answer f --file r.json").contains("did you mean `e2e`?"));
+        assert_eq!(
+            world.sh("ask-answer b db='SQLite ' tests='E2E, unit' why=so"),
+            r#"b: answered: {"db":"sqlite","tests":["e2e","unit"],"why":"so"}"#
+        );
+        assert!(world.sh("ask-answer f --file a.json --text").ends_with("(in your own words: db)"));
+        let prompt = world.sh("relaunch prompt f");
+        assert!(
+            prompt.contains("- Which DB? (db), in their own words: sqlit\n- Which tests? (tests): unit\n- Why? (why): so\n"),
+            "{prompt}"
+        );
+    }
+
+    #[test]
+    fn yes_or_no_takes_nothing_else_and_says_what_was_meant() {
+        let world = World::new();
+        world.sh("ask-post Go? -w w -t yes_no");
+        for near in ["Yes!", "yep", "--text yess"] {
+            assert!(world.refused(5, &format!("ask-answer w {near}")).contains("did you mean `yes`?"), "{near}");
+        }
+        world.refused(5, "ask-answer w perhaps");
+        assert_eq!(world.sh("ask-answer w ' Y '"), "w: answered: yes");
+    }
+
+    #[test]
+    fn an_empty_answer_is_refused_with_the_command_that_declines() {
+        let world = World::new();
+        world.sh("ask-post Why? -w w");
+        let batch = json!({"questions": [{"id": "why", "question": "Why?"}, {"id": "n", "question": "How many?", "type": "number"}]});
+        std::fs::write(world.path("q.json"), batch.to_string()).unwrap();
+        world.sh("ask-post -w b --file q.json && printf '\"\"' > empty.json && printf '[]' > list.json");
+        for (id, command) in [
+            ("w", "ask-answer w ''"),
+            ("w", "ask-answer w '  '"),
+            ("w", "ask-answer w - < /dev/null"),
+            ("w", "ask-answer w --text ''"),
+            ("w", "ask-answer w --file empty.json"),
+            ("w", "ask-answer w --file list.json"),
+            ("b", "ask-answer b why= n=1"),
+        ] {
+            let words = world.refused(5, command);
+            assert!(words.contains("is empty") && words.contains(&format!("ask-answer decline {id}")), "{command}: {words}");
+        }
+        assert!(world.path("m/pending/w.json").exists() && world.path("m/pending/b.json").exists());
+    }
+
+    #[test]
+    fn an_answer_by_hand_is_read_like_any_other() {
+        let world = World::new();
+        world.sh("ask-post -w other ?");
+        for (id, answer, told) in [
+            ("exact", " MERGE ", "User chose: merge (Merge into one)"),
+            ("near", "merg", "User answered in their own words, not with one of the options: merg"),
+        ] {
+            moved_by_hand(&world, id, Some(answer));
+            assert!(world.sh(&format!("relaunch prompt {id}")).contains(told), "{id}");
+            // The same with the answer in the checkpoint.
+            let in_checkpoint = format!("{id}-checkpoint");
+            moved_by_hand(&world, &in_checkpoint, None);
+            let checkpoint = world.path(format!("m/checkpoints/{in_checkpoint}.json"));
+            std::fs::write(&checkpoint, json!({"workflow_id": in_checkpoint, "user_answer": answer}).to_string()).unwrap();
+            assert!(world.sh(&format!("relaunch prompt {in_checkpoint}")).contains(told), "{in_checkpoint}");
+            assert_eq!(world.json(checkpoint)["user_answer"], answer.trim().to_lowercase());
+        }
+    }
 }

@@ -45,52 +45,6 @@ fn dialogs(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn a_dialog_of_kimi_is_a_file_until_its_result() {
-    let world = world();
-    tell(&world, "kimi", &kimi("PermissionRequest", "approval_1"));
-    tell(&world, "kimi", &kimi("PermissionRequest", "approval_1"));
-    tell(&world, "kimi", &kimi("PermissionRequest", "approval_2"));
-    let all = dialogs(&world);
-    assert_eq!(all.len(), 2, "{all:?}");
-    let of = |name: &str| all[0][name].as_str().unwrap_or_default();
-    assert_eq!(["program", "session_id", "cwd", "tool", "asks"].map(of), ["kimi", "session_1", "/work/docs", "Bash", "touch f1"]);
-    assert_eq!(all[0]["process"]["pid"], std::process::id(), "{all:?}");
-    let file = fs::read_dir(world.in_mailbox("dialogs")).unwrap().next().unwrap().unwrap();
-    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    // The same id of another session is another dialog.
-    let mut other = kimi("PermissionResult", "approval_1");
-    other["session_id"] = "session_2".into();
-    tell(&world, "kimi", &other);
-    assert_eq!(dialogs(&world).len(), 2);
-    for id in ["approval_1", "approval_2", "approval_2", "approval_3"] {
-        tell(&world, "kimi", &kimi("PermissionResult", id));
-    }
-    assert_eq!(dialogs(&world), [] as [Value; 0]);
-}
-
-#[test]
-fn a_dialog_of_gemini_is_a_file_until_the_next_event() {
-    let world = world();
-    let asks = || {
-        let mut all: Vec<_> = dialogs(&world).iter().map(|dialog| dialog["asks"].as_str().unwrap().to_owned()).collect();
-        all.sort();
-        all
-    };
-    let told = |name: &str, session: &str, command: &str| tell(&world, "gemini", &gemini(name, session, command));
-    told("Notification", "s1", "touch f1");
-    told("Notification", "s1", "touch f2");
-    told("Notification", "s2", "touch f3");
-    assert_eq!(asks(), ["touch f2", "touch f3"], "a session has one dialog at a time");
-    told("AfterTool", "s1", "ls");
-    told("BeforeTool", "s1", "touch f2");
-    assert_eq!(asks(), ["touch f2", "touch f3"], "another call has ended");
-    told("AfterTool", "s1", "touch f2");
-    assert_eq!(asks(), ["touch f3"]);
-    told("BeforeAgent", "s2", "");
-    assert_eq!(asks(), [""; 0]);
-}
-
-#[test]
 fn a_hook_of_dialogs_does_nothing_where_it_is_not_wanted() {
     let mut world = world();
     let request = kimi("PermissionRequest", "approval_1");
@@ -187,7 +141,7 @@ fn a_dialog_of_gemini_shows_in_the_list_of_sessions() {
 
 #[test]
 fn setup_shows_the_hooks_of_the_programs_that_are_here() {
-    let world = crate::setup::home();
+    let world = crate::programs::setup::home();
     let shown = || world.ok("askbox", &["setup", "--dry-run"]);
     assert!(!shown().contains("--from"), "{}", shown());
     fs::create_dir_all(world.home().join(".kimi-code")).unwrap();
@@ -201,4 +155,54 @@ fn setup_shows_the_hooks_of_the_programs_that_are_here() {
     fs::write(world.home().join(".gemini/settings.json"), lines("Gemini: ")).unwrap();
     assert!(!shown().contains("--from"), "{}", shown());
     assert!(!world.ok("askbox", &["setup", "--dry-run", "--without", "live"]).contains("--from"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_dialog_of_kimi_is_a_file_until_its_result() {
+        let world = world();
+        tell(&world, "kimi", &kimi("PermissionRequest", "approval_1"));
+        tell(&world, "kimi", &kimi("PermissionRequest", "approval_1"));
+        tell(&world, "kimi", &kimi("PermissionRequest", "approval_2"));
+        let all = dialogs(&world);
+        assert_eq!(all.len(), 2, "{all:?}");
+        let of = |name: &str| all[0][name].as_str().unwrap_or_default();
+        assert_eq!(["program", "session_id", "cwd", "tool", "asks"].map(of), ["kimi", "session_1", "/work/docs", "Bash", "touch f1"]);
+        assert_eq!(all[0]["process"]["pid"], std::process::id(), "{all:?}");
+        let file = fs::read_dir(world.in_mailbox("dialogs")).unwrap().next().unwrap().unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // The same id of another session is another dialog.
+        let mut other = kimi("PermissionResult", "approval_1");
+        other["session_id"] = "session_2".into();
+        tell(&world, "kimi", &other);
+        assert_eq!(dialogs(&world).len(), 2);
+        for id in ["approval_1", "approval_2", "approval_2", "approval_3"] {
+            tell(&world, "kimi", &kimi("PermissionResult", id));
+        }
+        assert_eq!(dialogs(&world), [] as [Value; 0]);
+    }
+
+    #[test]
+    fn a_dialog_of_gemini_is_a_file_until_the_next_event() {
+        let world = world();
+        let asks = || {
+            let mut all: Vec<_> = dialogs(&world).iter().map(|dialog| dialog["asks"].as_str().unwrap().to_owned()).collect();
+            all.sort();
+            all
+        };
+        let told = |name: &str, session: &str, command: &str| tell(&world, "gemini", &gemini(name, session, command));
+        told("Notification", "s1", "touch f1");
+        told("Notification", "s1", "touch f2");
+        told("Notification", "s2", "touch f3");
+        assert_eq!(asks(), ["touch f2", "touch f3"], "a session has one dialog at a time");
+        told("AfterTool", "s1", "ls");
+        told("BeforeTool", "s1", "touch f2");
+        assert_eq!(asks(), ["touch f2", "touch f3"], "another call has ended");
+        told("AfterTool", "s1", "touch f2");
+        assert_eq!(asks(), ["touch f3"]);
+        told("BeforeAgent", "s2", "");
+        assert_eq!(asks(), [""; 0]);
+    }
 }

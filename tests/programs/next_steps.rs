@@ -30,71 +30,6 @@ fn running(world: &World, id: &str) -> Running {
 }
 
 #[test]
-fn followed_logs_begin_with_the_run_of_the_newest_answer() {
-    let world = scripted();
-    world.agent_does("rc1", "echo the first result");
-    world.ask_and_answer("rc1");
-    world.sh("relaunch rc1 > /dev/null");
-    world.agent_does("rc1", "echo the second result");
-    world.ask_and_answer("rc1");
-    // Nothing launches it yet: the command waits, and says what is missing.
-    let log = world.path("followed");
-    let file = || std::fs::File::options().create(true).append(true).open(&log).unwrap();
-    let mut follows = Running::start(world.command("relaunch").args(["logs", "-f", "rc1"]).stdout(file()).stderr(file()));
-    let read = || std::fs::read_to_string(&log).unwrap();
-    until("the warning", || read().contains("rc1 is answered, but no watcher is running to launch its agent"));
-    world.sh("relaunch rc1 > /dev/null");
-    assert!(follows.wait().success(), "{}", read());
-    assert!(read().contains("the second result") && !read().contains("the first result"), "{}", read());
-}
-
-#[test]
-fn followed_logs_wait_for_a_watcher_to_take_the_answer() {
-    let world = scripted();
-    world.make_mailbox();
-    let _watcher = world.watch();
-    for id in ["r1", "r2", "r3"] {
-        world.agent_does(id, "echo all is done");
-        world.sh(&format!("ask-post Go? -w {id} -o a=A"));
-        let said = world.sh(&format!("ask-answer {id} a && relaunch logs -f {id}"));
-        assert!(said.contains("all is done"), "{said}");
-    }
-}
-
-#[test]
-fn a_dropped_round_has_nothing_to_do() {
-    let world = scripted();
-    crashes(&world, "exit 3");
-    world.ask_and_answer("p3");
-    world.refused(1, "relaunch p3");
-    assert!(world.status("p3")["todo"].is_string());
-    world.sh("relaunch drop p3");
-    let status = world.sh("relaunch status p3");
-    assert!(status.contains("dropped") && !status.contains("to do") && status.contains("given up by "), "{status}");
-    assert!(world.status("p3")["todo"].is_null());
-}
-
-#[test]
-fn an_answer_without_the_runners_program_says_so() {
-    needs!("tmux");
-    let world = scripted();
-    world.reconfigure("scripted.sh", "missing.sh");
-    world.sh("for w in a b; do ask-post Go? -w $w -o one=A; done");
-    let _watcher = world.watch();
-    let program = "cannot be started from here: there is no program `";
-    let ran = world.shell("ask-answer a one");
-    assert!(ran.stderr.contains("a is answered, but its runner `fake` ") && ran.stderr.contains(program), "{}", ran.stderr);
-    assert!(world.sh("ask-answer show a").contains(program));
-    let terminal = Terminal::new(&world);
-    terminal.press(&["clear; ask-answer b; echo left=$?", "Enter"]);
-    terminal.see("esc later");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("b: answered: one · its runner `fake` ");
-    terminal.press(&["q"]);
-    terminal.see("left=0");
-}
-
-#[test]
 fn a_withdrawal_that_was_cut_off_is_completed_by_a_look() {
     needs!("tmux");
     let world = World::new();
@@ -288,4 +223,73 @@ fn the_log_begins_where_it_is_told_and_names_what_a_crash_said() {
     let log = world.sh("relaunch logs v");
     let named = log.lines().last().unwrap().strip_prefix("-- the agent wrote to its standard error: ").unwrap_or_else(|| panic!("{log}"));
     assert!(world.sh(named).contains("cannot find module x"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn followed_logs_begin_with_the_run_of_the_newest_answer() {
+        let world = scripted();
+        world.agent_does("rc1", "echo the first result");
+        world.ask_and_answer("rc1");
+        world.sh("relaunch rc1 > /dev/null");
+        world.agent_does("rc1", "echo the second result");
+        world.ask_and_answer("rc1");
+        // Nothing launches it yet: the command waits, and says what is missing.
+        let log = world.path("followed");
+        let file = || std::fs::File::options().create(true).append(true).open(&log).unwrap();
+        let mut follows = Running::start(world.command("relaunch").args(["logs", "-f", "rc1"]).stdout(file()).stderr(file()));
+        let read = || std::fs::read_to_string(&log).unwrap();
+        until("the warning", || read().contains("rc1 is answered, but no watcher is running to launch its agent"));
+        world.sh("relaunch rc1 > /dev/null");
+        assert!(follows.wait().success(), "{}", read());
+        assert!(read().contains("the second result") && !read().contains("the first result"), "{}", read());
+    }
+
+    #[test]
+    fn followed_logs_wait_for_a_watcher_to_take_the_answer() {
+        let world = scripted();
+        world.make_mailbox();
+        let _watcher = world.watch();
+        for id in ["r1", "r2", "r3"] {
+            world.agent_does(id, "echo all is done");
+            world.sh(&format!("ask-post Go? -w {id} -o a=A"));
+            let said = world.sh(&format!("ask-answer {id} a && relaunch logs -f {id}"));
+            assert!(said.contains("all is done"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_dropped_round_has_nothing_to_do() {
+        let world = scripted();
+        crashes(&world, "exit 3");
+        world.ask_and_answer("p3");
+        world.refused(1, "relaunch p3");
+        assert!(world.status("p3")["todo"].is_string());
+        world.sh("relaunch drop p3");
+        let status = world.sh("relaunch status p3");
+        assert!(status.contains("dropped") && !status.contains("to do") && status.contains("given up by "), "{status}");
+        assert!(world.status("p3")["todo"].is_null());
+    }
+
+    #[test]
+    fn an_answer_without_the_runners_program_says_so() {
+        needs!("tmux");
+        let world = scripted();
+        world.reconfigure("scripted.sh", "missing.sh");
+        world.sh("for w in a b; do ask-post Go? -w $w -o one=A; done");
+        let _watcher = world.watch();
+        let program = "cannot be started from here: there is no program `";
+        let ran = world.shell("ask-answer a one");
+        assert!(ran.stderr.contains("a is answered, but its runner `fake` ") && ran.stderr.contains(program), "{}", ran.stderr);
+        assert!(world.sh("ask-answer show a").contains(program));
+        let terminal = Terminal::new(&world);
+        terminal.press(&["clear; ask-answer b; echo left=$?", "Enter"]);
+        terminal.see("esc later");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("b: answered: one · its runner `fake` ");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
 }

@@ -18,32 +18,6 @@ const NOTES: &str = "cat >desk.json";
 const TYPES: &str = "(until [ -s desk.json ]; do sleep 0.05; done; jq -r .title desk.json | sed 's/.*: //') | askbox notify test";
 
 #[test]
-fn a_test_is_confirmed_by_its_code_and_the_doctor_says_when() {
-    let world = world_with_desk(NOTES);
-    let out = world.shell(TYPES);
-    assert_eq!(out.code(), 0, "{}", out.words());
-    assert!(out.stdout.contains("desk: sent.") && out.stdout.contains("desk: confirmed"), "{}", out.stdout);
-    let doctor = world.shell("askbox doctor");
-    let says_when =
-        |line: &str| line.contains("Target desk (exec): last told ") && line.contains(" ago, last confirmed ") && line.ends_with(" ago.");
-    assert!(doctor.stdout.lines().any(says_when), "{}", doctor.stdout);
-}
-
-#[test]
-fn a_test_that_nobody_confirms_fails_and_the_doctor_names_it() {
-    let world = world_with_desk(NOTES);
-    let said = world.refused(1, "printf '00000\\n\\n' | askbox notify test desk 2>&1");
-    assert!(said.contains("That is not the code.") && said.contains("nobody confirmed"), "{said}");
-    let doctor = world.shell("askbox doctor");
-    assert!(doctor.stdout.contains("not_told: target desk: could not be told"), "{}", doctor.stdout);
-    assert!(doctor.stdout.contains("$ askbox notify test desk"), "{}", doctor.stdout);
-    // The command that the doctor names mends it.
-    world.sh("rm desk.json");
-    assert_eq!(world.shell(TYPES).code(), 0);
-    assert!(!world.shell("askbox doctor").stdout.contains("not_told"));
-}
-
-#[test]
 fn a_target_that_cannot_be_told_is_an_error_with_its_reason() {
     let world = world_with_desk("exit 3");
     let said = world.refused(1, "askbox notify test </dev/null 2>&1");
@@ -108,5 +82,36 @@ fn a_senseless_target_in_the_configuration_is_refused_by_key() {
         std::fs::write(world.path(".config/askbox/config.toml"), toml).expect("a file");
         let said = world.refused(5, "askbox notify test 2>&1");
         assert!(said.contains(words), "{toml}: {said}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_test_is_confirmed_by_its_code_and_the_doctor_says_when() {
+        let world = world_with_desk(NOTES);
+        let out = world.shell(TYPES);
+        assert_eq!(out.code(), 0, "{}", out.words());
+        assert!(out.stdout.contains("desk: sent.") && out.stdout.contains("desk: confirmed"), "{}", out.stdout);
+        let doctor = world.shell("askbox doctor");
+        let says_when = |line: &str| {
+            line.contains("Target desk (exec): last told ") && line.contains(" ago, last confirmed ") && line.ends_with(" ago.")
+        };
+        assert!(doctor.stdout.lines().any(says_when), "{}", doctor.stdout);
+    }
+
+    #[test]
+    fn a_test_that_nobody_confirms_fails_and_the_doctor_names_it() {
+        let world = world_with_desk(NOTES);
+        let said = world.refused(1, "printf '00000\\n\\n' | askbox notify test desk 2>&1");
+        assert!(said.contains("That is not the code.") && said.contains("nobody confirmed"), "{said}");
+        let doctor = world.shell("askbox doctor");
+        assert!(doctor.stdout.contains("not_told: target desk: could not be told"), "{}", doctor.stdout);
+        assert!(doctor.stdout.contains("$ askbox notify test desk"), "{}", doctor.stdout);
+        // The command that the doctor names mends it.
+        world.sh("rm desk.json");
+        assert_eq!(world.shell(TYPES).code(), 0);
+        assert!(!world.shell("askbox doctor").stdout.contains("not_told"));
     }
 }

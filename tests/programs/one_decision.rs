@@ -22,75 +22,6 @@ fn ask_about(world: &World, command: &str) -> String {
 }
 
 #[test]
-fn a_run_with_a_terminal_cannot_allow_its_own_call() {
-    needs!("tmux");
-    let world = World::new();
-    ask_about(&world, "git push");
-    let terminal = Terminal::running(&world, (100, 40), &[RUN], &["askbox", "inbox", "w"]);
-    terminal.see("May the agent call Bash?");
-    terminal.press(&["2"]);
-    terminal.send_asked();
-    terminal.see("an agent's run answers no such question");
-    assert!(world.in_mailbox("pending/w.json").exists());
-}
-
-#[test]
-fn a_run_does_not_consent_for_its_own_mcp_server() {
-    let world = World::new();
-    world.make_mailbox();
-    let question = json!({"workflow_id": "w", "question": "Transfer 1000 EUR?", "type": "yes_no", "elicited_by": "bank"});
-    std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).unwrap();
-    let ran = world.shell(&format!("{RUN} ask-answer w yes"));
-    assert_eq!(ran.code(), 4, "{}", ran.stderr);
-    assert!(ran.stderr.contains("w asks for what an MCP server wants of its user, and an agent's run answers no such question"));
-    world.sh("ask-answer w yes");
-}
-
-#[test]
-fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
-    let world = World::new();
-    let first = ask_about(&world, "git status");
-    let shown = world.sh("ask-answer show w");
-    let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
-    assert!(copied.starts_with(&format!("ask-answer w once --round {first}:")), "{shown}");
-    let refused = world.refused(2, "ask-answer w once");
-    assert!(refused.contains("this does not say which call you have seen") && refused.contains("hint: look at it"), "{refused}");
-    // Another call takes its place before the command is pasted.
-    let second = ask_about(&world, "rm -rf /");
-    assert!(world.refused(4, &copied).contains("asks another question by now"));
-    let refused = world.refused(2, &format!("ask-answer w once --round {second}"));
-    assert!(refused.contains("this does not say which call you have seen"), "its words may have changed: {refused}");
-    let said = world.sh(&format!("ask-answer w once --round {}", world.seen("w")));
-    assert!(said.contains("which allows Bash: command: rm -rf /"), "{said}");
-}
-
-#[test]
-fn a_question_edited_after_it_was_shown_is_not_answered() {
-    let world = World::new();
-    ask_about(&world, "rm -rf /data");
-    let real = std::fs::read(world.in_mailbox("pending/w.json")).unwrap();
-    ask_about(&world, "ls /data");
-    // The person is shown a harmless call under the round of the other one.
-    let round = serde_json::from_slice::<Value>(&real).unwrap()["question_id"].clone();
-    let mut harmless = world.document("pending/w.json");
-    harmless["question_id"] = round.clone();
-    std::fs::write(world.in_mailbox("pending/w.json"), harmless.to_string()).unwrap();
-    let shown = world.sh("ask-answer show w");
-    assert!(shown.contains("ls /data"), "{shown}");
-    let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
-    std::fs::write(world.in_mailbox("pending/w.json"), &real).unwrap();
-    let refused = world.refused(4, &copied);
-    assert!(refused.contains("was changed after it was shown to you; nothing was answered"), "{refused}");
-    assert!(world.in_mailbox("pending/w.json").exists());
-    // The same for words that are no approval.
-    world.sh("ask-post -w plain 'Delete tmp?' -o yes=Y -o no=N");
-    let plain = world.round("plain");
-    world.refused(2, &format!("ask-answer plain yes --round {plain}:12"));
-    world.refused(4, &format!("ask-answer plain yes --round {plain}:0123456789abcdef0123456789abcdef"));
-    world.sh(&format!("ask-answer plain yes --round {plain}"));
-}
-
-#[test]
 fn a_forged_call_cannot_print_the_command_for_another_call() {
     let world = World::new();
     ask_about(&world, "rm -rf /data");
@@ -207,17 +138,6 @@ fn an_answer_to_a_changed_question_is_not_the_waiters() {
 }
 
 #[test]
-fn no_agent_starts_for_a_question_changed_after_its_answer() {
-    let world = World::new();
-    world.sh("ask-post -w w 'Which color?' -o red=Red; ask-answer w red");
-    let edited = world.document("answered/w.json").to_string().replace("Which color?", "Which database shall I drop?");
-    std::fs::write(world.in_mailbox("answered/w.json"), edited).unwrap();
-    let refused = world.refused(4, "relaunch prompt w");
-    assert!(refused.contains("its question was changed after it was answered"), "{refused}");
-    assert_eq!(world.state("w"), "pending");
-}
-
-#[test]
 fn a_caller_whose_parents_are_unknown_signs_and_allows_nothing() {
     let world = World::new();
     let call = ask_about(&world, "git push");
@@ -258,4 +178,88 @@ fn an_offer_that_an_agent_brings_is_an_agents() {
     std::fs::write(world.path("offer.json"), offer.to_string()).unwrap();
     world.sh("CLAUDECODE=1 ask-answer --offer offer.json --json");
     assert_eq!(world.document("answered/w.json")["answer"]["through"], "agent");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_run_with_a_terminal_cannot_allow_its_own_call() {
+        needs!("tmux");
+        let world = World::new();
+        ask_about(&world, "git push");
+        let terminal = Terminal::running(&world, (100, 40), &[RUN], &["askbox", "inbox", "w"]);
+        terminal.see("May the agent call Bash?");
+        terminal.press(&["2"]);
+        terminal.send_asked();
+        terminal.see("an agent's run answers no such question");
+        assert!(world.in_mailbox("pending/w.json").exists());
+    }
+
+    #[test]
+    fn a_run_does_not_consent_for_its_own_mcp_server() {
+        let world = World::new();
+        world.make_mailbox();
+        let question = json!({"workflow_id": "w", "question": "Transfer 1000 EUR?", "type": "yes_no", "elicited_by": "bank"});
+        std::fs::write(world.in_mailbox("pending/w.json"), question.to_string()).unwrap();
+        let ran = world.shell(&format!("{RUN} ask-answer w yes"));
+        assert_eq!(ran.code(), 4, "{}", ran.stderr);
+        assert!(ran.stderr.contains("w asks for what an MCP server wants of its user, and an agent's run answers no such question"));
+        world.sh("ask-answer w yes");
+    }
+
+    #[test]
+    fn a_call_is_allowed_only_by_its_round_and_the_reply_names_it() {
+        let world = World::new();
+        let first = ask_about(&world, "git status");
+        let shown = world.sh("ask-answer show w");
+        let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
+        assert!(copied.starts_with(&format!("ask-answer w once --round {first}:")), "{shown}");
+        let refused = world.refused(2, "ask-answer w once");
+        assert!(refused.contains("this does not say which call you have seen") && refused.contains("hint: look at it"), "{refused}");
+        // Another call takes its place before the command is pasted.
+        let second = ask_about(&world, "rm -rf /");
+        assert!(world.refused(4, &copied).contains("asks another question by now"));
+        let refused = world.refused(2, &format!("ask-answer w once --round {second}"));
+        assert!(refused.contains("this does not say which call you have seen"), "its words may have changed: {refused}");
+        let said = world.sh(&format!("ask-answer w once --round {}", world.seen("w")));
+        assert!(said.contains("which allows Bash: command: rm -rf /"), "{said}");
+    }
+
+    #[test]
+    fn a_question_edited_after_it_was_shown_is_not_answered() {
+        let world = World::new();
+        ask_about(&world, "rm -rf /data");
+        let real = std::fs::read(world.in_mailbox("pending/w.json")).unwrap();
+        ask_about(&world, "ls /data");
+        // The person is shown a harmless call under the round of the other one.
+        let round = serde_json::from_slice::<Value>(&real).unwrap()["question_id"].clone();
+        let mut harmless = world.document("pending/w.json");
+        harmless["question_id"] = round.clone();
+        std::fs::write(world.in_mailbox("pending/w.json"), harmless.to_string()).unwrap();
+        let shown = world.sh("ask-answer show w");
+        assert!(shown.contains("ls /data"), "{shown}");
+        let copied = shown.lines().find(|line| line.contains(" once --round ")).expect("the command").trim().to_owned();
+        std::fs::write(world.in_mailbox("pending/w.json"), &real).unwrap();
+        let refused = world.refused(4, &copied);
+        assert!(refused.contains("was changed after it was shown to you; nothing was answered"), "{refused}");
+        assert!(world.in_mailbox("pending/w.json").exists());
+        // The same for words that are no approval.
+        world.sh("ask-post -w plain 'Delete tmp?' -o yes=Y -o no=N");
+        let plain = world.round("plain");
+        world.refused(2, &format!("ask-answer plain yes --round {plain}:12"));
+        world.refused(4, &format!("ask-answer plain yes --round {plain}:0123456789abcdef0123456789abcdef"));
+        world.sh(&format!("ask-answer plain yes --round {plain}"));
+    }
+
+    #[test]
+    fn no_agent_starts_for_a_question_changed_after_its_answer() {
+        let world = World::new();
+        world.sh("ask-post -w w 'Which color?' -o red=Red; ask-answer w red");
+        let edited = world.document("answered/w.json").to_string().replace("Which color?", "Which database shall I drop?");
+        std::fs::write(world.in_mailbox("answered/w.json"), edited).unwrap();
+        let refused = world.refused(4, "relaunch prompt w");
+        assert!(refused.contains("its question was changed after it was answered"), "{refused}");
+        assert_eq!(world.state("w"), "pending");
+    }
 }

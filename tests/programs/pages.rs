@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The name that a link finds a heading by, as GitHub makes it.
-fn anchor(heading: &str) -> String {
+pub(super) fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
@@ -26,28 +26,32 @@ fn pages() -> Vec<(PathBuf, String)> {
     paths.map(|path| (path.clone(), without_code(fs::read_to_string(path).unwrap()))).collect()
 }
 
-#[test]
-fn every_link_of_a_page_leads_to_a_file_and_to_a_heading_in_it() {
-    let pages = pages();
-    assert!(pages.len() > 15, "{}", pages.len());
-    let has_heading = |path: &Path, wanted: &str| {
-        let text = pages.iter().find(|(page, _)| page.canonicalize().unwrap() == path).map(|(_, text)| text).expect("a page");
-        text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line.trim_start_matches('#')) == wanted)
-    };
-    let mut wrong = Vec::new();
-    for (page, text) in &pages {
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
-        for link in links.filter(|link| !link.starts_with("http")) {
-            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
-            let leads = match target.canonicalize() {
-                Ok(target) => heading.is_empty() || has_heading(&target, heading),
-                Err(_) => false,
-            };
-            if !leads {
-                wrong.push(format!("{}: {link}", page.display()));
+mod promises {
+    use super::*;
+
+    #[test]
+    fn every_link_of_a_page_leads_to_a_file_and_to_a_heading_in_it() {
+        let pages = pages();
+        assert!(pages.len() > 15, "{}", pages.len());
+        let has_heading = |path: &Path, wanted: &str| {
+            let text = pages.iter().find(|(page, _)| page.canonicalize().unwrap() == path).map(|(_, text)| text).expect("a page");
+            text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line.trim_start_matches('#')) == wanted)
+        };
+        let mut wrong = Vec::new();
+        for (page, text) in &pages {
+            let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+            for link in links.filter(|link| !link.starts_with("http")) {
+                let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+                let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+                let leads = match target.canonicalize() {
+                    Ok(target) => heading.is_empty() || has_heading(&target, heading),
+                    Err(_) => false,
+                };
+                if !leads {
+                    wrong.push(format!("{}: {link}", page.display()));
+                }
             }
         }
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -38,22 +38,6 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn only_the_platform_room_uses_what_one_operating_system_has() {
-    // The check of the conformance reads the names of system calls in a trace.
-    let reads_traces = |path: &str| path == "src/commands/conformance/strace.rs";
-    let outside = sources().filter(|(path, _)| !path.starts_with("crates/mailbox/src/platform/") && !reads_traces(path));
-    for (path, text) in outside {
-        for line in code(&text) {
-            let word = OF_ONE_SYSTEM.iter().find(|word| line.contains(*word));
-            assert!(word.is_none(), "{path}: {line}");
-        }
-    }
-    let inside =
-        sources().filter(|(path, _)| path.starts_with("crates/mailbox/src/platform/linux")).map(|(_, text)| text).collect::<String>();
-    assert!(inside.contains("procfs") && inside.contains("openat2"), "the words are looked for where they are");
-}
-
-#[test]
 fn only_the_disk_room_calls_what_writes_to_files() {
     let allowed = |path: &str| {
         // The last two ask only where an opened file or folder lies.
@@ -88,4 +72,24 @@ fn both_systems_have_the_same_functions() {
     };
     assert_eq!(names("linux"), names("macos"));
     assert!(names("linux").len() > 20);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn only_the_platform_room_uses_what_one_operating_system_has() {
+        // The check of the conformance reads the names of system calls in a trace.
+        let reads_traces = |path: &str| path == "src/commands/conformance/strace.rs";
+        let outside = sources().filter(|(path, _)| !path.starts_with("crates/mailbox/src/platform/") && !reads_traces(path));
+        for (path, text) in outside {
+            for line in code(&text) {
+                let word = OF_ONE_SYSTEM.iter().find(|word| line.contains(*word));
+                assert!(word.is_none(), "{path}: {line}");
+            }
+        }
+        let inside =
+            sources().filter(|(path, _)| path.starts_with("crates/mailbox/src/platform/linux")).map(|(_, text)| text).collect::<String>();
+        assert!(inside.contains("procfs") && inside.contains("openat2"), "the words are looked for where they are");
+    }
 }

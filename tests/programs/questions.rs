@@ -6,66 +6,6 @@ use serde_json::json;
 use crate::support::{World, approval_question};
 
 #[test]
-fn options_that_nobody_could_choose_are_refused_before_the_post() {
-    let world = World::new();
-    let words = world.refused(5, "ask-post 'How many?' -w w -t number -o a=b");
-    assert!(words.contains("the answer is of type number") && words.contains("leave the options out"), "{words}");
-    world.refused(5, "ask-post Why? -w w -t text -o a=b");
-    world.sh("ask-post Go? -w w -t yes_no -o yes=Deploy -o no=Wait");
-}
-
-#[test]
-fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
-    let world = World::new();
-    let posts = |document: serde_json::Value| {
-        std::fs::write(world.path("q.json"), document.to_string()).unwrap();
-        "ask-post --file q.json"
-    };
-    let words = world.refused(5, posts(json!({"workflow_id": "w", "question": "How many?", "tpye": "number"})));
-    assert!(words.contains("q.json") || words.contains("tpye: is an unknown field"), "{words}");
-    assert!(words.contains("did you mean `type`?"), "{words}");
-    assert!(world.refused(5, posts(json!({"workflow": "w", "question": "?"}))).contains("did you mean `workflow_id`?"));
-    assert!(!world.path("m/pending/w.json").exists());
-    std::fs::write(world.path("many.json"), json!([{"workflow_id": "v", "question": "?", "optins": ["a"]}]).to_string()).unwrap();
-    assert!(world.refused(5, "ask-post --batch --file many.json").contains("did you mean `options`?"));
-    world.sh(posts(json!({"workflow_id": "w", "question": "?", "ticket": 7, "tags": ["a"]})));
-    assert_eq!(world.json("m/pending/w.json")["ticket"], 7);
-    // A file made by hand is read as ever.
-    let by_hand = json!({"workflow_id": "hand", "question": "?", "tpye": "number"});
-    std::fs::write(world.path("m/pending/hand.json"), by_hand.to_string()).unwrap();
-    world.sh("ask-answer hand 'as ever'");
-    assert_eq!(world.json("m/answered/hand.json")["tpye"], "number");
-}
-
-#[test]
-fn a_number_has_bounds_that_are_shown_and_hold() {
-    let world = World::new();
-    world.sh("ask-post 'How much?' -w w --min 0.5 --max 4 --step 0.5 --unit GB");
-    assert_eq!(world.json("m/pending/w.json")["range"], json!({"min": 0.5, "max": 4.0, "step": 0.5, "unit": "GB"}));
-    let shown = world.sh("ask-answer show w");
-    assert!(shown.contains("Answer: a number from 0.5 to 4, in steps of 0.5, in GB"), "{shown}");
-    for outside in ["0", "4.5", "0.75", "-1"] {
-        let words = world.refused(5, &format!("ask-answer w -- {outside}"));
-        assert!(words.contains("hint: answer with a number from 0.5 to 4"), "{words}");
-    }
-    for (answer, status) in [("3.5 MB", 5), ("GB", 5), ("3.75 GB", 5), ("3.5 GB", 0)] {
-        assert_eq!(world.run("ask-answer", &["w", answer]).code(), status, "{answer}");
-    }
-    assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "3.5");
-    for wrong in ["--min 2 --max 1", "--step 0", "--min 1 -t text", "--max 1 --timeout 1h --default 2"] {
-        world.refused(5, &format!("ask-post 'How much?' -w v {wrong}"));
-    }
-    world.refused(2, "ask-post --until 2h -w v --min 1");
-}
-
-#[test]
-fn many_questions_come_from_a_file_and_from_nowhere_else() {
-    let world = World::new();
-    let words = world.refused(2, "ask-post --batch hi < /dev/null");
-    assert!(words.contains("--batch") && words.contains("hint:"), "{words}");
-}
-
-#[test]
 fn a_default_that_would_decide_by_a_typo_is_refused() {
     let world = World::new();
     let words = world.refused(5, "ask-post How? -w w -o keep=K -o merge=M --timeout 2h --default kep");
@@ -217,4 +157,68 @@ fn the_name_of_an_image_can_be_copied_from_the_question() {
     std::fs::write(world.path("run"), command.replace("FILE", "copy.png")).unwrap();
     world.sh("bash run");
     assert_eq!(std::fs::read(world.path("copy.png")).unwrap(), PNG);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn options_that_nobody_could_choose_are_refused_before_the_post() {
+        let world = World::new();
+        let words = world.refused(5, "ask-post 'How many?' -w w -t number -o a=b");
+        assert!(words.contains("the answer is of type number") && words.contains("leave the options out"), "{words}");
+        world.refused(5, "ask-post Why? -w w -t text -o a=b");
+        world.sh("ask-post Go? -w w -t yes_no -o yes=Deploy -o no=Wait");
+    }
+
+    #[test]
+    fn a_misspelt_field_is_refused_and_a_field_of_ones_own_is_kept() {
+        let world = World::new();
+        let posts = |document: serde_json::Value| {
+            std::fs::write(world.path("q.json"), document.to_string()).unwrap();
+            "ask-post --file q.json"
+        };
+        let words = world.refused(5, posts(json!({"workflow_id": "w", "question": "How many?", "tpye": "number"})));
+        assert!(words.contains("q.json") || words.contains("tpye: is an unknown field"), "{words}");
+        assert!(words.contains("did you mean `type`?"), "{words}");
+        assert!(world.refused(5, posts(json!({"workflow": "w", "question": "?"}))).contains("did you mean `workflow_id`?"));
+        assert!(!world.path("m/pending/w.json").exists());
+        std::fs::write(world.path("many.json"), json!([{"workflow_id": "v", "question": "?", "optins": ["a"]}]).to_string()).unwrap();
+        assert!(world.refused(5, "ask-post --batch --file many.json").contains("did you mean `options`?"));
+        world.sh(posts(json!({"workflow_id": "w", "question": "?", "ticket": 7, "tags": ["a"]})));
+        assert_eq!(world.json("m/pending/w.json")["ticket"], 7);
+        // A file made by hand is read as ever.
+        let by_hand = json!({"workflow_id": "hand", "question": "?", "tpye": "number"});
+        std::fs::write(world.path("m/pending/hand.json"), by_hand.to_string()).unwrap();
+        world.sh("ask-answer hand 'as ever'");
+        assert_eq!(world.json("m/answered/hand.json")["tpye"], "number");
+    }
+
+    #[test]
+    fn a_number_has_bounds_that_are_shown_and_hold() {
+        let world = World::new();
+        world.sh("ask-post 'How much?' -w w --min 0.5 --max 4 --step 0.5 --unit GB");
+        assert_eq!(world.json("m/pending/w.json")["range"], json!({"min": 0.5, "max": 4.0, "step": 0.5, "unit": "GB"}));
+        let shown = world.sh("ask-answer show w");
+        assert!(shown.contains("Answer: a number from 0.5 to 4, in steps of 0.5, in GB"), "{shown}");
+        for outside in ["0", "4.5", "0.75", "-1"] {
+            let words = world.refused(5, &format!("ask-answer w -- {outside}"));
+            assert!(words.contains("hint: answer with a number from 0.5 to 4"), "{words}");
+        }
+        for (answer, status) in [("3.5 MB", 5), ("GB", 5), ("3.75 GB", 5), ("3.5 GB", 0)] {
+            assert_eq!(world.run("ask-answer", &["w", answer]).code(), status, "{answer}");
+        }
+        assert_eq!(world.json("m/answered/w.json")["answer"]["value"], "3.5");
+        for wrong in ["--min 2 --max 1", "--step 0", "--min 1 -t text", "--max 1 --timeout 1h --default 2"] {
+            world.refused(5, &format!("ask-post 'How much?' -w v {wrong}"));
+        }
+        world.refused(2, "ask-post --until 2h -w v --min 1");
+    }
+
+    #[test]
+    fn many_questions_come_from_a_file_and_from_nowhere_else() {
+        let world = World::new();
+        let words = world.refused(2, "ask-post --batch hi < /dev/null");
+        assert!(words.contains("--batch") && words.contains("hint:"), "{words}");
+    }
 }

@@ -23,54 +23,6 @@ fn fits_not(name: &str, value: Value) {
 }
 
 #[test]
-fn the_schemas_in_docs_are_those_of_the_types() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema");
-    let mut expected = BTreeSet::new();
-    for (name, schema) in schema::all() {
-        let file = schema::file_name(name);
-        let there = std::fs::read_to_string(folder.join(&file)).unwrap_or_default();
-        assert!(there == schema::text(&schema), "docs/schema/{file} is stale; run: cargo run --bin askbox -- schema docs/schema");
-        expected.insert(file);
-    }
-    let there: BTreeSet<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(there, expected, "docs/schema holds something else than the schemas");
-}
-
-#[test]
-fn every_field_has_its_meaning() {
-    fn walk(at: &str, schema: &Value) {
-        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let own = field.get("description").or_else(|| field.get("const"));
-            assert!(own.is_some(), "{at}.{name} has no description");
-        }
-        match schema {
-            Value::Object(map) => map.iter().for_each(|(name, inner)| walk(&format!("{at}.{name}"), inner)),
-            Value::Array(items) => items.iter().for_each(|inner| walk(at, inner)),
-            _ => {}
-        }
-    }
-    schema::all().iter().for_each(|(name, schema)| walk(name, schema));
-}
-
-#[test]
-fn descriptions_hold_no_rust_paths_and_no_links() {
-    fn walk(at: &str, schema: &Value) {
-        match schema {
-            Value::Object(map) => map.iter().for_each(|(name, inner)| match inner {
-                Value::String(text) if name == "description" => {
-                    let leaks = ["::", "[`", "]("].into_iter().find(|mark| text.contains(mark));
-                    assert_eq!(leaks, None, "{at}: {text}");
-                }
-                inner => walk(&format!("{at}.{name}"), inner),
-            }),
-            Value::Array(items) => items.iter().for_each(|inner| walk(at, inner)),
-            _ => {}
-        }
-    }
-    schema::all().iter().for_each(|(name, schema)| walk(name, schema));
-}
-
-#[test]
 fn a_document_without_a_version_is_version_1() {
     for (name, schema) in schema::all() {
         if let Some(version) = schema["properties"].get("schema_version") {
@@ -133,27 +85,6 @@ fn the_configuration_with_every_key_fits() {
 }
 
 #[test]
-fn what_a_whole_job_leaves_behind_fits() {
-    let world = World::new();
-    std::fs::create_dir(world.path("tmp")).unwrap();
-    world.sh("TMPDIR=$PWD/tmp askbox demo --auto --keep && mv tmp/*/questions m");
-    let read = |path: &str| std::fs::read_to_string(world.path(path)).unwrap();
-    let closed = world.json(world.only("closed", "").unwrap());
-    fits("question", &closed);
-    fits("answer", &closed["answer"]);
-    fits("checkpoint", &world.json("m/checkpoints/docs-42.json"));
-    fits("workflow", &world.json("m/workflows/docs-42.json"));
-    let run = world.sh("echo m/runs/docs-42/*/1");
-    fits("run", &world.json(format!("{run}/run.json")));
-    let (events, audit) = (read(&format!("{run}/events.jsonl")), read("m/audit.jsonl"));
-    for (name, lines) in [("event", &events), ("audit", &audit)] {
-        assert!(lines.lines().count() > 3);
-        lines.lines().for_each(|line| fits(name, &serde_json::from_str(line).unwrap()));
-    }
-    fits("status", &serde_json::from_str(&world.sh("relaunch status docs-42 --json")).unwrap());
-}
-
-#[test]
 fn every_kind_of_question_and_answer_fits() {
     let world = World::new();
     world.sh("checkpoint save a --step one --state n=1 --file-ref f=f && ask-post -w a 'Which?' -o x=X -o y=Y -t multi_choice");
@@ -174,5 +105,78 @@ fn every_kind_of_question_and_answer_fits() {
     fits("checkpoint", &world.json("m/checkpoints/a.json"));
     for line in world.sh("relaunch status --json").lines() {
         fits("status", &serde_json::from_str(line).unwrap());
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_schemas_in_docs_are_those_of_the_types() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema");
+        let mut expected = BTreeSet::new();
+        for (name, schema) in schema::all() {
+            let file = schema::file_name(name);
+            let there = std::fs::read_to_string(folder.join(&file)).unwrap_or_default();
+            assert!(there == schema::text(&schema), "docs/schema/{file} is stale; run: cargo run --bin askbox -- schema docs/schema");
+            expected.insert(file);
+        }
+        let there: BTreeSet<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(there, expected, "docs/schema holds something else than the schemas");
+    }
+
+    #[test]
+    fn every_field_has_its_meaning() {
+        fn walk(at: &str, schema: &Value) {
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                let own = field.get("description").or_else(|| field.get("const"));
+                assert!(own.is_some(), "{at}.{name} has no description");
+            }
+            match schema {
+                Value::Object(map) => map.iter().for_each(|(name, inner)| walk(&format!("{at}.{name}"), inner)),
+                Value::Array(items) => items.iter().for_each(|inner| walk(at, inner)),
+                _ => {}
+            }
+        }
+        schema::all().iter().for_each(|(name, schema)| walk(name, schema));
+    }
+
+    #[test]
+    fn descriptions_hold_no_rust_paths_and_no_links() {
+        fn walk(at: &str, schema: &Value) {
+            match schema {
+                Value::Object(map) => map.iter().for_each(|(name, inner)| match inner {
+                    Value::String(text) if name == "description" => {
+                        let leaks = ["::", "[`", "]("].into_iter().find(|mark| text.contains(mark));
+                        assert_eq!(leaks, None, "{at}: {text}");
+                    }
+                    inner => walk(&format!("{at}.{name}"), inner),
+                }),
+                Value::Array(items) => items.iter().for_each(|inner| walk(at, inner)),
+                _ => {}
+            }
+        }
+        schema::all().iter().for_each(|(name, schema)| walk(name, schema));
+    }
+
+    #[test]
+    fn what_a_whole_job_leaves_behind_fits() {
+        let world = World::new();
+        std::fs::create_dir(world.path("tmp")).unwrap();
+        world.sh("TMPDIR=$PWD/tmp askbox demo --auto --keep && mv tmp/*/questions m");
+        let read = |path: &str| std::fs::read_to_string(world.path(path)).unwrap();
+        let closed = world.json(world.only("closed", "").unwrap());
+        fits("question", &closed);
+        fits("answer", &closed["answer"]);
+        fits("checkpoint", &world.json("m/checkpoints/docs-42.json"));
+        fits("workflow", &world.json("m/workflows/docs-42.json"));
+        let run = world.sh("echo m/runs/docs-42/*/1");
+        fits("run", &world.json(format!("{run}/run.json")));
+        let (events, audit) = (read(&format!("{run}/events.jsonl")), read("m/audit.jsonl"));
+        for (name, lines) in [("event", &events), ("audit", &audit)] {
+            assert!(lines.lines().count() > 3);
+            lines.lines().for_each(|line| fits(name, &serde_json::from_str(line).unwrap()));
+        }
+        fits("status", &serde_json::from_str(&world.sh("relaunch status docs-42 --json")).unwrap());
     }
 }

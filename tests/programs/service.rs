@@ -4,24 +4,6 @@ use crate::support::{LIMIT, Signal, World, needs, output, program, signal, until
 use std::os::unix::net::UnixDatagram;
 
 #[test]
-fn systemd_finds_nothing_wrong_with_the_unit() {
-    needs!("systemd-analyze");
-    let world = World::stepping("work");
-    let out = world.run("askbox", &["init", "--service"]);
-    assert!(out.status.success(), "{}", out.words());
-    let unit = world.path(".config/systemd/user/askbox.service");
-    assert_eq!(out.stdout.trim(), unit.to_str().expect("UTF-8"));
-    assert!(out.words().contains("systemctl --user enable --now askbox.service"), "{}", out.words());
-    let text = std::fs::read_to_string(&unit).expect("the unit");
-    assert!(text.contains(&format!("ExecStart=\"{}\" watch", program("relaunch"))), "{text}");
-    assert!(text.contains(&format!("Environment=\"ASKBOX_DIR={}\"", world.mailbox().display())), "{text}");
-    let mut verify = world.any_command("systemd-analyze");
-    verify.args(["--user", "--man=no", "--recursive-errors=no", "verify"]).arg(&unit).env("XDG_RUNTIME_DIR", world.root());
-    let out = output(&mut verify);
-    assert!(out.status.success() && out.words().trim().is_empty(), "{}\n{text}", out.words());
-}
-
-#[test]
 fn systemd_finds_nothing_wrong_with_the_units_of_the_guides() {
     needs!("systemd-analyze");
     let world = World::new();
@@ -139,4 +121,26 @@ fn the_shells_credentials_are_not_in_the_unit() {
     assert_eq!(mode & 0o777, 0o600);
     let again = world.run("askbox", &["init", "--service"]).ok();
     assert!(!again.words().contains("warning"), "{}", again.words());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn systemd_finds_nothing_wrong_with_the_unit() {
+        needs!("systemd-analyze");
+        let world = World::stepping("work");
+        let out = world.run("askbox", &["init", "--service"]);
+        assert!(out.status.success(), "{}", out.words());
+        let unit = world.path(".config/systemd/user/askbox.service");
+        assert_eq!(out.stdout.trim(), unit.to_str().expect("UTF-8"));
+        assert!(out.words().contains("systemctl --user enable --now askbox.service"), "{}", out.words());
+        let text = std::fs::read_to_string(&unit).expect("the unit");
+        assert!(text.contains(&format!("ExecStart=\"{}\" watch", program("relaunch"))), "{text}");
+        assert!(text.contains(&format!("Environment=\"ASKBOX_DIR={}\"", world.mailbox().display())), "{text}");
+        let mut verify = world.any_command("systemd-analyze");
+        verify.args(["--user", "--man=no", "--recursive-errors=no", "verify"]).arg(&unit).env("XDG_RUNTIME_DIR", world.root());
+        let out = output(&mut verify);
+        assert!(out.status.success() && out.words().trim().is_empty(), "{}\n{text}", out.words());
+    }
 }

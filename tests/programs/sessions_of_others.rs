@@ -57,44 +57,6 @@ fn begun() -> Vec<Value> {
     ]
 }
 
-#[test]
-fn a_copilot_session_is_listed_until_its_process_dies() {
-    needs!("flock");
-    let world = World::new();
-    let process = holds(&world, "c1");
-    assert_eq!(of(&world, "c1")["status"], "idle", "nothing was said yet");
-    let says = |more: &[Value]| {
-        write(copilot(&world, "c1").join("events.jsonl"), &[&begun()[..], more].concat());
-        let session = of(&world, "c1");
-        (session["status"].clone(), session["waiting_for"].clone())
-    };
-    assert_eq!(says(&[]), (json!("busy"), Value::Null));
-    let begins = |tool: &str| event("tool.execution_start", json!({"toolCallId": "k1", "toolName": tool}));
-    let completed = event("permission.completed", json!({"requestId": "r1", "toolCallId": "k1", "result": {"kind": "approved"}}));
-    assert_eq!(says(&[begins("bash"), requested("r1", "k1")]), (json!("waiting"), json!("permission")));
-    let other = requested("r2", "k2");
-    assert_eq!(says(&[requested("r1", "k1"), other, completed.clone()]), (json!("waiting"), json!("permission")), "one of two has ended");
-    assert_eq!(says(&[begins("bash"), requested("r1", "k1"), completed]), (json!("busy"), Value::Null));
-    let ended = event("tool.execution_complete", json!({"toolCallId": "k1", "success": true}));
-    assert_eq!(says(&[requested("r1", "k1"), ended.clone()]), (json!("busy"), Value::Null), "its call has its result");
-    assert_eq!(says(&[begins("ask_user")]), (json!("waiting"), json!("an answer")));
-    let turn_end = event("assistant.turn_end", json!({"turnId": "0"}));
-    assert_eq!(says(&[begins("ask_user"), ended, turn_end]), (json!("idle"), Value::Null));
-    let earlier = [requested("r1", "k1"), event("session.resume", json!({}))];
-    assert_eq!(says(&earlier), (json!("idle"), Value::Null), "the dialog of a process that was killed");
-    says(&[requested("r1", "k1")]);
-    let session = of(&world, "c1");
-    assert_eq!((&session["pid"], &session["cwd"], &session["program"]), (&json!(process.pid()), &json!("/work/shop"), &json!("copilot")));
-    let shown = world.ok("askbox", &["sessions"]);
-    assert!(shown.contains("waits at its terminal: permission") && shown.contains("shop"), "{shown}");
-    process.kill();
-    assert!(listed(&world).is_empty(), "its lock is free");
-    // Another process has the id by now.
-    let file = format!("inuse.{}.hold", std::process::id());
-    fs::write(copilot(&world, "c1").join(file), "").unwrap();
-    assert!(listed(&world).is_empty(), "no lock is held");
-}
-
 fn kimi(world: &World, id: &str) -> PathBuf {
     world.home().join(".kimi-code/sessions/wd_shop_0683d6be19c0").join(id)
 }
@@ -233,4 +195,53 @@ fn hostile_files_of_sessions_are_refused_and_counted() {
     fs::rename(kimi(&world, "session_1"), &outside).unwrap();
     std::os::unix::fs::symlink(&outside, kimi(&world, "session_1")).unwrap();
     assert_eq!(of(&world, "session_1"), Value::Null);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_copilot_session_is_listed_until_its_process_dies() {
+        needs!("flock");
+        let world = World::new();
+        let process = holds(&world, "c1");
+        assert_eq!(of(&world, "c1")["status"], "idle", "nothing was said yet");
+        let says = |more: &[Value]| {
+            write(copilot(&world, "c1").join("events.jsonl"), &[&begun()[..], more].concat());
+            let session = of(&world, "c1");
+            (session["status"].clone(), session["waiting_for"].clone())
+        };
+        assert_eq!(says(&[]), (json!("busy"), Value::Null));
+        let begins = |tool: &str| event("tool.execution_start", json!({"toolCallId": "k1", "toolName": tool}));
+        let completed = event("permission.completed", json!({"requestId": "r1", "toolCallId": "k1", "result": {"kind": "approved"}}));
+        assert_eq!(says(&[begins("bash"), requested("r1", "k1")]), (json!("waiting"), json!("permission")));
+        let other = requested("r2", "k2");
+        assert_eq!(
+            says(&[requested("r1", "k1"), other, completed.clone()]),
+            (json!("waiting"), json!("permission")),
+            "one of two has ended"
+        );
+        assert_eq!(says(&[begins("bash"), requested("r1", "k1"), completed]), (json!("busy"), Value::Null));
+        let ended = event("tool.execution_complete", json!({"toolCallId": "k1", "success": true}));
+        assert_eq!(says(&[requested("r1", "k1"), ended.clone()]), (json!("busy"), Value::Null), "its call has its result");
+        assert_eq!(says(&[begins("ask_user")]), (json!("waiting"), json!("an answer")));
+        let turn_end = event("assistant.turn_end", json!({"turnId": "0"}));
+        assert_eq!(says(&[begins("ask_user"), ended, turn_end]), (json!("idle"), Value::Null));
+        let earlier = [requested("r1", "k1"), event("session.resume", json!({}))];
+        assert_eq!(says(&earlier), (json!("idle"), Value::Null), "the dialog of a process that was killed");
+        says(&[requested("r1", "k1")]);
+        let session = of(&world, "c1");
+        assert_eq!(
+            (&session["pid"], &session["cwd"], &session["program"]),
+            (&json!(process.pid()), &json!("/work/shop"), &json!("copilot"))
+        );
+        let shown = world.ok("askbox", &["sessions"]);
+        assert!(shown.contains("waits at its terminal: permission") && shown.contains("shop"), "{shown}");
+        process.kill();
+        assert!(listed(&world).is_empty(), "its lock is free");
+        // Another process has the id by now.
+        let file = format!("inuse.{}.hold", std::process::id());
+        fs::write(copilot(&world, "c1").join(file), "").unwrap();
+        assert!(listed(&world).is_empty(), "no lock is held");
+    }
 }

@@ -83,93 +83,6 @@ fn a_second_setup_beside_one_at_work_changes_nothing() {
 }
 
 #[test]
-fn the_readmes_words_remove_everything_from_a_used_home() {
-    let world = home();
-    let before = tree(&world);
-    world.ok("askbox", &["setup", "--yes"]);
-    world.sh("checkpoint save w --step one; ask-post -w w 'Which?' -o a=A; ask-answer w a; relaunch prompt w; askbox gc --keep 1d");
-    let readme = include_str!("../../README.md");
-    let commands = readme.split("    askbox setup --remove\n").nth(1).and_then(|rest| rest.lines().next()).expect("the command behind it");
-    world.sh(&format!("askbox setup --remove --yes && {}", commands.replace('~', &world.home().display().to_string())));
-    world.sh("rmdir ~/.local/state ~/.local ~/.config ~/.claude 2>/dev/null || true");
-    assert_eq!(tree(&world), before);
-}
-
-#[test]
-fn an_empty_home_is_set_up_and_removed_to_what_it_was() {
-    let world = home();
-    let before = tree(&world);
-    let said = world.ok("askbox", &["setup", "--yes"]);
-    for words in [
-        "config.toml: new",
-        "askbox.service: new",
-        "skills/askbox/hooks/hooks.json: new",
-        "settings.json: new",
-        "Bash(ask-post:*)",
-        "enable --now askbox.service",
-    ] {
-        assert!(said.contains(words), "{words} is not shown: {said}");
-    }
-    assert!(!said.contains("CLAUDE.md"), "the plugin says it: {said}");
-    assert!(told(&world).contains("--user enable --now askbox.service\n"), "{}", told(&world));
-    for file in [
-        ".config/askbox/config.toml",
-        ".config/systemd/user/askbox.service",
-        ".claude/skills/askbox/.claude-plugin/plugin.json",
-        ".claude/settings.json",
-        ".local/state/askbox/setup.json",
-    ] {
-        assert!(world.home().join(file).is_file(), "{file}");
-    }
-    let after = tree(&world);
-    assert_eq!(world.ok("askbox", &["setup", "--yes"]), "Nothing is to do.\n");
-    assert_eq!(tree(&world), after);
-    let said = world.ok("askbox", &["setup", "--remove", "--yes"]);
-    assert!(said.contains("settings.json: is removed") && told(&world).contains("--user disable --now askbox.service\n"), "{said}");
-    assert_eq!(tree(&world), before);
-    assert!(world.ok("askbox", &["setup", "--remove", "--yes"]).contains("Nothing is to do"));
-    assert_eq!(tree(&world), before);
-}
-
-#[test]
-fn a_persons_files_are_added_to_and_restored_to_the_byte() {
-    let world = lived_in();
-    let before = tree(&world);
-    let said = world.ok("askbox", &["setup", "--yes", "--without", "plugin"]);
-    assert!(said.contains("CLAUDE.md: adds the section") && !said.contains("config.toml"), "{said}");
-    let settings = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
-    assert!(settings.starts_with(SETTINGS.split("\"Read\" ]").next().expect("a beginning")), "{settings}");
-    assert!(settings.contains("[ \"Read\", \"Bash(ask-post:*)\"") && settings.ends_with(" ] },\n\t\"unknown\": null\n}\n"), "{settings}");
-    assert!(!settings.contains("ask-answer:*"), "an agent must not answer: {settings}");
-    let page = fs::read_to_string(world.home().join(".claude/CLAUDE.md")).expect("a page");
-    assert!(page.starts_with("# Mine\nno newline at the end\n\n## Questions to the user (askbox)\n"), "{page}");
-    assert_eq!(world.ok("askbox", &["setup", "--yes", "--without", "plugin"]), "Nothing is to do.\n");
-    let said = world.ok("askbox", &["setup", "--remove", "--yes"]);
-    assert_eq!(said.matches("becomes what it was before").count(), 2, "{said}");
-    assert_eq!(tree(&world), before);
-}
-
-#[test]
-fn a_byte_order_mark_stays_in_a_persons_settings() {
-    let world = lived_in();
-    for (name, text) in [("settings.json", SETTINGS), ("CLAUDE.md", "# Mine\n")] {
-        fs::write(world.home().join(".claude").join(name), format!("\u{feff}{text}")).expect("a file");
-    }
-    let before = tree(&world);
-    let said = world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]);
-    assert!(!said.contains("Left as it is"), "{said}");
-    let settings = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
-    assert!(settings.starts_with("\u{feff}{") && settings.contains("Bash(ask-post:*)"), "{settings}");
-    assert!(world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]).contains("Nothing is to do"));
-    fs::write(world.home().join(".claude/settings.json"), settings.replace("opus", "haiku")).expect("settings");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    let after = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
-    assert_eq!(after, format!("\u{feff}{}", SETTINGS.replace("opus", "haiku")));
-    fs::write(world.home().join(".claude/settings.json"), format!("\u{feff}{SETTINGS}")).expect("settings");
-    assert_eq!(tree(&world), before);
-}
-
-#[test]
 fn only_our_part_of_a_file_changed_since_is_taken_out() {
     let world = lived_in();
     world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md,config,plugin"]);
@@ -355,4 +268,99 @@ fn no_empty_list_stays_behind_in_a_changed_file() {
     fs::write(&settings, fs::read_to_string(&settings).expect("settings").replace("\n", "")).expect("settings");
     world.ok("askbox", &["setup", "--remove", "--yes"]);
     assert_eq!(tree(&world), before);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_readmes_words_remove_everything_from_a_used_home() {
+        let world = home();
+        let before = tree(&world);
+        world.ok("askbox", &["setup", "--yes"]);
+        world.sh("checkpoint save w --step one; ask-post -w w 'Which?' -o a=A; ask-answer w a; relaunch prompt w; askbox gc --keep 1d");
+        let readme = include_str!("../../README.md");
+        let commands =
+            readme.split("    askbox setup --remove\n").nth(1).and_then(|rest| rest.lines().next()).expect("the command behind it");
+        world.sh(&format!("askbox setup --remove --yes && {}", commands.replace('~', &world.home().display().to_string())));
+        world.sh("rmdir ~/.local/state ~/.local ~/.config ~/.claude 2>/dev/null || true");
+        assert_eq!(tree(&world), before);
+    }
+
+    #[test]
+    fn an_empty_home_is_set_up_and_removed_to_what_it_was() {
+        let world = home();
+        let before = tree(&world);
+        let said = world.ok("askbox", &["setup", "--yes"]);
+        for words in [
+            "config.toml: new",
+            "askbox.service: new",
+            "skills/askbox/hooks/hooks.json: new",
+            "settings.json: new",
+            "Bash(ask-post:*)",
+            "enable --now askbox.service",
+        ] {
+            assert!(said.contains(words), "{words} is not shown: {said}");
+        }
+        assert!(!said.contains("CLAUDE.md"), "the plugin says it: {said}");
+        assert!(told(&world).contains("--user enable --now askbox.service\n"), "{}", told(&world));
+        for file in [
+            ".config/askbox/config.toml",
+            ".config/systemd/user/askbox.service",
+            ".claude/skills/askbox/.claude-plugin/plugin.json",
+            ".claude/settings.json",
+            ".local/state/askbox/setup.json",
+        ] {
+            assert!(world.home().join(file).is_file(), "{file}");
+        }
+        let after = tree(&world);
+        assert_eq!(world.ok("askbox", &["setup", "--yes"]), "Nothing is to do.\n");
+        assert_eq!(tree(&world), after);
+        let said = world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert!(said.contains("settings.json: is removed") && told(&world).contains("--user disable --now askbox.service\n"), "{said}");
+        assert_eq!(tree(&world), before);
+        assert!(world.ok("askbox", &["setup", "--remove", "--yes"]).contains("Nothing is to do"));
+        assert_eq!(tree(&world), before);
+    }
+
+    #[test]
+    fn a_persons_files_are_added_to_and_restored_to_the_byte() {
+        let world = lived_in();
+        let before = tree(&world);
+        let said = world.ok("askbox", &["setup", "--yes", "--without", "plugin"]);
+        assert!(said.contains("CLAUDE.md: adds the section") && !said.contains("config.toml"), "{said}");
+        let settings = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
+        assert!(settings.starts_with(SETTINGS.split("\"Read\" ]").next().expect("a beginning")), "{settings}");
+        assert!(
+            settings.contains("[ \"Read\", \"Bash(ask-post:*)\"") && settings.ends_with(" ] },\n\t\"unknown\": null\n}\n"),
+            "{settings}"
+        );
+        assert!(!settings.contains("ask-answer:*"), "an agent must not answer: {settings}");
+        let page = fs::read_to_string(world.home().join(".claude/CLAUDE.md")).expect("a page");
+        assert!(page.starts_with("# Mine\nno newline at the end\n\n## Questions to the user (askbox)\n"), "{page}");
+        assert_eq!(world.ok("askbox", &["setup", "--yes", "--without", "plugin"]), "Nothing is to do.\n");
+        let said = world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(said.matches("becomes what it was before").count(), 2, "{said}");
+        assert_eq!(tree(&world), before);
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_in_a_persons_settings() {
+        let world = lived_in();
+        for (name, text) in [("settings.json", SETTINGS), ("CLAUDE.md", "# Mine\n")] {
+            fs::write(world.home().join(".claude").join(name), format!("\u{feff}{text}")).expect("a file");
+        }
+        let before = tree(&world);
+        let said = world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]);
+        assert!(!said.contains("Left as it is"), "{said}");
+        let settings = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
+        assert!(settings.starts_with("\u{feff}{") && settings.contains("Bash(ask-post:*)"), "{settings}");
+        assert!(world.ok("askbox", &["setup", "--yes", "--only", "permissions,claude-md"]).contains("Nothing is to do"));
+        fs::write(world.home().join(".claude/settings.json"), settings.replace("opus", "haiku")).expect("settings");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        let after = fs::read_to_string(world.home().join(".claude/settings.json")).expect("settings");
+        assert_eq!(after, format!("\u{feff}{}", SETTINGS.replace("opus", "haiku")));
+        fs::write(world.home().join(".claude/settings.json"), format!("\u{feff}{SETTINGS}")).expect("settings");
+        assert_eq!(tree(&world), before);
+    }
 }

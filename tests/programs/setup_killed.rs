@@ -1,6 +1,6 @@
 //! `askbox setup` that is killed at any moment: the next one completes it, or takes all of it back.
 
-use crate::setup::{home, lived_in, tree};
+use crate::programs::setup::{home, lived_in, tree};
 use crate::support::{World, needs, strace};
 
 /// Kills a command at each call of a kind, each time in a new home, until one call is its last. `after` sees the home, and which call it was.

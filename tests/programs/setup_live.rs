@@ -2,40 +2,8 @@
 
 use std::fs;
 
-use crate::setup::{home, lived_in, tree};
+use crate::programs::setup::{home, lived_in, tree};
 use crate::support::{Terminal, World, needs};
-
-#[test]
-fn setup_switches_on_the_dialogs_of_sessions_only_if_asked_to() {
-    let is_on = |world: &World| {
-        let text = fs::read_to_string(world.home().join(".config/askbox/config.toml")).expect("the file");
-        text.lines().any(|line| line == "enabled = true")
-    };
-    let world = home();
-    let before = tree(&world);
-    world.ok("askbox", &["setup", "--yes"]);
-    assert!(!is_on(&world), "nobody has agreed");
-    for _ in 0..2 {
-        world.ok("askbox", &["setup", "--yes", "--live"]);
-        assert!(is_on(&world));
-    }
-    assert_eq!(world.ok("askbox", &["setup", "--yes", "--live"]), "Nothing is to do.\n");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    assert_eq!(tree(&world), before);
-    for text in ["[relaunch]\nattempts = 2", "[live] # mine\ngrace = \"1m\"\n[limits]\n", "[live]\nenabled = false\n"] {
-        let world = lived_in();
-        let path = world.home().join(".config/askbox/config.toml");
-        fs::write(&path, text).expect("a file");
-        let before = tree(&world);
-        let said = world.run("askbox", &["setup", "--yes", "--only", "live"]);
-        match text.contains("false") {
-            true => assert!(said.code() == 4 && said.stdout.contains("write true yourself"), "{}", said.words()),
-            false => assert!(is_on(&world), "{}", said.words()),
-        }
-        world.ok("askbox", &["setup", "--remove", "--yes"]);
-        assert_eq!(tree(&world), before, "{text}");
-    }
-}
 
 fn config(world: &World) -> String {
     fs::read_to_string(world.home().join(".config/askbox/config.toml")).unwrap_or_default()
@@ -43,29 +11,6 @@ fn config(world: &World) -> String {
 
 fn has(world: &World, line: &str) -> bool {
     config(world).lines().any(|found| found == line)
-}
-
-#[test]
-fn setup_switches_on_the_dialogs_of_codex_only_if_asked_to() {
-    let world = home();
-    let before = tree(&world);
-    world.ok("askbox", &["setup", "--yes", "--live"]);
-    assert!(has(&world, "enabled = true") && !has(&world, "codex = true"), "nobody has agreed");
-    let shown = world.ok("askbox", &["setup", "--dry-run", "--codex", "--only", "live", "--contents"]);
-    assert!(shown.contains("sets live.codex\n      | codex = true\n") && !has(&world, "codex = true"), "{shown}");
-    for _ in 0..2 {
-        world.ok("askbox", &["setup", "--yes", "--codex"]);
-        assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
-    }
-    assert_eq!(world.ok("askbox", &["setup", "--yes", "--codex", "--live"]), "Nothing is to do.\n");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    assert_eq!(tree(&world), before);
-    // The one key without the other, and both in a new file.
-    world.ok("askbox", &["setup", "--yes", "--only", "live", "--codex"]);
-    assert_eq!(config(&world), "[live]\ncodex = true\n");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    world.ok("askbox", &["setup", "--yes", "--live", "--codex"]);
-    assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
 }
 
 #[test]
@@ -193,4 +138,63 @@ fn setup_names_the_keys_of_live_that_stay_in_a_file_of_its_own() {
     said(&["setup", "--yes", "--only", "config", "--only", "live", "--codex"]);
     let words = said(&["setup", "--remove", "--yes", "--only", "live"]);
     assert_eq!(has(&world, "codex = true"), words.contains("still sets live.codex; write false to switch it off"), "{words}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn setup_switches_on_the_dialogs_of_sessions_only_if_asked_to() {
+        let is_on = |world: &World| {
+            let text = fs::read_to_string(world.home().join(".config/askbox/config.toml")).expect("the file");
+            text.lines().any(|line| line == "enabled = true")
+        };
+        let world = home();
+        let before = tree(&world);
+        world.ok("askbox", &["setup", "--yes"]);
+        assert!(!is_on(&world), "nobody has agreed");
+        for _ in 0..2 {
+            world.ok("askbox", &["setup", "--yes", "--live"]);
+            assert!(is_on(&world));
+        }
+        assert_eq!(world.ok("askbox", &["setup", "--yes", "--live"]), "Nothing is to do.\n");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(tree(&world), before);
+        for text in ["[relaunch]\nattempts = 2", "[live] # mine\ngrace = \"1m\"\n[limits]\n", "[live]\nenabled = false\n"] {
+            let world = lived_in();
+            let path = world.home().join(".config/askbox/config.toml");
+            fs::write(&path, text).expect("a file");
+            let before = tree(&world);
+            let said = world.run("askbox", &["setup", "--yes", "--only", "live"]);
+            match text.contains("false") {
+                true => assert!(said.code() == 4 && said.stdout.contains("write true yourself"), "{}", said.words()),
+                false => assert!(is_on(&world), "{}", said.words()),
+            }
+            world.ok("askbox", &["setup", "--remove", "--yes"]);
+            assert_eq!(tree(&world), before, "{text}");
+        }
+    }
+
+    #[test]
+    fn setup_switches_on_the_dialogs_of_codex_only_if_asked_to() {
+        let world = home();
+        let before = tree(&world);
+        world.ok("askbox", &["setup", "--yes", "--live"]);
+        assert!(has(&world, "enabled = true") && !has(&world, "codex = true"), "nobody has agreed");
+        let shown = world.ok("askbox", &["setup", "--dry-run", "--codex", "--only", "live", "--contents"]);
+        assert!(shown.contains("sets live.codex\n      | codex = true\n") && !has(&world, "codex = true"), "{shown}");
+        for _ in 0..2 {
+            world.ok("askbox", &["setup", "--yes", "--codex"]);
+            assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
+        }
+        assert_eq!(world.ok("askbox", &["setup", "--yes", "--codex", "--live"]), "Nothing is to do.\n");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        assert_eq!(tree(&world), before);
+        // The one key without the other, and both in a new file.
+        world.ok("askbox", &["setup", "--yes", "--only", "live", "--codex"]);
+        assert_eq!(config(&world), "[live]\ncodex = true\n");
+        world.ok("askbox", &["setup", "--remove", "--yes"]);
+        world.ok("askbox", &["setup", "--yes", "--live", "--codex"]);
+        assert!(has(&world, "enabled = true") && has(&world, "codex = true"));
+    }
 }

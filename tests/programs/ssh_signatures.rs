@@ -18,17 +18,6 @@ fn configure(world: &World, trusted: &str, namespace: &str, key: &str) {
 }
 
 #[test]
-fn an_answer_signed_by_ssh_keygen_counts() {
-    needs!("ssh");
-    let world = signing("askbox-answer", "ann");
-    world.sh("ask-answer w a --note soon");
-    let answer = world.document("answered/w.json")["answer"].clone();
-    assert!(answer["signature"].as_str().is_some_and(|s| s.starts_with("sshsig:U1NIU0lH")), "{answer}");
-    world.sh("relaunch prompt w");
-    assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["signature"], answer["signature"]);
-}
-
-#[test]
 fn an_ssh_agent_signs_with_a_key_that_lies_nowhere_else() {
     needs!("ssh");
     let world = signing("askbox-answer", "ann.pub");
@@ -53,4 +42,19 @@ fn an_ssh_signature_that_does_not_count_says_why() {
     assert!(world.refused(4, "relaunch prompt w").contains("by an SSH key that answers.trusted_keys does not name"));
     world.sh("ask-answer w a; jq '.answer.value = \"b\"' m/answered/w.json >changed; mv changed m/answered/w.json");
     assert!(world.refused(4, "relaunch prompt w").contains("its signature is not that of a key"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_signed_by_ssh_keygen_counts() {
+        needs!("ssh");
+        let world = signing("askbox-answer", "ann");
+        world.sh("ask-answer w a --note soon");
+        let answer = world.document("answered/w.json")["answer"].clone();
+        assert!(answer["signature"].as_str().is_some_and(|s| s.starts_with("sshsig:U1NIU0lH")), "{answer}");
+        world.sh("relaunch prompt w");
+        assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["signature"], answer["signature"]);
+    }
 }

@@ -15,35 +15,6 @@ fn git_push() -> World {
 }
 
 #[test]
-fn a_call_is_refused_for_good_as_it_was_seen_and_listed() {
-    let world = git_push();
-    let shown = world.ok("ask-answer", &["show", "ship"]);
-    assert!(shown.contains("as a rule of [approvals]: Bash(git push)"), "{shown}");
-    let command = shown.lines().find(|line| line.contains("--always")).expect("the command to copy").trim().to_owned();
-    assert!(world.refused(2, "ask-answer decline ship --always").contains("does not say which call you have seen"));
-    let other = "ask-answer decline ship --always --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44";
-    world.refused(4, other);
-    assert!(world.names("answered").is_empty());
-    assert_eq!(world.sh(&format!("{command} --note 'never on main'")), "ship: declined for good");
-    let answer = world.document("answered/ship.json")["answer"].clone();
-    assert_eq!((&answer["outcome"], &answer["always"], &answer["note"]), (&json!("declined"), &json!(true), &json!("never on main")));
-    assert_eq!(world.ok("relaunch", &["approve", "--list"]).lines().count(), 1, "until the round is claimed, it can be taken back");
-    world.ok("ask-answer", &["undo", "ship"]);
-    world.sh(&command);
-    let told = world.ok("relaunch", &["prompt", "ship"]);
-    assert!(told.contains("The user refuses this call whenever you make it."), "{told}");
-    let list = world.ok("relaunch", &["approve", "--list"]);
-    assert!(list.starts_with("ship  abababababab  refuse  Bash(git push)  command: git push In the folder /work  (by "), "{list}");
-    let listed: Value = serde_json::from_str(&world.ok("relaunch", &["approve", "--list", "--json"])).unwrap();
-    assert_eq!((&listed["always"], &listed["rule"]), (&json!("refuse"), &json!("Bash(git push)")));
-    let refused = world.refused(4, "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1 relaunch approve --revoke ship");
-    assert!(refused.contains("an agent's run takes back no decision"), "{refused}");
-    assert!(world.ok("relaunch", &["approve", "--revoke", "ship", "--call", "abab"]).starts_with("revoked    ship  "));
-    assert_eq!(world.ok("relaunch", &["approve", "--list", "--json"]), "");
-    assert_eq!(world.audit("ship"), ["declined", "taken_back", "declined", "always_refused", "claimed", "delivered", "revoked"]);
-}
-
-#[test]
 fn a_record_without_room_is_told_before_the_decision() {
     let world = git_push();
     let standing = |n: usize| {
@@ -107,4 +78,37 @@ fn the_inbox_refuses_a_call_for_good_after_tab() {
     terminal.confirm();
     terminal.see("declined for good");
     assert_eq!(world.document("answered/ship.json")["answer"]["always"], true);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_is_refused_for_good_as_it_was_seen_and_listed() {
+        let world = git_push();
+        let shown = world.ok("ask-answer", &["show", "ship"]);
+        assert!(shown.contains("as a rule of [approvals]: Bash(git push)"), "{shown}");
+        let command = shown.lines().find(|line| line.contains("--always")).expect("the command to copy").trim().to_owned();
+        assert!(world.refused(2, "ask-answer decline ship --always").contains("does not say which call you have seen"));
+        let other = "ask-answer decline ship --always --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44";
+        world.refused(4, other);
+        assert!(world.names("answered").is_empty());
+        assert_eq!(world.sh(&format!("{command} --note 'never on main'")), "ship: declined for good");
+        let answer = world.document("answered/ship.json")["answer"].clone();
+        assert_eq!((&answer["outcome"], &answer["always"], &answer["note"]), (&json!("declined"), &json!(true), &json!("never on main")));
+        assert_eq!(world.ok("relaunch", &["approve", "--list"]).lines().count(), 1, "until the round is claimed, it can be taken back");
+        world.ok("ask-answer", &["undo", "ship"]);
+        world.sh(&command);
+        let told = world.ok("relaunch", &["prompt", "ship"]);
+        assert!(told.contains("The user refuses this call whenever you make it."), "{told}");
+        let list = world.ok("relaunch", &["approve", "--list"]);
+        assert!(list.starts_with("ship  abababababab  refuse  Bash(git push)  command: git push In the folder /work  (by "), "{list}");
+        let listed: Value = serde_json::from_str(&world.ok("relaunch", &["approve", "--list", "--json"])).unwrap();
+        assert_eq!((&listed["always"], &listed["rule"]), (&json!("refuse"), &json!("Bash(git push)")));
+        let refused = world.refused(4, "ASKBOX_RUN=v/01a20605-3431-7298-8d9f-05f18633a3ef/1 relaunch approve --revoke ship");
+        assert!(refused.contains("an agent's run takes back no decision"), "{refused}");
+        assert!(world.ok("relaunch", &["approve", "--revoke", "ship", "--call", "abab"]).starts_with("revoked    ship  "));
+        assert_eq!(world.ok("relaunch", &["approve", "--list", "--json"]), "");
+        assert_eq!(world.audit("ship"), ["declined", "taken_back", "declined", "always_refused", "claimed", "delivered", "revoked"]);
+    }
 }

@@ -13,22 +13,6 @@ fn in_trace(world: &World, parent: &str, state: &str) -> Command {
 }
 
 #[test]
-fn a_question_keeps_the_trace_of_its_asker() {
-    let world = World::new();
-    assert_eq!(output(in_trace(&world, PARENT, "rojo=1").args(["-w", "docs", "Merge?"])).words().matches("warning: $TRACE").count(), 0);
-    let kept = world.document("pending/docs.json");
-    assert_eq!(kept["trace"], serde_json::json!({"traceparent": PARENT, "tracestate": "rojo=1"}));
-    // The document's own trace counts before the environment's.
-    let own = PARENT.replace("4bf9", "5bf9");
-    let file = serde_json::json!({"workflow_id": "own", "question": "Merge?", "trace": {"traceparent": own, "later": 1}}).to_string();
-    feed(in_trace(&world, PARENT, "").args(["--file", "-"]), file.as_bytes()).ok();
-    assert_eq!(world.document("pending/own.json")["trace"], serde_json::json!({"traceparent": own, "later": 1}));
-    // The same question in another trace is the same question.
-    let again = output(in_trace(&world, &own, "").args(["-w", "docs", "Merge?", "--json"])).ok();
-    assert_eq!(again.json()["repeated"], true);
-}
-
-#[test]
 fn a_malformed_trace_is_left_out_with_a_warning() {
     let world = World::new();
     let warns = |outcome: &Outcome, words: &str| {
@@ -51,4 +35,24 @@ fn a_malformed_trace_is_left_out_with_a_warning() {
     std::fs::write(world.in_mailbox("pending/hand.json"), r#"{"workflow_id": "hand", "question": "Merge?", "trace": [1e999]}"#).unwrap();
     world.ok("ask-answer", &["hand", "yes"]);
     assert_eq!(world.state("hand"), "answered");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_question_keeps_the_trace_of_its_asker() {
+        let world = World::new();
+        assert_eq!(output(in_trace(&world, PARENT, "rojo=1").args(["-w", "docs", "Merge?"])).words().matches("warning: $TRACE").count(), 0);
+        let kept = world.document("pending/docs.json");
+        assert_eq!(kept["trace"], serde_json::json!({"traceparent": PARENT, "tracestate": "rojo=1"}));
+        // The document's own trace counts before the environment's.
+        let own = PARENT.replace("4bf9", "5bf9");
+        let file = serde_json::json!({"workflow_id": "own", "question": "Merge?", "trace": {"traceparent": own, "later": 1}}).to_string();
+        feed(in_trace(&world, PARENT, "").args(["--file", "-"]), file.as_bytes()).ok();
+        assert_eq!(world.document("pending/own.json")["trace"], serde_json::json!({"traceparent": own, "later": 1}));
+        // The same question in another trace is the same question.
+        let again = output(in_trace(&world, &own, "").args(["-w", "docs", "Merge?", "--json"])).ok();
+        assert_eq!(again.json()["repeated"], true);
+    }
 }

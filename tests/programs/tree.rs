@@ -1,5 +1,5 @@
 //! `askbox tree`: every workflow under its parent. The snapshots in `snapshots/tree` are whole outputs. After a wanted change:
-//! `SNAPSHOTS=overwrite cargo test --test programs tree::`. The output of `--json` is checked against its schema.
+//! `SNAPSHOTS=overwrite tests/run programs tree::`. The output of `--json` is checked against its schema.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -76,54 +76,6 @@ fn fits(node: &Value) {
     let (_, schema) = askbox::commands::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
     let problems = json_schema::problems(&schema, node);
     assert!(problems.is_empty(), "{node:#}\n{problems:#?}");
-}
-
-#[test]
-fn a_chain_of_four_is_shown_while_it_sleeps_and_when_it_is_over() {
-    let world = birthday();
-    let mut out = see(&world, &["askbox tree", "askbox tree subsub"]);
-    world.sh("ask-answer leaf '1 May'");
-    assert_eq!(world.sh("relaunch resume root"), "passed on: passed on: passed on: it is 1 May");
-    out += &see(&world, &["askbox tree", "askbox tree root", "askbox tree --all"]);
-    assert_data_eq!(out, file!["snapshots/tree/four.txt"].raw());
-}
-
-#[test]
-fn all_trees_are_shown_with_a_question_dropped_before_any_run() {
-    let world = world();
-    world.sh("ask-post -w never 'Shall I?'; ask-answer cancel never; ask-post -w open 'And this?'");
-    let shown = world.sh("askbox tree --all");
-    assert!(shown.contains("never  ") && shown.contains("open  ") && !world.sh("askbox tree").contains("never"), "{shown}");
-    world.sh("ask-answer cancel open");
-    assert_eq!(world.sh("askbox tree --all --json").matches("workflow_id").count(), 2);
-}
-
-#[test]
-fn a_fan_out_shows_every_child_in_its_own_state() {
-    let world = world();
-    world.agent_does(
-        "root",
-        "[ $n = 1 ] && for c in done asks failing asks-too; do relaunch spawn --background -w $c --prompt \"Do: $c\"; done; echo on it",
-    );
-    world.agent_does("done", "printf 'one\\ntwo'");
-    world.agent_does("failing", "echo HOPELESS");
-    ["asks", "asks-too"].iter().for_each(|id| world.agent_does(id, ASKS));
-    world.sh("relaunch spawn --timeout 1s -w root --prompt 'Ask around'; ask-post -w beside 'Something else?'");
-    for (id, end) in [("done", "delivered"), ("failing", "parked"), ("asks", "pending"), ("asks-too", "pending"), ("root", "awaiting")] {
-        until(&format!("{id} {end}"), || world.state(id) == end);
-    }
-    world.sh("ask-answer cancel asks-too --why 'no time'");
-    assert_data_eq!(see(&world, &["askbox tree", "askbox tree asks-too"]), file!["snapshots/tree/fan_out.txt"].raw());
-    let nodes = nodes(&world, "");
-    let of = |id: &str| nodes.iter().find(|n| n["workflow_id"] == id).unwrap();
-    assert_eq!((&of("root")["depth"], &of("done")["depth"], &of("done")["parent"]), (&0.into(), &1.into(), &"root".into()));
-    assert_eq!(
-        (&of("done")["outcome"], &of("asks-too")["outcome"], &of("asks")["outcome"]),
-        (&"finished".into(), &"cancelled".into(), &Value::Null)
-    );
-    assert_eq!((of("failing")["state"].as_str(), of("asks")["question"].as_str()), (Some("parked"), Some("When is your birthday?")));
-    let cost = |id: &str, field: &str| (of(id)[field].as_f64().unwrap() * 100.0).round();
-    assert_eq!((cost("root", "workflow_cost_usd"), cost("root", "tree_cost_usd"), cost("failing", "tree_cost_usd")), (1.0, 4.0, 0.0));
 }
 
 #[test]
@@ -287,4 +239,59 @@ fn a_workflow_that_is_being_closed_has_its_end_and_is_told_once() {
     assert!(!world.in_mailbox("pending/w.json").exists());
     world.sh("ask-post -w beside 'Something else?'");
     assert_eq!(follower.next()["workflow_id"], "beside");
+}
+
+mod promises {
+    use snapbox::file;
+
+    use super::*;
+
+    #[test]
+    fn a_chain_of_four_is_shown_while_it_sleeps_and_when_it_is_over() {
+        let world = birthday();
+        let mut out = see(&world, &["askbox tree", "askbox tree subsub"]);
+        world.sh("ask-answer leaf '1 May'");
+        assert_eq!(world.sh("relaunch resume root"), "passed on: passed on: passed on: it is 1 May");
+        out += &see(&world, &["askbox tree", "askbox tree root", "askbox tree --all"]);
+        assert_data_eq!(out, file!["snapshots/tree/four.txt"].raw());
+    }
+
+    #[test]
+    fn all_trees_are_shown_with_a_question_dropped_before_any_run() {
+        let world = world();
+        world.sh("ask-post -w never 'Shall I?'; ask-answer cancel never; ask-post -w open 'And this?'");
+        let shown = world.sh("askbox tree --all");
+        assert!(shown.contains("never  ") && shown.contains("open  ") && !world.sh("askbox tree").contains("never"), "{shown}");
+        world.sh("ask-answer cancel open");
+        assert_eq!(world.sh("askbox tree --all --json").matches("workflow_id").count(), 2);
+    }
+
+    #[test]
+    fn a_fan_out_shows_every_child_in_its_own_state() {
+        let world = world();
+        world.agent_does(
+            "root",
+            "[ $n = 1 ] && for c in done asks failing asks-too; do relaunch spawn --background -w $c --prompt \"Do: $c\"; done; echo on it",
+        );
+        world.agent_does("done", "printf 'one\\ntwo'");
+        world.agent_does("failing", "echo HOPELESS");
+        ["asks", "asks-too"].iter().for_each(|id| world.agent_does(id, ASKS));
+        world.sh("relaunch spawn --timeout 1s -w root --prompt 'Ask around'; ask-post -w beside 'Something else?'");
+        for (id, end) in [("done", "delivered"), ("failing", "parked"), ("asks", "pending"), ("asks-too", "pending"), ("root", "awaiting")]
+        {
+            until(&format!("{id} {end}"), || world.state(id) == end);
+        }
+        world.sh("ask-answer cancel asks-too --why 'no time'");
+        assert_data_eq!(see(&world, &["askbox tree", "askbox tree asks-too"]), file!["snapshots/tree/fan_out.txt"].raw());
+        let nodes = nodes(&world, "");
+        let of = |id: &str| nodes.iter().find(|n| n["workflow_id"] == id).unwrap();
+        assert_eq!((&of("root")["depth"], &of("done")["depth"], &of("done")["parent"]), (&0.into(), &1.into(), &"root".into()));
+        assert_eq!(
+            (&of("done")["outcome"], &of("asks-too")["outcome"], &of("asks")["outcome"]),
+            (&"finished".into(), &"cancelled".into(), &Value::Null)
+        );
+        assert_eq!((of("failing")["state"].as_str(), of("asks")["question"].as_str()), (Some("parked"), Some("When is your birthday?")));
+        let cost = |id: &str, field: &str| (of(id)[field].as_f64().unwrap() * 100.0).round();
+        assert_eq!((cost("root", "workflow_cost_usd"), cost("root", "tree_cost_usd"), cost("failing", "tree_cost_usd")), (1.0, 4.0, 0.0));
+    }
 }

@@ -15,97 +15,6 @@ fn signing() -> World {
 }
 
 #[test]
-fn a_key_is_made_once_for_its_owner_and_says_what_to_write() {
-    let world = World::new();
-    let said = world.sh("askbox keygen --name 'ann at work'");
-    let key = world.home().join(".config/askbox/answer.key");
-    assert_eq!(std::fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(said.contains(&format!("sign_key = \"{}\"", key.display())) && said.contains("require_signed = true"), "{said}");
-    let public = world.sh(&format!("askbox keygen --public '{}' --name 'ann at work'", key.display()));
-    assert!(said.contains(public.trim()) && public.starts_with("ed25519:"), "{public}");
-    assert!(world.refused(4, "askbox keygen").contains("exists already"));
-    // What it says is a configuration.
-    let sections: String =
-        said.lines().filter(|line| line.starts_with("    ") && !line.contains("[answers]")).map(|l| format!("{l}\n")).collect();
-    world.configure(&format!("[answers]\n{sections}"));
-    world.sh("ask-post -w w 'Merge?' -o a=A; ask-answer w a; relaunch done w");
-    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
-    world.sh("ask-post -w x 'Merge?' -o a=A");
-    assert!(world.refused(1, "ask-answer x a").contains("others may read the key"));
-    assert_eq!(world.state("x"), "pending");
-}
-
-#[test]
-fn every_kind_of_answer_is_signed_and_counts() {
-    for (reply, value) in [
-        ("ask-answer w a", json!("a")),
-        ("ask-answer w A --note 'soon'", json!("a")),
-        ("ask-answer decline w --note never", json!(null)),
-        ("ask-answer ask-back w 'Which what?'", json!(null)),
-        ("ask-answer w 'words of my own' --text", json!("words of my own")),
-        ("echo '\"b\"' | ask-answer w --file -", json!("b")),
-        ("echo b | ask-answer w -", json!("b")),
-    ] {
-        let world = signing();
-        world.sh(reply);
-        let answer = world.document("answered/w.json")["answer"].clone();
-        assert!(answer["signature"].as_str().is_some_and(|s| s.starts_with("ed25519:")), "{reply}: {answer}");
-        world.sh("relaunch prompt w");
-        let closed = &world.closed("w", "delivered", 1)[0];
-        assert_eq!((&closed["answer"]["value"], &closed["answer"]["signature"]), (&value, &answer["signature"]), "{reply}");
-    }
-}
-
-#[test]
-fn a_batch_and_a_question_by_hand_are_signed_too() {
-    let world = World::new();
-    world.configure(&world.only_signed_answers());
-    world.sh(r#"echo '{"questions":[{"id":"n","question":"How many?","type":"number"},{"question":"Which?","options":["ü","b"],"multiSelect":true}],"context":"…"}' | ask-post -w w --file -"#);
-    world.sh("ask-answer w q2=ü,b n=1e3 && relaunch prompt w");
-    world.sh(r#"printf '{"workflow_id":"h","question":"By hand?"}' >m/pending/h.json; ask-answer h yes && relaunch prompt h"#);
-    assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], json!({"n": "1e3", "q2": ["ü", "b"]}));
-    world.closed("h", "delivered", 1);
-}
-
-#[test]
-fn a_forged_answer_is_refused_kept_and_shown() {
-    let world = signing();
-    world.sh("checkpoint save w --step one");
-    let (round, timers) = (world.round("w"), world.names("timers"));
-    world.forge("w", "b");
-    assert_eq!(world.state("w"), "answered");
-    let refused = world.refused(4, "relaunch prompt w");
-    assert!(refused.contains("the answer of w was refused: its signature is not that of a key in answers.trusted_keys"), "{refused}");
-    assert!(refused.contains("hint: answer it so that it counts: ask-answer w ANSWER"), "{refused}");
-    // The question waits again, as it was.
-    let pending = world.document("pending/w.json");
-    assert_eq!((pending.get("answer"), pending["question_id"].as_str()), (None, Some(round.as_str())));
-    assert!(world.names("answered").is_empty() && world.names("running").is_empty() && world.names("timers") == timers);
-    assert!(world.document("checkpoints/w.json")["user_answer"].is_null());
-    // The answer is kept, and everybody who looks is told.
-    assert_eq!(world.document("quarantine/w.json")["answer"]["value"], "b");
-    assert!(world.reason("w.json").contains("from answered/: its answer was refused: its signature"), "{}", world.reason("w.json"));
-    let audited = world.audited();
-    let entry = audited.iter().find(|entry| entry["event"] == "refused").expect("an entry");
-    assert_eq!((&entry["by"], &entry["question_id"]), (&json!("ann"), &json!(round)));
-    assert!(entry["why"].as_str().unwrap().ends_with("see quarantine/w.json.reason"), "{entry}");
-    let doctor = world.run("askbox", &["doctor"]);
-    assert!(doctor.stdout.contains("refused: quarantine/w.json") && doctor.stdout.contains("ask-answer show w"), "{}", doctor.stdout);
-    let shown = world.sh("ask-answer show w");
-    assert!(shown.contains("an earlier answer was refused") && shown.contains("answered by ann through ask-answer (terminal)"), "{shown}");
-    let status = world.status("w");
-    assert_eq!(status["state"], "pending");
-    assert!(status["why"].as_str().unwrap().starts_with("an answer was refused: its signature"), "{status}");
-    // A proper answer counts at once; the copy does not stand in its way.
-    world.sh("ask-answer w a");
-    assert_eq!(world.state("w"), "answered");
-    world.sh("relaunch prompt w");
-    assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "a");
-    assert_eq!(world.state("w"), "delivered");
-    assert!(world.run("askbox", &["doctor"]).stdout.contains("rm -f "), "the copy is still listed");
-}
-
-#[test]
 fn a_repeated_forgery_is_kept_once_and_another_beside_it() {
     let world = signing();
     let forged = |value: &str| {
@@ -322,4 +231,102 @@ fn what_an_agent_does_is_never_signed_and_allows_no_call() {
     std::fs::write(world.in_mailbox("pending/call.json"), call.to_string()).unwrap();
     let said = world.refused(4, "env ASKBOX_RUN=w/x/1 sh -c 'env -u ASKBOX_RUN ask-answer call once; exit $?'");
     assert!(said.contains("an agent's run answers no such question"), "{said}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_and_says_what_to_write() {
+        let world = World::new();
+        let said = world.sh("askbox keygen --name 'ann at work'");
+        let key = world.home().join(".config/askbox/answer.key");
+        assert_eq!(std::fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(said.contains(&format!("sign_key = \"{}\"", key.display())) && said.contains("require_signed = true"), "{said}");
+        let public = world.sh(&format!("askbox keygen --public '{}' --name 'ann at work'", key.display()));
+        assert!(said.contains(public.trim()) && public.starts_with("ed25519:"), "{public}");
+        assert!(world.refused(4, "askbox keygen").contains("exists already"));
+        // What it says is a configuration.
+        let sections: String =
+            said.lines().filter(|line| line.starts_with("    ") && !line.contains("[answers]")).map(|l| format!("{l}\n")).collect();
+        world.configure(&format!("[answers]\n{sections}"));
+        world.sh("ask-post -w w 'Merge?' -o a=A; ask-answer w a; relaunch done w");
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+        world.sh("ask-post -w x 'Merge?' -o a=A");
+        assert!(world.refused(1, "ask-answer x a").contains("others may read the key"));
+        assert_eq!(world.state("x"), "pending");
+    }
+
+    #[test]
+    fn every_kind_of_answer_is_signed_and_counts() {
+        for (reply, value) in [
+            ("ask-answer w a", json!("a")),
+            ("ask-answer w A --note 'soon'", json!("a")),
+            ("ask-answer decline w --note never", json!(null)),
+            ("ask-answer ask-back w 'Which what?'", json!(null)),
+            ("ask-answer w 'words of my own' --text", json!("words of my own")),
+            ("echo '\"b\"' | ask-answer w --file -", json!("b")),
+            ("echo b | ask-answer w -", json!("b")),
+        ] {
+            let world = signing();
+            world.sh(reply);
+            let answer = world.document("answered/w.json")["answer"].clone();
+            assert!(answer["signature"].as_str().is_some_and(|s| s.starts_with("ed25519:")), "{reply}: {answer}");
+            world.sh("relaunch prompt w");
+            let closed = &world.closed("w", "delivered", 1)[0];
+            assert_eq!((&closed["answer"]["value"], &closed["answer"]["signature"]), (&value, &answer["signature"]), "{reply}");
+        }
+    }
+
+    #[test]
+    fn a_batch_and_a_question_by_hand_are_signed_too() {
+        let world = World::new();
+        world.configure(&world.only_signed_answers());
+        world.sh(r#"echo '{"questions":[{"id":"n","question":"How many?","type":"number"},{"question":"Which?","options":["ü","b"],"multiSelect":true}],"context":"…"}' | ask-post -w w --file -"#);
+        world.sh("ask-answer w q2=ü,b n=1e3 && relaunch prompt w");
+        world.sh(r#"printf '{"workflow_id":"h","question":"By hand?"}' >m/pending/h.json; ask-answer h yes && relaunch prompt h"#);
+        assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], json!({"n": "1e3", "q2": ["ü", "b"]}));
+        world.closed("h", "delivered", 1);
+    }
+
+    #[test]
+    fn a_forged_answer_is_refused_kept_and_shown() {
+        let world = signing();
+        world.sh("checkpoint save w --step one");
+        let (round, timers) = (world.round("w"), world.names("timers"));
+        world.forge("w", "b");
+        assert_eq!(world.state("w"), "answered");
+        let refused = world.refused(4, "relaunch prompt w");
+        assert!(refused.contains("the answer of w was refused: its signature is not that of a key in answers.trusted_keys"), "{refused}");
+        assert!(refused.contains("hint: answer it so that it counts: ask-answer w ANSWER"), "{refused}");
+        // The question waits again, as it was.
+        let pending = world.document("pending/w.json");
+        assert_eq!((pending.get("answer"), pending["question_id"].as_str()), (None, Some(round.as_str())));
+        assert!(world.names("answered").is_empty() && world.names("running").is_empty() && world.names("timers") == timers);
+        assert!(world.document("checkpoints/w.json")["user_answer"].is_null());
+        // The answer is kept, and everybody who looks is told.
+        assert_eq!(world.document("quarantine/w.json")["answer"]["value"], "b");
+        assert!(world.reason("w.json").contains("from answered/: its answer was refused: its signature"), "{}", world.reason("w.json"));
+        let audited = world.audited();
+        let entry = audited.iter().find(|entry| entry["event"] == "refused").expect("an entry");
+        assert_eq!((&entry["by"], &entry["question_id"]), (&json!("ann"), &json!(round)));
+        assert!(entry["why"].as_str().unwrap().ends_with("see quarantine/w.json.reason"), "{entry}");
+        let doctor = world.run("askbox", &["doctor"]);
+        assert!(doctor.stdout.contains("refused: quarantine/w.json") && doctor.stdout.contains("ask-answer show w"), "{}", doctor.stdout);
+        let shown = world.sh("ask-answer show w");
+        assert!(
+            shown.contains("an earlier answer was refused") && shown.contains("answered by ann through ask-answer (terminal)"),
+            "{shown}"
+        );
+        let status = world.status("w");
+        assert_eq!(status["state"], "pending");
+        assert!(status["why"].as_str().unwrap().starts_with("an answer was refused: its signature"), "{status}");
+        // A proper answer counts at once; the copy does not stand in its way.
+        world.sh("ask-answer w a");
+        assert_eq!(world.state("w"), "answered");
+        world.sh("relaunch prompt w");
+        assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "a");
+        assert_eq!(world.state("w"), "delivered");
+        assert!(world.run("askbox", &["doctor"]).stdout.contains("rm -f "), "the copy is still listed");
+    }
 }

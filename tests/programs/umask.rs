@@ -16,18 +16,6 @@ fn by_hand(world: &World) {
 }
 
 #[test]
-fn a_mailbox_made_under_umask_002_becomes_private_and_says_so() {
-    let world = World::new();
-    by_hand(&world);
-    let first = world.run("ask-answer", &["list"]).ok();
-    assert!(first.stdout.contains("Merge?"), "{first:?}");
-    assert!(first.stderr.contains("private now (mode 0700)") && first.stderr.contains("/pending"), "{first:?}");
-    assert_eq!((mode(&world, ""), mode(&world, "pending")), (0o700, 0o700));
-    let again = world.run("ask-answer", &["list"]).ok();
-    assert_eq!(again.stderr, "", "{again:?}");
-}
-
-#[test]
 fn every_program_uses_a_mailbox_that_was_made_under_umask_002() {
     for command in
         ["ask-post 'Which?' -w other", "checkpoint save c --step one", "relaunch status", "askbox tree", "ask-answer docs-44 yes"]
@@ -81,4 +69,20 @@ fn the_doctor_reports_a_group_writable_folder_and_keeps_it() {
     }
     let after = world.shell("askbox doctor");
     assert!(!after.stdout.contains("not checked"), "{}", after.words());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_mailbox_made_under_umask_002_becomes_private_and_says_so() {
+        let world = World::new();
+        by_hand(&world);
+        let first = world.run("ask-answer", &["list"]).ok();
+        assert!(first.stdout.contains("Merge?"), "{first:?}");
+        assert!(first.stderr.contains("private now (mode 0700)") && first.stderr.contains("/pending"), "{first:?}");
+        assert_eq!((mode(&world, ""), mode(&world, "pending")), (0o700, 0o700));
+        let again = world.run("ask-answer", &["list"]).ok();
+        assert_eq!(again.stderr, "", "{again:?}");
+    }
 }

@@ -5,34 +5,6 @@ use serde_json::json;
 use crate::support::{Terminal, World, needs};
 
 #[test]
-fn lists_say_what_is_waited_for_and_that_it_is_not_for_a_person() {
-    let world = World::new();
-    world
-        .sh("ask-post -w file --until-file out/built; ask-post 'Look again' -w time --until 2100-01-01T00:00:00Z; ask-post How? -w person");
-    let file = world.work().join("out/built").display().to_string();
-    let list = world.sh("ask-answer list");
-    let lines: Vec<&str> = list.lines().skip(1).collect();
-    assert!(lines[0].starts_with("person "), "those that wait for a person come first: {list}");
-    assert!(lines[1].ends_with(&format!("(not for you) waits for the file {file}")), "{list}");
-    assert!(lines[2].ends_with("(not for you: waits until 2100-01-01T00:00:00.000Z) Look again"), "{list}");
-    let listed = world.run("ask-answer", &["list", "--json"]).events();
-    assert_eq!((&listed[0]["until"], &listed[0]["overdue"]), (&json!(null), &json!(false)));
-    assert_eq!((&listed[1]["until"], &listed[2]["until"]), (&json!({"file": file}), &json!({"at": "2100-01-01T00:00:00Z"})));
-    let shown = world.sh("ask-answer show file");
-    assert!(shown.contains(&format!("waits for the file {file}, not for you: that answers it, and you may answer first")), "{shown}");
-    assert!(shown.contains(": waiting for its event"), "{shown}");
-    for command in ["relaunch status", "askbox tree"] {
-        let shown = world.sh(command);
-        assert!(shown.contains("waiting") && shown.contains("(not for you: waits until 2100-01-01T00:00:00.000Z)"), "{command}: {shown}");
-    }
-    let status = world.status("time");
-    assert_eq!((&status["state"], &status["question"]), (&json!("waiting"), &json!("Look again")));
-    assert!(world.refused(6, "relaunch file").contains("file still waits (not for you)"));
-    let counts = world.run("relaunch", &["status", "--summary", "--json"]).json();
-    assert_eq!((&counts["rounds"]["pending"], &counts["rounds"]["waiting"]), (&json!(1), &json!(2)), "{counts}");
-}
-
-#[test]
 fn the_inbox_counts_only_what_waits_for_a_person() {
     needs!("tmux");
     let world = World::new();
@@ -97,4 +69,40 @@ fn the_same_wait_is_the_same_and_another_file_is_another() {
         (&posted["question"], &posted["default"]),
         (&json!("waits for the file /never"), &json!("the file /never did not come in time"))
     );
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn lists_say_what_is_waited_for_and_that_it_is_not_for_a_person() {
+        let world = World::new();
+        world.sh(
+            "ask-post -w file --until-file out/built; ask-post 'Look again' -w time --until 2100-01-01T00:00:00Z; ask-post How? -w person",
+        );
+        let file = world.work().join("out/built").display().to_string();
+        let list = world.sh("ask-answer list");
+        let lines: Vec<&str> = list.lines().skip(1).collect();
+        assert!(lines[0].starts_with("person "), "those that wait for a person come first: {list}");
+        assert!(lines[1].ends_with(&format!("(not for you) waits for the file {file}")), "{list}");
+        assert!(lines[2].ends_with("(not for you: waits until 2100-01-01T00:00:00.000Z) Look again"), "{list}");
+        let listed = world.run("ask-answer", &["list", "--json"]).events();
+        assert_eq!((&listed[0]["until"], &listed[0]["overdue"]), (&json!(null), &json!(false)));
+        assert_eq!((&listed[1]["until"], &listed[2]["until"]), (&json!({"file": file}), &json!({"at": "2100-01-01T00:00:00Z"})));
+        let shown = world.sh("ask-answer show file");
+        assert!(shown.contains(&format!("waits for the file {file}, not for you: that answers it, and you may answer first")), "{shown}");
+        assert!(shown.contains(": waiting for its event"), "{shown}");
+        for command in ["relaunch status", "askbox tree"] {
+            let shown = world.sh(command);
+            assert!(
+                shown.contains("waiting") && shown.contains("(not for you: waits until 2100-01-01T00:00:00.000Z)"),
+                "{command}: {shown}"
+            );
+        }
+        let status = world.status("time");
+        assert_eq!((&status["state"], &status["question"]), (&json!("waiting"), &json!("Look again")));
+        assert!(world.refused(6, "relaunch file").contains("file still waits (not for you)"));
+        let counts = world.run("relaunch", &["status", "--summary", "--json"]).json();
+        assert_eq!((&counts["rounds"]["pending"], &counts["rounds"]["waiting"]), (&json!(1), &json!(2)), "{counts}");
+    }
 }

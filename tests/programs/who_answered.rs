@@ -31,42 +31,6 @@ fn asked() -> World {
 }
 
 #[test]
-fn an_answer_at_a_terminal_says_so_wherever_it_is_told() {
-    let (world, through) = (asked(), here());
-    world.sh("ask-answer w a --by ann");
-    assert_eq!(answer(&world, "w")["through"], through);
-    let words = format!("answered by ann through ask-answer ({through})");
-    assert!(world.sh("ask-answer show w").contains(&words));
-    assert!(world.refused(4, "ask-answer w b").contains(&words));
-    assert!(world.sh("askbox history w").contains(&format!("by ann through ask-answer ({through}), ")));
-    let told = world.audited().into_iter().find(|entry| entry["event"] == "answered").unwrap();
-    assert_eq!((&told["by"], &told["why"]), (&json!("ann"), &json!(format!("ask-answer ({through})"))));
-}
-
-#[test]
-fn declining_and_asking_back_say_through_what_too() {
-    for reply in ["ask-answer decline w --note never", "ask-answer ask-back w 'Which what?'", "echo '\"a\"' | ask-answer w --file -"] {
-        let world = asked();
-        world.sh(reply);
-        assert_eq!(answer(&world, "w")["through"], here(), "{reply}");
-    }
-}
-
-#[test]
-fn an_agents_command_is_known_by_environment_or_ancestor() {
-    for command in [
-        "ASKBOX_RUN=p/01a20605-3431-7298-8d9f-05f18633a3ef/1 ask-answer w a",
-        "CLAUDECODE=1 ask-answer w a",
-        // The command hides its own environment, but not the environment of the shell above it.
-        "CLAUDECODE=1 bash -c 'env -u CLAUDECODE ask-answer w a; :'",
-        // The agent itself was started by a person: nothing but its name tells.
-        "cp \"$(command -v bash)\" claude && ./claude -c 'ask-answer w a; :'",
-    ] {
-        counts_as_an_agents(command);
-    }
-}
-
-#[test]
 fn a_command_below_each_agent_program_is_an_agents() {
     for name in ["codex", "kimi-code", "opencode"] {
         counts_as_an_agents(&format!("cp \"$(command -v bash)\" {name} && ./{name} -c 'ask-answer w a; :'"));
@@ -145,4 +109,44 @@ fn an_answer_of_an_earlier_or_later_version_stays_as_it_is() {
     }
     assert!(world.sh("ask-answer show old").contains("answered by ann through ask-answer, "));
     assert!(world.sh("ask-answer show new").contains("through ask-answer (carrier-pigeon)"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_at_a_terminal_says_so_wherever_it_is_told() {
+        let (world, through) = (asked(), here());
+        world.sh("ask-answer w a --by ann");
+        assert_eq!(answer(&world, "w")["through"], through);
+        let words = format!("answered by ann through ask-answer ({through})");
+        assert!(world.sh("ask-answer show w").contains(&words));
+        assert!(world.refused(4, "ask-answer w b").contains(&words));
+        assert!(world.sh("askbox history w").contains(&format!("by ann through ask-answer ({through}), ")));
+        let told = world.audited().into_iter().find(|entry| entry["event"] == "answered").unwrap();
+        assert_eq!((&told["by"], &told["why"]), (&json!("ann"), &json!(format!("ask-answer ({through})"))));
+    }
+
+    #[test]
+    fn declining_and_asking_back_say_through_what_too() {
+        for reply in ["ask-answer decline w --note never", "ask-answer ask-back w 'Which what?'", "echo '\"a\"' | ask-answer w --file -"] {
+            let world = asked();
+            world.sh(reply);
+            assert_eq!(answer(&world, "w")["through"], here(), "{reply}");
+        }
+    }
+
+    #[test]
+    fn an_agents_command_is_known_by_environment_or_ancestor() {
+        for command in [
+            "ASKBOX_RUN=p/01a20605-3431-7298-8d9f-05f18633a3ef/1 ask-answer w a",
+            "CLAUDECODE=1 ask-answer w a",
+            // The command hides its own environment, but not the environment of the shell above it.
+            "CLAUDECODE=1 bash -c 'env -u CLAUDECODE ask-answer w a; :'",
+            // The agent itself was started by a person: nothing but its name tells.
+            "cp \"$(command -v bash)\" claude && ./claude -c 'ask-answer w a; :'",
+        ] {
+            counts_as_an_agents(command);
+        }
+    }
 }

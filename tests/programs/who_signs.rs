@@ -12,26 +12,6 @@ fn signing() -> World {
 }
 
 #[test]
-fn a_process_that_hides_its_parents_signs_nothing() {
-    needs!("mount");
-    let world = signing();
-    std::fs::write(world.path("deep.sh"), "if [ $1 = 0 ]; then ask-answer q a; else sh deep.sh $(($1 - 1)); fi; exit $?\n").unwrap();
-    for hidden in [
-        "unshare -Urpf ask-answer q a",
-        "unshare -Urpf sh deep.sh 0",
-        "unshare -Urpf sh deep.sh 2",
-        "unshare -Urpf --mount-proc sh deep.sh 2",
-        "sh deep.sh 70",
-    ] {
-        let refused = world.refused(1, hidden);
-        assert!(refused.contains("must be signed") && refused.contains("a person answers"), "{hidden}: {refused}");
-    }
-    assert_eq!(world.state("q"), "pending");
-    world.sh("sh deep.sh 20");
-    assert!(world.document("answered/q.json")["answer"]["signature"].is_string());
-}
-
-#[test]
 fn a_person_in_a_terminal_signs() {
     needs!("tmux");
     let world = signing();
@@ -68,4 +48,28 @@ fn an_orphan_of_a_run_in_a_terminal_signs_nothing() {
     let said = until("the orphan has spoken", || std::fs::read_to_string(world.path("said")).ok().filter(|said| said.ends_with("over\n")));
     assert!(said.contains("has a terminal") && said.contains("must be signed"), "{said}");
     assert_eq!(world.state("q"), "pending");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_process_that_hides_its_parents_signs_nothing() {
+        needs!("mount");
+        let world = signing();
+        std::fs::write(world.path("deep.sh"), "if [ $1 = 0 ]; then ask-answer q a; else sh deep.sh $(($1 - 1)); fi; exit $?\n").unwrap();
+        for hidden in [
+            "unshare -Urpf ask-answer q a",
+            "unshare -Urpf sh deep.sh 0",
+            "unshare -Urpf sh deep.sh 2",
+            "unshare -Urpf --mount-proc sh deep.sh 2",
+            "sh deep.sh 70",
+        ] {
+            let refused = world.refused(1, hidden);
+            assert!(refused.contains("must be signed") && refused.contains("a person answers"), "{hidden}: {refused}");
+        }
+        assert_eq!(world.state("q"), "pending");
+        world.sh("sh deep.sh 20");
+        assert!(world.document("answered/q.json")["answer"]["signature"].is_string());
+    }
 }

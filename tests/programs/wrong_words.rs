@@ -1,80 +1,10 @@
 //! Wrong words lead somewhere: a misspelt command, a missing argument, a mailbox that does not exist yet. The snapshots in
-//! `snapshots/wrong_words` are whole outputs. After a wanted change: `SNAPSHOTS=overwrite cargo test --test programs wrong_words::`.
+//! `snapshots/wrong_words` are whole outputs. After a wanted change: `SNAPSHOTS=overwrite tests/run programs wrong_words::`.
 
 use serde_json::json;
 use snapbox::{assert_data_eq, file};
 
 use crate::support::{Terminal, World, needs};
-
-#[test]
-fn a_misspelt_command_leads_to_the_command_that_was_meant() {
-    let mut world = World::new().with_scripted_agent();
-    for script in ["ask-answer lst", "relaunch staus", "relaunch stauts a1", "checkpoint svae w", "askbox docter", "checkpoint frobnicate"]
-    {
-        world.see(script);
-    }
-    world.sh("ask-post How? -w w && ask-post List? -w lst");
-    for script in ["ask-answer shwo w", "relaunch staus", "relaunch logs w", "relaunch unknown", "ask-answer lst"] {
-        world.see(script);
-    }
-    world.see("ask-answer w --by ann list");
-    world.see("ask-answer list --round 01890000-0000-7000-8000-000000000000");
-    world.see("ask-answer w --by ann -- list");
-    assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/commands.txt"].raw());
-}
-
-#[test]
-fn a_command_of_the_other_program_is_named_as_it_is_typed() {
-    let world = World::new();
-    world.sh("ask-post Which? -w w -o a=A; ask-answer w a");
-    assert!(
-        world.refused(2, "relaunch cancel w --why 'too late'").contains("it is one of ask-answer: ask-answer cancel w --why 'too late'")
-    );
-    assert!(world.refused(2, "relaunch decline w").contains("ask-answer decline w"));
-    // What it then says can be typed as well.
-    assert!(world.refused(4, "ask-answer cancel w").contains("take its answer back first: ask-answer undo w"));
-    world.sh("ask-answer undo w; ask-answer cancel w");
-    assert!(world.refused(4, "ask-answer cancel w").contains("see it with: ask-answer show w"));
-}
-
-#[test]
-fn the_examples_of_several_questions_fit_each_other() {
-    let world = World::new();
-    let example = |program: &str, from: &str, to: &str| {
-        let help = world.ok(program, &["--help"]);
-        let begin = help.find(from).unwrap_or_else(|| panic!("no {from:?} in {help}"));
-        let example = &help[begin..];
-        example[..example.find(to).expect("its end") + to.len()].to_owned()
-    };
-    world.sh(&example("ask-post", "echo '{\"questions\"", "--file -"));
-    world.sh(&example("ask-answer", "ask-answer db-7", "has it'"));
-    assert_eq!(world.document("answered/db-7.json")["answer"]["value"], json!({"which": "pg", "why": "Staging has it"}));
-}
-
-#[test]
-fn a_missing_or_wrong_argument_is_named_with_what_to_type() {
-    let mut world = World::new();
-    for script in [
-        "relaunch spawn",
-        "relaunch spawn a.md --prompt b",
-        "relaunch retry",
-        "relaunch watch --poll",
-        "relaunch events w --since z",
-        "relaunch a b",
-        "relaunch --mailbox somewhere stauts a1",
-        "ask-post How? --tyep text",
-        "ask-post How? -t txt",
-        "askbox gc --kep 3d",
-        "relaunch pause 'api down'",
-        "relaunch pause --wyh 'api down'",
-        "relaunch wait rc1 rc2",
-        "ask-post How many",
-        "ask-answer w -merge",
-    ] {
-        world.see(script);
-    }
-    assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/arguments.txt"].raw());
-}
 
 #[test]
 fn a_reason_without_its_own_flag_leads_to_the_flag() {
@@ -200,27 +130,106 @@ fn an_error_about_a_flag_names_the_flag() {
     assert!(said.contains("error: options: "), "{said}");
 }
 
-#[test]
-fn an_error_is_json_too_where_json_was_asked_for() {
-    let world = World::new();
-    world.sh("ask-post How? -w w -o a=A");
-    for (status, kind, command) in [
-        (3, "not_found", "ask-answer show nobody --json"),
-        (3, "not_found", "relaunch status nobody --json"),
-        (4, "conflict", "ask-answer cancel w --json --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"),
-        (2, "usage", "ask-answer w --json a b"),
-        (5, "invalid", "ask-post --json -t choice How? -w v"),
-        (2, "usage", "checkpoint get --json"),
-        (2, "usage", "askbox tree --json --nonsense"),
-    ] {
-        let ran = world.shell(command);
-        let error: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{command}: {e}: {}", ran.words()));
-        assert_eq!((ran.code(), &error["state"], &error["exit_code"]), (status, &json!("failed"), &json!(status)), "{command}");
-        assert_eq!(error["kind"], kind, "{command}");
-        assert!(ran.stderr.contains(&format!("error: {}\n", error["error"].as_str().unwrap())), "{command}: {}", ran.words());
-        assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{command}: {error}");
+mod promises {
+    use snapbox::file;
+
+    use super::*;
+
+    #[test]
+    fn a_misspelt_command_leads_to_the_command_that_was_meant() {
+        let mut world = World::new().with_scripted_agent();
+        for script in
+            ["ask-answer lst", "relaunch staus", "relaunch stauts a1", "checkpoint svae w", "askbox docter", "checkpoint frobnicate"]
+        {
+            world.see(script);
+        }
+        world.sh("ask-post How? -w w && ask-post List? -w lst");
+        for script in ["ask-answer shwo w", "relaunch staus", "relaunch logs w", "relaunch unknown", "ask-answer lst"] {
+            world.see(script);
+        }
+        world.see("ask-answer w --by ann list");
+        world.see("ask-answer list --round 01890000-0000-7000-8000-000000000000");
+        world.see("ask-answer w --by ann -- list");
+        assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/commands.txt"].raw());
     }
-    // An answer that is the text is no flag.
-    let plain = world.refused(4, "ask-answer nobody -- --json; ask-answer w a; ask-answer w -- --json");
-    assert!(!plain.contains("exit_code"), "{plain}");
+
+    #[test]
+    fn a_command_of_the_other_program_is_named_as_it_is_typed() {
+        let world = World::new();
+        world.sh("ask-post Which? -w w -o a=A; ask-answer w a");
+        assert!(
+            world
+                .refused(2, "relaunch cancel w --why 'too late'")
+                .contains("it is one of ask-answer: ask-answer cancel w --why 'too late'")
+        );
+        assert!(world.refused(2, "relaunch decline w").contains("ask-answer decline w"));
+        // What it then says can be typed as well.
+        assert!(world.refused(4, "ask-answer cancel w").contains("take its answer back first: ask-answer undo w"));
+        world.sh("ask-answer undo w; ask-answer cancel w");
+        assert!(world.refused(4, "ask-answer cancel w").contains("see it with: ask-answer show w"));
+    }
+
+    #[test]
+    fn the_examples_of_several_questions_fit_each_other() {
+        let world = World::new();
+        let example = |program: &str, from: &str, to: &str| {
+            let help = world.ok(program, &["--help"]);
+            let begin = help.find(from).unwrap_or_else(|| panic!("no {from:?} in {help}"));
+            let example = &help[begin..];
+            example[..example.find(to).expect("its end") + to.len()].to_owned()
+        };
+        world.sh(&example("ask-post", "echo '{\"questions\"", "--file -"));
+        world.sh(&example("ask-answer", "ask-answer db-7", "has it'"));
+        assert_eq!(world.document("answered/db-7.json")["answer"]["value"], json!({"which": "pg", "why": "Staging has it"}));
+    }
+
+    #[test]
+    fn a_missing_or_wrong_argument_is_named_with_what_to_type() {
+        let mut world = World::new();
+        for script in [
+            "relaunch spawn",
+            "relaunch spawn a.md --prompt b",
+            "relaunch retry",
+            "relaunch watch --poll",
+            "relaunch events w --since z",
+            "relaunch a b",
+            "relaunch --mailbox somewhere stauts a1",
+            "ask-post How? --tyep text",
+            "ask-post How? -t txt",
+            "askbox gc --kep 3d",
+            "relaunch pause 'api down'",
+            "relaunch pause --wyh 'api down'",
+            "relaunch wait rc1 rc2",
+            "ask-post How many",
+            "ask-answer w -merge",
+        ] {
+            world.see(script);
+        }
+        assert_data_eq!(world.transcript(), file!["snapshots/wrong_words/arguments.txt"].raw());
+    }
+
+    #[test]
+    fn an_error_is_json_too_where_json_was_asked_for() {
+        let world = World::new();
+        world.sh("ask-post How? -w w -o a=A");
+        for (status, kind, command) in [
+            (3, "not_found", "ask-answer show nobody --json"),
+            (3, "not_found", "relaunch status nobody --json"),
+            (4, "conflict", "ask-answer cancel w --json --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"),
+            (2, "usage", "ask-answer w --json a b"),
+            (5, "invalid", "ask-post --json -t choice How? -w v"),
+            (2, "usage", "checkpoint get --json"),
+            (2, "usage", "askbox tree --json --nonsense"),
+        ] {
+            let ran = world.shell(command);
+            let error: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{command}: {e}: {}", ran.words()));
+            assert_eq!((ran.code(), &error["state"], &error["exit_code"]), (status, &json!("failed"), &json!(status)), "{command}");
+            assert_eq!(error["kind"], kind, "{command}");
+            assert!(ran.stderr.contains(&format!("error: {}\n", error["error"].as_str().unwrap())), "{command}: {}", ran.words());
+            assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{command}: {error}");
+        }
+        // An answer that is the text is no flag.
+        let plain = world.refused(4, "ask-answer nobody -- --json; ask-answer w a; ask-answer w -- --json");
+        assert!(!plain.contains("exit_code"), "{plain}");
+    }
 }

@@ -34,20 +34,6 @@ fn spent(world: &World) -> f64 {
 }
 
 #[test]
-fn runs_without_a_limit_of_their_own_get_even_parts_of_the_day() {
-    let world = world(4, "day_cost = 2");
-    world.hold("spend");
-    ["a", "b", "c", "d"].iter().for_each(|w| world.ask_and_answer(w));
-    let _watcher = world.start_watcher();
-    until("four are at work", || budgets(&world).len() == 4);
-    let parts = budgets(&world);
-    assert!(parts.iter().all(|b| (b - 0.5).abs() < 1e-5), "{parts:?}");
-    world.let_go("spend");
-    until("all are delivered", || ["a", "b", "c", "d"].iter().all(|w| world.state(w) == "delivered"));
-    assert!((1.99..=2.0).contains(&spent(&world)), "{} USD", spent(&world));
-}
-
-#[test]
 fn runs_reserve_their_own_limit_and_others_wait_for_the_rest() {
     let world = world(4, "day_cost = 2\nrun_cost = 0.8");
     world.hold("spend");
@@ -100,4 +86,22 @@ fn what_a_killed_run_had_reserved_is_free_again() {
     world.ok("relaunch", &["b"]);
     assert_eq!(world.state("b"), "delivered");
     assert!((1.99..=2.0).contains(&spent(&world)), "{} USD", spent(&world));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn runs_without_a_limit_of_their_own_get_even_parts_of_the_day() {
+        let world = world(4, "day_cost = 2");
+        world.hold("spend");
+        ["a", "b", "c", "d"].iter().for_each(|w| world.ask_and_answer(w));
+        let _watcher = world.start_watcher();
+        until("four are at work", || budgets(&world).len() == 4);
+        let parts = budgets(&world);
+        assert!(parts.iter().all(|b| (b - 0.5).abs() < 1e-5), "{parts:?}");
+        world.let_go("spend");
+        until("all are delivered", || ["a", "b", "c", "d"].iter().all(|w| world.state(w) == "delivered"));
+        assert!((1.99..=2.0).contains(&spent(&world)), "{} USD", spent(&world));
+    }
 }

@@ -58,73 +58,6 @@ fn why(end: &Value) -> &str {
 }
 
 #[test]
-fn a_command_of_codex_is_allowed_in_the_mailbox() {
-    let (world, daemon, _watcher) = scene();
-    daemon.asks_to_run(7, THREAD, "/bin/bash -lc 'touch qa'");
-    let id = waiting(&world);
-    let question = world.document(&format!("pending/{id}.json"));
-    assert_eq!((&question["live"]["program"], &question["live"]["session"]), (&json!("codex"), &json!(THREAD)));
-    assert!(question["question"].as_str().unwrap().contains("command: /bin/bash -lc 'touch qa'"), "{question}");
-    assert!(world.ok("ask-answer", &["list", "--live"]).contains(&id));
-    allow(&world, &id);
-    closed(&world, &id, "delivered");
-    assert_eq!(daemon.replies(), [json!({"id": 7, "result": {"decision": "accept"}})]);
-}
-
-#[test]
-fn a_refusal_with_words_reaches_the_turn_of_codex() {
-    let (world, daemon, _watcher) = scene();
-    daemon.asks_to_run(1, THREAD, "rm x");
-    let id = waiting(&world);
-    world.ok("ask-answer", &["decline", &id, "--note", "use another name"]);
-    closed(&world, &id, "delivered");
-    assert_eq!(daemon.replies(), [json!({"id": 1, "result": {"decision": "decline"}})]);
-    let told = until("the words are sent", || daemon.calls("turn/steer").pop());
-    assert_eq!(told["expectedTurnId"], "turn");
-    assert!(told["input"][0]["text"].as_str().unwrap().contains("use another name"), "{told}");
-
-    daemon.asks_to_run(2, THREAD, "rm y");
-    let second = until("it asks again", || world.names("pending").first().cloned());
-    let second = second.trim_end_matches(".json");
-    world.ok("ask-answer", &["decline", second, "--stop"]);
-    closed(&world, second, "delivered");
-    assert_eq!(daemon.replies()[1], json!({"id": 2, "result": {"decision": "cancel"}}));
-    assert_eq!(daemon.calls("turn/steer").len(), 1);
-}
-
-#[test]
-fn questions_of_codex_are_answered_by_their_ids() {
-    let (world, daemon, _watcher) = scene();
-    let option = |label: &str| json!({"label": label, "description": format!("{label} it")});
-    let one = json!({"id": "a", "header": "How", "question": "Merge or keep?", "isOther": true, "isSecret": false, "options": [option("merge"), option("keep")]});
-    daemon.asks(3, THREAD, "item/tool/requestUserInput", json!({"questions": [one], "isBlocking": false, "autoResolutionMs": null}));
-    let id = waiting(&world);
-    world.ok("ask-answer", &[&id, "merge", "--note", "today"]);
-    closed(&world, &id, "delivered");
-    assert_eq!(daemon.replies(), [json!({"id": 3, "result": {"answers": {"a": {"answers": ["merge", "user_note: today"]}}}})]);
-}
-
-#[test]
-fn a_patch_of_a_subagent_is_shown_with_its_files() {
-    let world = world();
-    let daemon = Daemon::start(world.home());
-    daemon.has(THREAD, world.work());
-    daemon.has_subagent(SUBAGENT, THREAD);
-    let change = json!({"path": "/opt/x", "kind": {"type": "add"}, "diff": "one\n"});
-    daemon.begins(SUBAGENT, json!({"type": "fileChange", "id": "call_4", "changes": [change], "status": "inProgress"}));
-    daemon.asks(4, SUBAGENT, "item/fileChange/requestApproval", json!({"reason": null, "grantRoot": null}));
-    // The request was there before the watcher.
-    let _watcher = world.watch();
-    let id = waiting(&world);
-    let question = world.document(&format!("pending/{id}.json"));
-    let text = question["question"].as_str().unwrap();
-    assert!(text.contains("add \"/opt/x\"\n          +one"), "{text}");
-    assert_eq!((&question["live"]["session"], &question["live"]["agent"]), (&json!(THREAD), &json!("Ada")));
-    allow(&world, &id);
-    closed(&world, &id, "delivered");
-}
-
-#[test]
 fn a_request_that_ends_at_its_terminal_is_withdrawn() {
     let (world, daemon, _watcher) = scene();
     daemon.asks_to_run(1, THREAD, "ls");
@@ -322,4 +255,75 @@ fn a_daemon_of_codex_that_hangs_holds_no_list_up() {
         }
     });
     lists(silent);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_command_of_codex_is_allowed_in_the_mailbox() {
+        let (world, daemon, _watcher) = scene();
+        daemon.asks_to_run(7, THREAD, "/bin/bash -lc 'touch qa'");
+        let id = waiting(&world);
+        let question = world.document(&format!("pending/{id}.json"));
+        assert_eq!((&question["live"]["program"], &question["live"]["session"]), (&json!("codex"), &json!(THREAD)));
+        assert!(question["question"].as_str().unwrap().contains("command: /bin/bash -lc 'touch qa'"), "{question}");
+        assert!(world.ok("ask-answer", &["list", "--live"]).contains(&id));
+        allow(&world, &id);
+        closed(&world, &id, "delivered");
+        assert_eq!(daemon.replies(), [json!({"id": 7, "result": {"decision": "accept"}})]);
+    }
+
+    #[test]
+    fn a_refusal_with_words_reaches_the_turn_of_codex() {
+        let (world, daemon, _watcher) = scene();
+        daemon.asks_to_run(1, THREAD, "rm x");
+        let id = waiting(&world);
+        world.ok("ask-answer", &["decline", &id, "--note", "use another name"]);
+        closed(&world, &id, "delivered");
+        assert_eq!(daemon.replies(), [json!({"id": 1, "result": {"decision": "decline"}})]);
+        let told = until("the words are sent", || daemon.calls("turn/steer").pop());
+        assert_eq!(told["expectedTurnId"], "turn");
+        assert!(told["input"][0]["text"].as_str().unwrap().contains("use another name"), "{told}");
+
+        daemon.asks_to_run(2, THREAD, "rm y");
+        let second = until("it asks again", || world.names("pending").first().cloned());
+        let second = second.trim_end_matches(".json");
+        world.ok("ask-answer", &["decline", second, "--stop"]);
+        closed(&world, second, "delivered");
+        assert_eq!(daemon.replies()[1], json!({"id": 2, "result": {"decision": "cancel"}}));
+        assert_eq!(daemon.calls("turn/steer").len(), 1);
+    }
+
+    #[test]
+    fn questions_of_codex_are_answered_by_their_ids() {
+        let (world, daemon, _watcher) = scene();
+        let option = |label: &str| json!({"label": label, "description": format!("{label} it")});
+        let one = json!({"id": "a", "header": "How", "question": "Merge or keep?", "isOther": true, "isSecret": false, "options": [option("merge"), option("keep")]});
+        daemon.asks(3, THREAD, "item/tool/requestUserInput", json!({"questions": [one], "isBlocking": false, "autoResolutionMs": null}));
+        let id = waiting(&world);
+        world.ok("ask-answer", &[&id, "merge", "--note", "today"]);
+        closed(&world, &id, "delivered");
+        assert_eq!(daemon.replies(), [json!({"id": 3, "result": {"answers": {"a": {"answers": ["merge", "user_note: today"]}}}})]);
+    }
+
+    #[test]
+    fn a_patch_of_a_subagent_is_shown_with_its_files() {
+        let world = world();
+        let daemon = Daemon::start(world.home());
+        daemon.has(THREAD, world.work());
+        daemon.has_subagent(SUBAGENT, THREAD);
+        let change = json!({"path": "/opt/x", "kind": {"type": "add"}, "diff": "one\n"});
+        daemon.begins(SUBAGENT, json!({"type": "fileChange", "id": "call_4", "changes": [change], "status": "inProgress"}));
+        daemon.asks(4, SUBAGENT, "item/fileChange/requestApproval", json!({"reason": null, "grantRoot": null}));
+        // The request was there before the watcher.
+        let _watcher = world.watch();
+        let id = waiting(&world);
+        let question = world.document(&format!("pending/{id}.json"));
+        let text = question["question"].as_str().unwrap();
+        assert!(text.contains("add \"/opt/x\"\n          +one"), "{text}");
+        assert_eq!((&question["live"]["session"], &question["live"]["agent"]), (&json!(THREAD), &json!("Ada")));
+        allow(&world, &id);
+        closed(&world, &id, "delivered");
+    }
 }

@@ -65,111 +65,6 @@ fn is_silent(world: &World, daemon: &Daemon, turns: usize) {
 }
 
 #[test]
-fn an_answer_gives_the_idle_session_of_codex_one_turn() {
-    let (world, daemon, _watcher) = scene();
-    world.ok("checkpoint", &["save", "docs", "--step", "one", "--next-action", "Merge."]);
-    asks(&world, "docs");
-    world.ok("ask-answer", &["docs", "a"]);
-    let text = told(&daemon, THREAD, 1);
-    assert!(text.contains("- docs: was answered (relaunch status docs)\n"), "{text}");
-    assert!(text.contains("no message of your user") && !text.contains("Which?"), "{text}");
-    let end = world.closed("docs", "delivered", 1).remove(0);
-    assert_eq!(end["closed"]["by"], "relaunch watch");
-    assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
-    assert!(world.ok("relaunch", &["status", "docs"]).contains("answer     a\n"));
-    is_silent(&world, &daemon, 1);
-    until("nothing is on record", || !world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
-    assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
-}
-
-#[test]
-fn an_answer_for_a_session_of_codex_pauses_no_queue() {
-    let (world, daemon, watcher) = scene();
-    watcher.stop();
-    world.reconfigure("scripted.sh", "none.sh");
-    asks(&world, "docs");
-    daemon.works(THREAD);
-    let _watcher = world.watch();
-    world.ok("ask-answer", &["docs", "a"]);
-    until("it is looked at", || daemon.calls("thread/read").len() > 2);
-    let status = world.ok("relaunch", &["status", "docs"]);
-    assert!(!status.contains("none.sh") && status.contains("the session that asked takes the answer itself"), "{status}");
-    daemon.ends_its_turn(THREAD);
-    told(&daemon, THREAD, 1);
-    world.closed("docs", "delivered", 1);
-    assert!(world.audited().iter().all(|entry| entry["event"] != "queue_paused"), "{:?}", world.audited());
-}
-
-#[test]
-fn a_person_and_the_session_of_codex_get_one_answer_once() {
-    let (world, daemon, _watcher) = scene();
-    asks(&world, "docs");
-    daemon.at_the_next_turn(AtTurn::Later);
-    world.ok("ask-answer", &["docs", "a"]);
-    until("it is begun", || !daemon.begun(THREAD).is_empty());
-    // The daemon has the turn, and has not replied yet.
-    world.agent_does("docs", "echo done");
-    let said = world.run("relaunch", &["docs"]);
-    assert_ne!(said.code(), 0, "{}", said.words());
-    daemon.replies_to_the_turn();
-    world.closed("docs", "delivered", 1);
-    assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "{:?}", world.audited());
-    assert_eq!(daemon.begun(THREAD).len(), 1);
-}
-
-#[test]
-fn the_doctor_names_an_answer_that_no_session_of_codex_hears_of() {
-    let (world, daemon, watcher) = scene();
-    asks(&world, "docs");
-    daemon.puts_away(THREAD);
-    world.ok("ask-answer", &["docs", "a"]);
-    until("it is looked at", || daemon.calls("thread/read").len() > 1);
-    watcher.stop();
-    let path = world.in_mailbox("answered/docs.json");
-    let mut document = world.document("answered/docs.json");
-    document["answer"]["at"] = "2026-01-01T00:00:00Z".into();
-    std::fs::write(&path, document.to_string()).unwrap();
-    let _watcher = world.watch();
-    let says = |why: &str| {
-        // On a busy machine, the daemon may not answer in time.
-        let words = format!("has not taken the answer, because {why}: resume it (codex resume {THREAD}), or start an agent with it");
-        until("the doctor says why", || {
-            let said = world.run("askbox", &["doctor", "docs"]).words();
-            said.contains(&words) && said.contains("relaunch -- docs")
-        });
-        let words = [format!("is not told of the answer, because {why}"), format!("codex resume {THREAD}")];
-        until("its status says why", || {
-            let status = world.ok("relaunch", &["status", "docs"]);
-            words.iter().all(|words| status.contains(words))
-        });
-    };
-    says("codex's daemon has put the session away");
-    daemon.loses(THREAD);
-    says("codex's daemon does not have the session");
-    drop(daemon);
-    says("codex's daemon is not running");
-    world.reconfigure("codex = true", "codex = false");
-    says("live.codex is off");
-}
-
-#[test]
-fn a_session_of_codex_at_work_is_told_once_it_rests() {
-    let (world, daemon, _watcher) = scene();
-    daemon.works(THREAD);
-    asks(&world, "one");
-    asks(&world, "two");
-    world.ok("ask-answer", &["one", "a"]);
-    world.ok("ask-answer", &["decline", "two"]);
-    until("it is looked at", || daemon.calls("thread/read").len() > 1);
-    assert!(daemon.begun(THREAD).is_empty() && world.state("one") == "answered");
-    daemon.ends_its_turn(THREAD);
-    let text = told(&daemon, THREAD, 1);
-    assert!(text.contains("- one: was answered (relaunch status one)\n- two: was declined (relaunch status two)\n"), "{text}");
-    world.closed("one", "delivered", 1);
-    world.closed("two", "delivered", 1);
-}
-
-#[test]
 fn an_answer_waits_for_a_session_of_codex_that_is_gone() {
     let (world, daemon, _watcher) = scene();
     asks(&world, "docs");
@@ -411,4 +306,113 @@ fn only_the_daemons_sessions_of_codex_take_their_answers() {
     world.ok("ask-answer", &["exec", "a"]);
     world.closed("exec", "delivered", 1);
     assert!(daemon.begun(THREAD).is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_gives_the_idle_session_of_codex_one_turn() {
+        let (world, daemon, _watcher) = scene();
+        world.ok("checkpoint", &["save", "docs", "--step", "one", "--next-action", "Merge."]);
+        asks(&world, "docs");
+        world.ok("ask-answer", &["docs", "a"]);
+        let text = told(&daemon, THREAD, 1);
+        assert!(text.contains("- docs: was answered (relaunch status docs)\n"), "{text}");
+        assert!(text.contains("no message of your user") && !text.contains("Which?"), "{text}");
+        let end = world.closed("docs", "delivered", 1).remove(0);
+        assert_eq!(end["closed"]["by"], "relaunch watch");
+        assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
+        assert!(world.ok("relaunch", &["status", "docs"]).contains("answer     a\n"));
+        is_silent(&world, &daemon, 1);
+        until("nothing is on record", || !world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
+        assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
+    }
+
+    #[test]
+    fn an_answer_for_a_session_of_codex_pauses_no_queue() {
+        let (world, daemon, watcher) = scene();
+        watcher.stop();
+        world.reconfigure("scripted.sh", "none.sh");
+        asks(&world, "docs");
+        daemon.works(THREAD);
+        let _watcher = world.watch();
+        world.ok("ask-answer", &["docs", "a"]);
+        until("it is looked at", || daemon.calls("thread/read").len() > 2);
+        let status = world.ok("relaunch", &["status", "docs"]);
+        assert!(!status.contains("none.sh") && status.contains("the session that asked takes the answer itself"), "{status}");
+        daemon.ends_its_turn(THREAD);
+        told(&daemon, THREAD, 1);
+        world.closed("docs", "delivered", 1);
+        assert!(world.audited().iter().all(|entry| entry["event"] != "queue_paused"), "{:?}", world.audited());
+    }
+
+    #[test]
+    fn a_person_and_the_session_of_codex_get_one_answer_once() {
+        let (world, daemon, _watcher) = scene();
+        asks(&world, "docs");
+        daemon.at_the_next_turn(AtTurn::Later);
+        world.ok("ask-answer", &["docs", "a"]);
+        until("it is begun", || !daemon.begun(THREAD).is_empty());
+        // The daemon has the turn, and has not replied yet.
+        world.agent_does("docs", "echo done");
+        let said = world.run("relaunch", &["docs"]);
+        assert_ne!(said.code(), 0, "{}", said.words());
+        daemon.replies_to_the_turn();
+        world.closed("docs", "delivered", 1);
+        assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "{:?}", world.audited());
+        assert_eq!(daemon.begun(THREAD).len(), 1);
+    }
+
+    #[test]
+    fn the_doctor_names_an_answer_that_no_session_of_codex_hears_of() {
+        let (world, daemon, watcher) = scene();
+        asks(&world, "docs");
+        daemon.puts_away(THREAD);
+        world.ok("ask-answer", &["docs", "a"]);
+        until("it is looked at", || daemon.calls("thread/read").len() > 1);
+        watcher.stop();
+        let path = world.in_mailbox("answered/docs.json");
+        let mut document = world.document("answered/docs.json");
+        document["answer"]["at"] = "2026-01-01T00:00:00Z".into();
+        std::fs::write(&path, document.to_string()).unwrap();
+        let _watcher = world.watch();
+        let says = |why: &str| {
+            // On a busy machine, the daemon may not answer in time.
+            let words = format!("has not taken the answer, because {why}: resume it (codex resume {THREAD}), or start an agent with it");
+            until("the doctor says why", || {
+                let said = world.run("askbox", &["doctor", "docs"]).words();
+                said.contains(&words) && said.contains("relaunch -- docs")
+            });
+            let words = [format!("is not told of the answer, because {why}"), format!("codex resume {THREAD}")];
+            until("its status says why", || {
+                let status = world.ok("relaunch", &["status", "docs"]);
+                words.iter().all(|words| status.contains(words))
+            });
+        };
+        says("codex's daemon has put the session away");
+        daemon.loses(THREAD);
+        says("codex's daemon does not have the session");
+        drop(daemon);
+        says("codex's daemon is not running");
+        world.reconfigure("codex = true", "codex = false");
+        says("live.codex is off");
+    }
+
+    #[test]
+    fn a_session_of_codex_at_work_is_told_once_it_rests() {
+        let (world, daemon, _watcher) = scene();
+        daemon.works(THREAD);
+        asks(&world, "one");
+        asks(&world, "two");
+        world.ok("ask-answer", &["one", "a"]);
+        world.ok("ask-answer", &["decline", "two"]);
+        until("it is looked at", || daemon.calls("thread/read").len() > 1);
+        assert!(daemon.begun(THREAD).is_empty() && world.state("one") == "answered");
+        daemon.ends_its_turn(THREAD);
+        let text = told(&daemon, THREAD, 1);
+        assert!(text.contains("- one: was answered (relaunch status one)\n- two: was declined (relaunch status two)\n"), "{text}");
+        world.closed("one", "delivered", 1);
+        world.closed("two", "delivered", 1);
+    }
 }

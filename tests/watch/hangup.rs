@@ -13,16 +13,6 @@ fn watcher(world: &World, before: &str) -> (Running, impl Fn() -> String) {
 }
 
 #[test]
-fn a_nohup_watcher_goes_on_when_its_terminal_is_closed() {
-    let world = World::new();
-    world.make_mailbox();
-    let (watcher, log) = watcher(&world, "trap '' HUP; exec");
-    signal(watcher.pid(), Signal::HUP);
-    world.sh("ask-post How? -w w");
-    until("the watcher goes on", || log().contains("asked"));
-}
-
-#[test]
 fn a_watcher_without_nohup_ends_with_its_terminal() {
     let world = World::new();
     world.make_mailbox();
@@ -31,4 +21,18 @@ fn a_watcher_without_nohup_ends_with_its_terminal() {
     signal(watcher.pid(), Signal::HUP);
     assert!(watcher.wait().success());
     assert!(log().contains("stopped; runs go on"), "{}", log());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_nohup_watcher_goes_on_when_its_terminal_is_closed() {
+        let world = World::new();
+        world.make_mailbox();
+        let (watcher, log) = watcher(&world, "trap '' HUP; exec");
+        signal(watcher.pid(), Signal::HUP);
+        world.sh("ask-post How? -w w");
+        until("the watcher goes on", || log().contains("asked"));
+    }
 }

@@ -34,12 +34,6 @@ fn opened(past: usize) -> usize {
 }
 
 #[test]
-fn news_of_a_round_read_none_of_the_past_rounds() {
-    needs!("strace");
-    assert_eq!([opened(20), opened(2_000)], [0, 0]);
-}
-
-#[test]
 fn an_answer_does_not_wait_for_thousands_of_due_dates() {
     // The answer may come when the dates are nearly over, on a busy machine.
     until("the answer came in time", goes_before_the_dates);
@@ -101,4 +95,14 @@ fn a_launch_looks_at_no_other_processes_of_the_machine() {
     let _others: Vec<Running> = (0..200).map(|_| Running::start(Command::new("sleep").arg("600"))).collect();
     let beside = looks_at_processes();
     assert!(beside < alone + 100, "{alone} looks alone, {beside} beside 200 processes");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn news_of_a_round_read_none_of_the_past_rounds() {
+        needs!("strace");
+        assert_eq!([opened(20), opened(2_000)], [0, 0]);
+    }
 }

@@ -9,30 +9,6 @@ fn tree(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_whose_mailbox_is_moved_ends_in_the_moved_one() {
-    let world = World::stepping("ask-post -w child 'Now?' > \"$HOME/posted\" 2>&1; echo $? >> \"$HOME/posted\"; work");
-    world.ask_and_answer("docs");
-    world.hold("tool");
-    let watcher = world.watch();
-    until("it is at work", || world.is_held("tool"));
-    let moved = world.path("moved");
-    std::fs::rename(world.mailbox(), &moved).unwrap();
-    watcher.says("the mailbox is gone");
-    world.let_go("tool");
-    let closed =
-        || std::fs::read_dir(moved.join("closed")).unwrap().flatten().any(|e| e.file_name().to_string_lossy().starts_with("docs."));
-    until("the run is closed where the mailbox is now", closed);
-    assert!(moved.join("costs").is_dir(), "{:#?}", tree(&moved));
-    assert!(!world.mailbox().exists(), "something made the mailbox anew: {:#?}", tree(world.mailbox()));
-    // It comes back, and the watcher goes on with it.
-    std::fs::rename(&moved, world.mailbox()).unwrap();
-    world.ask_and_answer("docs");
-    until("the next round is delivered", || world.rounds("closed", "docs").len() == 2);
-    assert_eq!(world.logged("start "), 2, "{:#?}", world.log());
-    watcher.kill();
-}
-
-#[test]
 fn a_program_inside_of_a_run_never_makes_a_mailbox() {
     let mut world = World::new();
     world.set_env(&[("ASKBOX_RUN", "docs/01a20535-7c1c-70f4-93d9-68b4a24a55aa/1")]);
@@ -85,4 +61,32 @@ fn an_asker_stops_when_another_mailbox_takes_the_place() {
     assert_eq!(out.status.code(), Some(4), "{said}");
     assert!(said.contains("another folder took the place of the mailbox"), "{said}");
     assert!(moved.join("pending/docs.json").exists(), "the question is safe");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_run_whose_mailbox_is_moved_ends_in_the_moved_one() {
+        let world = World::stepping("ask-post -w child 'Now?' > \"$HOME/posted\" 2>&1; echo $? >> \"$HOME/posted\"; work");
+        world.ask_and_answer("docs");
+        world.hold("tool");
+        let watcher = world.watch();
+        until("it is at work", || world.is_held("tool"));
+        let moved = world.path("moved");
+        std::fs::rename(world.mailbox(), &moved).unwrap();
+        watcher.says("the mailbox is gone");
+        world.let_go("tool");
+        let closed =
+            || std::fs::read_dir(moved.join("closed")).unwrap().flatten().any(|e| e.file_name().to_string_lossy().starts_with("docs."));
+        until("the run is closed where the mailbox is now", closed);
+        assert!(moved.join("costs").is_dir(), "{:#?}", tree(&moved));
+        assert!(!world.mailbox().exists(), "something made the mailbox anew: {:#?}", tree(world.mailbox()));
+        // It comes back, and the watcher goes on with it.
+        std::fs::rename(&moved, world.mailbox()).unwrap();
+        world.ask_and_answer("docs");
+        until("the next round is delivered", || world.rounds("closed", "docs").len() == 2);
+        assert_eq!(world.logged("start "), 2, "{:#?}", world.log());
+        watcher.kill();
+    }
 }

@@ -51,23 +51,6 @@ fn why(world: &World) -> String {
 }
 
 #[test]
-fn a_watcher_elsewhere_waits_for_an_agent_that_it_cannot_see() {
-    needs!("root", "mount");
-    let world = World::stepping(STUBBORN);
-    let _place = left_behind(&world);
-    let _watcher = watch_in_a_namespace(&world);
-    world.reaches("docs", "throttled");
-    assert!(why(&world).contains("the agent of attempt 1 lives, but its supervisor does not: process "), "{}", why(&world));
-    // A command waits no longer than the service, and says the same.
-    let refused = crate::support::output(&mut in_a_namespace(&world, &["docs"]));
-    assert_ne!(refused.status.code(), Some(0), "{refused:?}");
-    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
-    std::fs::write(world.agent("leave"), "").unwrap();
-    world.reaches("docs", "delivered");
-    assert_eq!((world.logged("start "), world.logged("beside"), world.logged("left")), (2, 0, 1), "{:#?}", world.log());
-}
-
-#[test]
 fn an_agent_elsewhere_that_does_not_end_parks_its_round() {
     needs!("root", "mount");
     let world = World::stepping(STUBBORN);
@@ -94,4 +77,21 @@ fn an_agent_elsewhere_that_does_not_end_parks_its_round() {
     until("it is retried", || crate::support::output(&mut in_a_namespace(&world, &["retry", "docs"])).status.success());
     world.reaches("docs", "delivered");
     assert_eq!((world.logged("start "), world.logged("beside")), (2, 0), "{:#?}", world.log());
+}
+
+#[test]
+fn a_watcher_elsewhere_waits_for_an_agent_that_it_cannot_see() {
+    needs!("root", "mount");
+    let world = World::stepping(STUBBORN);
+    let _place = left_behind(&world);
+    let _watcher = watch_in_a_namespace(&world);
+    world.reaches("docs", "throttled");
+    assert!(why(&world).contains("the agent of attempt 1 lives, but its supervisor does not: process "), "{}", why(&world));
+    // A command waits no longer than the service, and says the same.
+    let refused = crate::support::output(&mut in_a_namespace(&world, &["docs"]));
+    assert_ne!(refused.status.code(), Some(0), "{refused:?}");
+    assert_eq!(world.logged("start "), 1, "{:#?}", world.log());
+    std::fs::write(world.agent("leave"), "").unwrap();
+    world.reaches("docs", "delivered");
+    assert_eq!((world.logged("start "), world.logged("beside"), world.logged("left")), (2, 0, 1), "{:#?}", world.log());
 }

@@ -29,34 +29,6 @@ fn notified(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn many_questions_start_four_notifiers_and_then_one_for_all() {
-    let world = with_notifier(NOTIFIER, "time_limit = \"10m\"");
-    std::fs::write(world.agent("hold"), "").expect("a file");
-    let watcher = world.watch();
-    // A slow watcher sees many questions in one look, and tells those as one. So the first four come alone.
-    ask(&world, 0..4);
-    until("four are running", || notified(&world).len() == 4);
-    ask(&world, 4..200);
-    watcher.says_times("asked ", 200);
-    let to_be_told = || world.names("news/command").len();
-    until("all are noted", || to_be_told() == 200);
-    // While its shell starts a program, a notifier is two processes for a moment.
-    until("four processes are running", || world.processes("notify.sh").len() == 4);
-    // A question that is answered before its turn is not told.
-    world.ok("ask-answer", &["cancel", "w100"]);
-    until("it is no more to be told", || to_be_told() == 199);
-    std::fs::remove_file(world.agent("hold")).expect("it is there");
-    let several = until("the others are told as one", || notified(&world).into_iter().find(|l| l.starts_with("several ")));
-    assert!(several.contains("199 questions wait") && several.contains("\"several\":195"), "{several}");
-    let alone = notified(&world).into_iter().filter(|l| l.starts_with("asked w")).collect::<std::collections::BTreeSet<_>>();
-    assert_eq!(alone.len(), 4, "{alone:#?}");
-    assert!(!notified(&world).iter().any(|l| l.starts_with("asked w100 ")), "{:#?}", notified(&world));
-    // Afterwards each question is told by itself again.
-    ask(&world, 500..501);
-    until("the next one is told", || notified(&world).iter().any(|l| l.starts_with("asked w500 ")));
-}
-
-#[test]
 fn news_of_a_killed_watcher_are_told_by_the_next_one() {
     let world = with_notifier(NOTIFIER, "");
     std::fs::write(world.agent("hold"), "").expect("a file");
@@ -79,13 +51,45 @@ fn a_notifier_that_fails_is_told_with_its_exit_status() {
     watcher.says("notify.sh failed: exit status: 7");
 }
 
-#[test]
-fn a_slow_notifier_is_killed_with_all_that_it_started() {
-    let world = with_notifier("#!/bin/sh\nsleep 612 & \nsleep 612\n", "time_limit = \"10s\"");
-    let watcher = world.watch();
-    ask(&world, 0..1);
-    // Within its time limit, also on a busy machine.
-    until("both are there", || world.processes("sleep 612").len() == 2);
-    watcher.says("was killed after notify.time_limit");
-    until("both are gone", || world.processes("sleep 612").is_empty());
+mod promises {
+    use super::*;
+
+    #[test]
+    fn many_questions_start_four_notifiers_and_then_one_for_all() {
+        let world = with_notifier(NOTIFIER, "time_limit = \"10m\"");
+        std::fs::write(world.agent("hold"), "").expect("a file");
+        let watcher = world.watch();
+        // A slow watcher sees many questions in one look, and tells those as one. So the first four come alone.
+        ask(&world, 0..4);
+        until("four are running", || notified(&world).len() == 4);
+        ask(&world, 4..200);
+        watcher.says_times("asked ", 200);
+        let to_be_told = || world.names("news/command").len();
+        until("all are noted", || to_be_told() == 200);
+        // While its shell starts a program, a notifier is two processes for a moment.
+        until("four processes are running", || world.processes("notify.sh").len() == 4);
+        // A question that is answered before its turn is not told.
+        world.ok("ask-answer", &["cancel", "w100"]);
+        until("it is no more to be told", || to_be_told() == 199);
+        std::fs::remove_file(world.agent("hold")).expect("it is there");
+        let several = until("the others are told as one", || notified(&world).into_iter().find(|l| l.starts_with("several ")));
+        assert!(several.contains("199 questions wait") && several.contains("\"several\":195"), "{several}");
+        let alone = notified(&world).into_iter().filter(|l| l.starts_with("asked w")).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(alone.len(), 4, "{alone:#?}");
+        assert!(!notified(&world).iter().any(|l| l.starts_with("asked w100 ")), "{:#?}", notified(&world));
+        // Afterwards each question is told by itself again.
+        ask(&world, 500..501);
+        until("the next one is told", || notified(&world).iter().any(|l| l.starts_with("asked w500 ")));
+    }
+
+    #[test]
+    fn a_slow_notifier_is_killed_with_all_that_it_started() {
+        let world = with_notifier("#!/bin/sh\nsleep 612 & \nsleep 612\n", "time_limit = \"10s\"");
+        let watcher = world.watch();
+        ask(&world, 0..1);
+        // Within its time limit, also on a busy machine.
+        until("both are there", || world.processes("sleep 612").len() == 2);
+        watcher.says("was killed after notify.time_limit");
+        until("both are gone", || world.processes("sleep 612").is_empty());
+    }
 }

@@ -11,14 +11,18 @@ fn asks_for_events(world: &World, args: &[&str]) -> bool {
     std::fs::read_to_string(&trace).unwrap().contains("inotify_init")
 }
 
-#[test]
-fn only_commands_that_follow_a_round_watch_for_file_events() {
-    needs!("strace");
-    let world = World::stepping("work");
-    world.ask_and_answer("docs");
-    world.ok("relaunch", &["docs"]);
-    for look in [&["status"][..], &["status", "docs"], &["status", "docs", "--json"], &["events", "docs"], &["logs", "docs"]] {
-        assert!(!asks_for_events(&world, look), "{look:?}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn only_commands_that_follow_a_round_watch_for_file_events() {
+        needs!("strace");
+        let world = World::stepping("work");
+        world.ask_and_answer("docs");
+        world.ok("relaunch", &["docs"]);
+        for look in [&["status"][..], &["status", "docs"], &["status", "docs", "--json"], &["events", "docs"], &["logs", "docs"]] {
+            assert!(!asks_for_events(&world, look), "{look:?}");
+        }
+        assert!(asks_for_events(&world, &["logs", "docs", "-f"]));
     }
-    assert!(asks_for_events(&world, &["logs", "docs", "-f"]));
 }

@@ -70,42 +70,6 @@ fn record(world: &World, workflow: &str, attempt: u32) -> Option<Value> {
 }
 
 #[test]
-fn what_a_killed_ask_post_leaves_is_launched_as_configured() {
-    let world = world("work");
-    killed_waiter(&world);
-    let left = record(&world, "docs", 1).expect("the record of the inline claim");
-    assert_eq!(left["claimant"], "inline");
-    for field in ["cwd", "config_dir", "runner", "role", "model"] {
-        assert_eq!(left[field], Value::Null, "an inline claim plans no launch: {left}");
-    }
-    let _watcher = world.start_watcher();
-    world.reaches("docs", "delivered");
-    // The home folder: the asker's lies outside the roots.
-    assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
-    let launched = record(&world, "docs", 2).expect("the watcher's attempt");
-    assert_eq!((&launched["claimant"], &launched["runner"]), (&json!("supervisor"), &json!("fake")));
-    assert!(launched["begin_why"].as_str().is_some_and(|why| why.contains("evil") || why.contains("cwd_roots")), "{launched}");
-}
-
-#[test]
-fn a_later_run_has_not_the_settings_folder_of_the_asker() {
-    let world = world("work");
-    let mut asker = within(&world, "outside", "ask-post", &["-w", "docs", "Go on?", "--wait", "1m"]);
-    let mut asker = Running::start(asker.env("CLAUDE_CONFIG_DIR", world.path("evil")).stdout(Stdio::null()));
-    world.appears("pending/docs.json");
-    world.ok("ask-answer", &["docs", "yes"]);
-    assert!(asker.wait().success());
-    let known = world.document("workflows/docs.json");
-    assert_eq!((&known["config_dir"], &known["cwd"]), (&Value::Null, &Value::Null), "{known}");
-    // The next question names no folder, as one written by hand.
-    write(world.in_mailbox("pending/docs.json"), &json!({"workflow_id": "docs", "question": "And now?"}));
-    let _watcher = world.start_watcher();
-    world.ok("ask-answer", &["docs", "yes"]);
-    world.reaches("docs", "delivered");
-    assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
-}
-
-#[test]
 fn a_record_by_hand_chooses_no_folder_settings_or_program() {
     let world = world("work");
     world.reconfigure("[runner.fake]", "[runner.other]\nprogram = \"false\"\n[runner.fake]");
@@ -180,33 +144,6 @@ fn replace_by_link(world: &World, folder: &Path) {
 fn put_back(folder: &Path) {
     std::fs::remove_file(folder).expect("the link");
     std::fs::rename(folder.with_extension("away"), folder).expect("it is moved back");
-}
-
-#[test]
-fn an_agents_link_for_its_folder_moves_no_next_attempt() {
-    let move_away = "mv ../work ../work.away && ln -s ../outside ../work\nexit 3";
-    let world = world(&format!("[ -e $AGENT_DIR/well ] && {{ work; finish; }}\n{move_away}"));
-    let ask = |workflow: &str| {
-        let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", workflow, "Go?", "-o", "a=A"]));
-        assert!(asked.status.success(), "{}", asked.words());
-        world.ok("ask-answer", &[workflow, "a"]);
-    };
-    ask("docs");
-    let _watcher = world.start_watcher();
-    let status = world.reaches("docs", "parked");
-    let why = status["why"].as_str().unwrap_or_default();
-    assert!(why.contains("leads to") && why.contains("relaunch.cwd_roots"), "{status}");
-    let work = world.path("roots/work");
-    assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()]]);
-    // A run by hand is treated the same.
-    let retried = world.run("relaunch", &["retry", "docs"]);
-    assert!(!retried.status.success() && retried.words().contains("relaunch.cwd_roots"), "{}", retried.words());
-    assert_eq!(places(&world, "docs").len(), 1);
-    put_back(&work);
-    std::fs::write(world.agent("well"), "").expect("a file");
-    world.ok("relaunch", &["retry", "docs"]);
-    world.reaches("docs", "delivered");
-    assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()], [text(work), "none".into()]]);
 }
 
 #[test]
@@ -293,4 +230,71 @@ fn a_run_whose_folder_was_renamed_goes_on_in_it() {
     let told = crate::support::names(&world.path("agent")).into_iter().filter(|name| name.starts_with("told."));
     let told: String = told.map(|name| std::fs::read_to_string(world.agent(&name)).expect("a message")).collect();
     assert!(told.contains("Your working folder was renamed. It is now "), "{told}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_ask_post_leaves_is_launched_as_configured() {
+        let world = world("work");
+        killed_waiter(&world);
+        let left = record(&world, "docs", 1).expect("the record of the inline claim");
+        assert_eq!(left["claimant"], "inline");
+        for field in ["cwd", "config_dir", "runner", "role", "model"] {
+            assert_eq!(left[field], Value::Null, "an inline claim plans no launch: {left}");
+        }
+        let _watcher = world.start_watcher();
+        world.reaches("docs", "delivered");
+        // The home folder: the asker's lies outside the roots.
+        assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
+        let launched = record(&world, "docs", 2).expect("the watcher's attempt");
+        assert_eq!((&launched["claimant"], &launched["runner"]), (&json!("supervisor"), &json!("fake")));
+        assert!(launched["begin_why"].as_str().is_some_and(|why| why.contains("evil") || why.contains("cwd_roots")), "{launched}");
+    }
+
+    #[test]
+    fn a_later_run_has_not_the_settings_folder_of_the_asker() {
+        let world = world("work");
+        let mut asker = within(&world, "outside", "ask-post", &["-w", "docs", "Go on?", "--wait", "1m"]);
+        let mut asker = Running::start(asker.env("CLAUDE_CONFIG_DIR", world.path("evil")).stdout(Stdio::null()));
+        world.appears("pending/docs.json");
+        world.ok("ask-answer", &["docs", "yes"]);
+        assert!(asker.wait().success());
+        let known = world.document("workflows/docs.json");
+        assert_eq!((&known["config_dir"], &known["cwd"]), (&Value::Null, &Value::Null), "{known}");
+        // The next question names no folder, as one written by hand.
+        write(world.in_mailbox("pending/docs.json"), &json!({"workflow_id": "docs", "question": "And now?"}));
+        let _watcher = world.start_watcher();
+        world.ok("ask-answer", &["docs", "yes"]);
+        world.reaches("docs", "delivered");
+        assert_eq!(places(&world, "docs"), [[text(world.home().to_path_buf()), "none".into()]]);
+    }
+
+    #[test]
+    fn an_agents_link_for_its_folder_moves_no_next_attempt() {
+        let move_away = "mv ../work ../work.away && ln -s ../outside ../work\nexit 3";
+        let world = world(&format!("[ -e $AGENT_DIR/well ] && {{ work; finish; }}\n{move_away}"));
+        let ask = |workflow: &str| {
+            let asked = crate::support::output(&mut within(&world, "roots/work", "ask-post", &["-w", workflow, "Go?", "-o", "a=A"]));
+            assert!(asked.status.success(), "{}", asked.words());
+            world.ok("ask-answer", &[workflow, "a"]);
+        };
+        ask("docs");
+        let _watcher = world.start_watcher();
+        let status = world.reaches("docs", "parked");
+        let why = status["why"].as_str().unwrap_or_default();
+        assert!(why.contains("leads to") && why.contains("relaunch.cwd_roots"), "{status}");
+        let work = world.path("roots/work");
+        assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()]]);
+        // A run by hand is treated the same.
+        let retried = world.run("relaunch", &["retry", "docs"]);
+        assert!(!retried.status.success() && retried.words().contains("relaunch.cwd_roots"), "{}", retried.words());
+        assert_eq!(places(&world, "docs").len(), 1);
+        put_back(&work);
+        std::fs::write(world.agent("well"), "").expect("a file");
+        world.ok("relaunch", &["retry", "docs"]);
+        world.reaches("docs", "delivered");
+        assert_eq!(places(&world, "docs"), [[text(work.clone()), "none".into()], [text(work), "none".into()]]);
+    }
 }

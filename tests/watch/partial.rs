@@ -60,39 +60,6 @@ fn reads(reader: &mut Live, words: &str) {
 }
 
 #[test]
-fn readers_get_a_text_while_it_is_generated() {
-    let world = world("begins; piece 'one '; piece 'two '; step half; piece three; step all; whole 'one two three'; step said; work");
-    ["half", "all", "said"].iter().for_each(|step| world.hold(step));
-    let _watcher = world.start_watcher();
-    world.held("half");
-    let mut first = follow(&world, &["events", "-f", "--partial", "docs"]);
-    reads(&mut first, "one two ");
-    let doing = until("it generates", || Some(world.status("docs")["live"].clone()).filter(|l| l["doing"] == "generating"));
-    assert!(doing["words"].as_str().is_some_and(|w| w.starts_with("generating (")), "{doing}");
-    world.let_go("half");
-    world.held("all");
-    let mut second = follow(&world, &["events", "-f", "--partial", "docs"]);
-    reads(&mut second, "one two three");
-    world.let_go("all");
-    world.held("said");
-    assert_eq!(first.expect_type("text")["text"], "one two three");
-    // One who comes behind the text gets it once, and whole.
-    let mut third = follow(&world, &["events", "-f", "--partial", "docs"]);
-    assert_eq!(third.expect_type("text")["text"], "one two three");
-    world.let_go("said");
-    world.reaches("docs", "delivered");
-    for reader in [first, second, third] {
-        let (outcome, events) = reader.finish();
-        assert!(outcome.status.success() && events.last().is_some_and(|e| e["type"] == "result"), "{outcome:?} {events:#?}");
-        let whole: Vec<Value> = events.into_iter().filter(|e| e["type"] != "partial").collect();
-        assert_eq!(whole, recorded(&world));
-    }
-    assert_eq!(types(&recorded(&world)), ["started", "generating", "text", "tool_call", "tool_result", "result"]);
-    until("it is removed", || !of_the_attempt(&world, "partial.jsonl").exists());
-    assert!(!world.ok("relaunch", &["events", "docs"]).contains("partial"));
-}
-
-#[test]
 fn a_foreground_run_streams_words_and_shows_people_whole_texts() {
     let world = world("begins; piece hal; step half; piece f; whole half; begins; piece mo; step more; whole more; work");
     world.hold("half");
@@ -159,4 +126,41 @@ fn a_text_without_end_needs_bounded_room_and_ends_with_the_run() {
     world.let_go("said");
     world.reaches("docs", "delivered");
     until("it is removed", || !of_the_attempt(&world, "partial.jsonl").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn readers_get_a_text_while_it_is_generated() {
+        let world = world("begins; piece 'one '; piece 'two '; step half; piece three; step all; whole 'one two three'; step said; work");
+        ["half", "all", "said"].iter().for_each(|step| world.hold(step));
+        let _watcher = world.start_watcher();
+        world.held("half");
+        let mut first = follow(&world, &["events", "-f", "--partial", "docs"]);
+        reads(&mut first, "one two ");
+        let doing = until("it generates", || Some(world.status("docs")["live"].clone()).filter(|l| l["doing"] == "generating"));
+        assert!(doing["words"].as_str().is_some_and(|w| w.starts_with("generating (")), "{doing}");
+        world.let_go("half");
+        world.held("all");
+        let mut second = follow(&world, &["events", "-f", "--partial", "docs"]);
+        reads(&mut second, "one two three");
+        world.let_go("all");
+        world.held("said");
+        assert_eq!(first.expect_type("text")["text"], "one two three");
+        // One who comes behind the text gets it once, and whole.
+        let mut third = follow(&world, &["events", "-f", "--partial", "docs"]);
+        assert_eq!(third.expect_type("text")["text"], "one two three");
+        world.let_go("said");
+        world.reaches("docs", "delivered");
+        for reader in [first, second, third] {
+            let (outcome, events) = reader.finish();
+            assert!(outcome.status.success() && events.last().is_some_and(|e| e["type"] == "result"), "{outcome:?} {events:#?}");
+            let whole: Vec<Value> = events.into_iter().filter(|e| e["type"] != "partial").collect();
+            assert_eq!(whole, recorded(&world));
+        }
+        assert_eq!(types(&recorded(&world)), ["started", "generating", "text", "tool_call", "tool_result", "result"]);
+        until("it is removed", || !of_the_attempt(&world, "partial.jsonl").exists());
+        assert!(!world.ok("relaunch", &["events", "docs"]).contains("partial"));
+    }
 }

@@ -3,54 +3,6 @@
 use crate::support::{World, until};
 
 #[test]
-fn a_held_queue_launches_nothing_until_it_goes_on() {
-    let world = World::at_home();
-    world.agent_does("w", "echo done");
-    world.ask_and_answer("w");
-    let said = world.ok("relaunch", &["pause", "--why", "the API is down"]);
-    assert!(said.starts_with("the queue is paused by ") && said.contains("the API is down"), "{said}");
-    assert!(world.ok("relaunch", &["pause"]).contains("already paused"));
-    let watcher = world.watch();
-    watcher.says("the queue is paused by ");
-    // Everybody who looks is told.
-    let status = world.run("relaunch", &["status"]).ok();
-    assert!(
-        status.stderr.contains("nothing is launched until: relaunch go") && status.stdout.contains("the queue is paused"),
-        "{status:?}"
-    );
-    assert!(world.run("ask-answer", &["list"]).ok().stderr.contains("the API is down"));
-    assert!(
-        world.run("askbox", &["doctor"]).stdout.contains("paused: the queue: paused by"),
-        "{}",
-        world.run("askbox", &["doctor"]).stdout
-    );
-    let summary = world.run("relaunch", &["status", "--summary", "--json"]).ok().json();
-    assert_eq!(summary["queue"]["state"], "paused", "{summary}");
-    // Nor does a command in the foreground launch anything.
-    for refused in [&["w"][..], &["run", "--prompt", "go"], &["retry", "w"], &["retry", "--all"]] {
-        let out = world.run("relaunch", refused);
-        assert_eq!(out.code(), 4, "{out:?}");
-        assert!(out.stderr.contains("hint: let it go on: relaunch go"), "{out:?}");
-    }
-    // A watcher that starts meanwhile holds it too.
-    watcher.stop();
-    let watcher = world.watch();
-    watcher.says("the queue is paused by ");
-    assert_eq!(world.launches_of("w").len(), 0);
-    assert_eq!(world.ok("relaunch", &["go"]), "the queue goes on\n");
-    world.closed("w", "delivered", 1);
-    assert_eq!((world.launches_of("w").len(), world.ok("relaunch", &["go"]).as_str()), (1, "the queue was not paused\n"));
-}
-
-#[test]
-fn a_pause_makes_no_mailbox() {
-    let world = World::at_home();
-    let said = world.run("relaunch", &["pause", "--mailbox", "nowhere"]);
-    assert_eq!(said.code(), 3, "{said:?}");
-    assert!(!world.path("nowhere").exists());
-}
-
-#[test]
 fn a_live_run_goes_on_and_its_child_waits_on_record() {
     let world = World::stepping("work");
     world.make_mailbox();
@@ -111,4 +63,56 @@ fn a_watcher_started_while_nothing_waits_reports_the_pause() {
     let watcher = world.watch();
     assert_eq!(watcher.said("the queue").len(), 0);
     watcher.stop();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_held_queue_launches_nothing_until_it_goes_on() {
+        let world = World::at_home();
+        world.agent_does("w", "echo done");
+        world.ask_and_answer("w");
+        let said = world.ok("relaunch", &["pause", "--why", "the API is down"]);
+        assert!(said.starts_with("the queue is paused by ") && said.contains("the API is down"), "{said}");
+        assert!(world.ok("relaunch", &["pause"]).contains("already paused"));
+        let watcher = world.watch();
+        watcher.says("the queue is paused by ");
+        // Everybody who looks is told.
+        let status = world.run("relaunch", &["status"]).ok();
+        assert!(
+            status.stderr.contains("nothing is launched until: relaunch go") && status.stdout.contains("the queue is paused"),
+            "{status:?}"
+        );
+        assert!(world.run("ask-answer", &["list"]).ok().stderr.contains("the API is down"));
+        assert!(
+            world.run("askbox", &["doctor"]).stdout.contains("paused: the queue: paused by"),
+            "{}",
+            world.run("askbox", &["doctor"]).stdout
+        );
+        let summary = world.run("relaunch", &["status", "--summary", "--json"]).ok().json();
+        assert_eq!(summary["queue"]["state"], "paused", "{summary}");
+        // Nor does a command in the foreground launch anything.
+        for refused in [&["w"][..], &["run", "--prompt", "go"], &["retry", "w"], &["retry", "--all"]] {
+            let out = world.run("relaunch", refused);
+            assert_eq!(out.code(), 4, "{out:?}");
+            assert!(out.stderr.contains("hint: let it go on: relaunch go"), "{out:?}");
+        }
+        // A watcher that starts meanwhile holds it too.
+        watcher.stop();
+        let watcher = world.watch();
+        watcher.says("the queue is paused by ");
+        assert_eq!(world.launches_of("w").len(), 0);
+        assert_eq!(world.ok("relaunch", &["go"]), "the queue goes on\n");
+        world.closed("w", "delivered", 1);
+        assert_eq!((world.launches_of("w").len(), world.ok("relaunch", &["go"]).as_str()), (1, "the queue was not paused\n"));
+    }
+
+    #[test]
+    fn a_pause_makes_no_mailbox() {
+        let world = World::at_home();
+        let said = world.run("relaunch", &["pause", "--mailbox", "nowhere"]);
+        assert_eq!(said.code(), 3, "{said:?}");
+        assert!(!world.path("nowhere").exists());
+    }
 }

@@ -30,31 +30,6 @@ fn events(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn the_last_event_of_a_throttled_attempt_has_the_api_status() {
-    let world = world(&refused(529));
-    let _watcher = world.start_watcher();
-    let status = world.reaches("docs", "throttled");
-    assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("throttled(529, retry 1, ")), "{status:#}");
-    let last = events(&world).pop().expect("an event");
-    assert_eq!((&last["type"], &last["status"]), (&json!("throttled"), &json!(529)), "{last}");
-    let words = world.ok("relaunch", &["logs", "docs"]);
-    assert!(words.lines().last().is_some_and(|l| l.contains("throttled API error 529: API Error: 529 refused, retry 1 in ")), "{words}");
-}
-
-#[test]
-fn no_response_is_told_as_a_failed_connection() {
-    let world = world(&format!("{}step retry\n{}", api_retry(&Value::Null, "unknown"), refused(429)));
-    world.hold("retry");
-    let _watcher = world.start_watcher();
-    world.held("retry");
-    let doing = until("it is throttled", || Some(world.status("docs")["live"].clone()).filter(|l| l["doing"] == "throttled"));
-    assert_eq!(doing["words"], "throttled(connection failed, retry 1, 0.6s)");
-    assert!(world.ok("relaunch", &["logs", "docs"]).contains("throttled connection failed, retry 1 in 0.6s"));
-    world.let_go("retry");
-    world.reaches("docs", "throttled");
-}
-
-#[test]
 fn a_refused_key_is_no_throttling() {
     let world = world(&format!("{}step retry\n{}", api_retry(&json!(401), "authentication_failed"), refused(401)));
     world.hold("retry");
@@ -154,4 +129,36 @@ fn the_watchers_log_says_how_each_attempt_ended_and_why() {
     let parked = watcher.says("parked    docs  attempt 2: ");
     assert!(parked.contains("warning: ") && parked.ends_with("; see: relaunch status docs"), "{parked}");
     watcher.stop();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_last_event_of_a_throttled_attempt_has_the_api_status() {
+        let world = world(&refused(529));
+        let _watcher = world.start_watcher();
+        let status = world.reaches("docs", "throttled");
+        assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("throttled(529, retry 1, ")), "{status:#}");
+        let last = events(&world).pop().expect("an event");
+        assert_eq!((&last["type"], &last["status"]), (&json!("throttled"), &json!(529)), "{last}");
+        let words = world.ok("relaunch", &["logs", "docs"]);
+        assert!(
+            words.lines().last().is_some_and(|l| l.contains("throttled API error 529: API Error: 529 refused, retry 1 in ")),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn no_response_is_told_as_a_failed_connection() {
+        let world = world(&format!("{}step retry\n{}", api_retry(&Value::Null, "unknown"), refused(429)));
+        world.hold("retry");
+        let _watcher = world.start_watcher();
+        world.held("retry");
+        let doing = until("it is throttled", || Some(world.status("docs")["live"].clone()).filter(|l| l["doing"] == "throttled"));
+        assert_eq!(doing["words"], "throttled(connection failed, retry 1, 0.6s)");
+        assert!(world.ok("relaunch", &["logs", "docs"]).contains("throttled connection failed, retry 1 in 0.6s"));
+        world.let_go("retry");
+        world.reaches("docs", "throttled");
+    }
 }

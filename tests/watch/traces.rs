@@ -62,67 +62,6 @@ fn attribute<'a>(span: &'a Value, key: &str) -> &'a Value {
 }
 
 #[test]
-fn the_spans_of_a_round_lie_in_the_trace_of_its_asker() {
-    needs!("python3", "curl");
-    let place = World::new();
-    let server = Server::start(&place, "collector.py", &[]);
-    let world = world_with_collector(&server, "env > ~/env; [ -e ~/second ] || { touch ~/second; exit 1; }", "");
-    let _watcher = world.watch();
-    let document = ask_in_trace(&world, "docs", PARENT, "rojo=1");
-    assert_eq!((&document["trace"]["traceparent"], &document["trace"]["tracestate"]), (&PARENT.into(), &"rojo=1".into()));
-    world.closed("docs", "delivered", 1);
-    let spans = spans(&place, 4);
-    let names: Vec<_> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["askbox round", "askbox wait", "askbox run", "askbox run"]);
-    let (round, first, second) = (&spans[0], &spans[2], &spans[3]);
-    assert!(spans.iter().all(|span| span["traceId"] == TRACE && span["traceState"] == "rojo=1"), "{spans:#?}");
-    assert_eq!(round["parentSpanId"], "00f067aa0ba902b7");
-    assert!(spans[1..].iter().all(|span| span["parentSpanId"] == round["spanId"]), "{spans:#?}");
-    let steps: Vec<_> = round["events"].as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(steps, ["asked", "answered", "launched", "launched", "delivered"]);
-    assert_eq!((&first["status"]["code"], &second["status"]), (&2.into(), &serde_json::json!({})));
-    assert_eq!((attribute(round, "askbox.workflow_id"), attribute(round, "askbox.outcome")), (&"docs".into(), &"delivered".into()));
-    // The second attempt has told its environment.
-    let given = in_run(&world, "TRACEPARENT");
-    assert_eq!(given, Some(format!("00-{TRACE}-{}-01", second["spanId"].as_str().unwrap())));
-    assert_eq!(in_run(&world, "TRACESTATE").as_deref(), Some("rojo=1"));
-    // The words of the question and of the answer stay on the machine.
-    let text = serde_json::to_string(&spans).unwrap();
-    assert!(!text.contains("secret") && attribute(round, "askbox.answer").is_null(), "{text}");
-    let request = Server::lines(&place, "requests").remove(0);
-    assert_eq!((&request["path"], &request["service"]["value"]["stringValue"]), (&"/v1/traces".into(), &"askbox".into()));
-}
-
-#[test]
-fn the_questions_of_a_run_go_on_in_its_trace() {
-    needs!("python3", "curl");
-    let place = World::new();
-    let server = Server::start(&place, "collector.py", &[]);
-    // The first run asks on behalf of another workflow, and the run of that one asks nothing.
-    let script = "[ \"$WORKFLOW_ID\" = child ] || ask-post -w child 'And now?' -o a=A";
-    let world = world_with_collector(&server, script, "");
-    let _watcher = world.watch();
-    world.ask_and_answer("docs");
-    world.closed("docs", "delivered", 1);
-    world.ok("ask-answer", &["child", "a"]);
-    world.closed("child", "delivered", 1);
-    let spans = spans(&place, 6);
-    assert!(spans.iter().all(|span| span["traceId"] == spans[0]["traceId"]), "{spans:#?}");
-    // A round that ends a little later may be sent first.
-    let round = |workflow: &str| spans.iter().find(|span| attribute(span, "askbox.workflow_id") == workflow).expect("a round");
-    let (parent, child) = (round("docs"), round("child"));
-    let is_run = |span: &&Value| span["name"] == "askbox run" && span["parentSpanId"] == parent["spanId"];
-    let run = spans.iter().find(is_run).expect("the run of the parent");
-    assert!(parent.get("parentSpanId").is_none(), "nobody gave the first one a trace");
-    assert_eq!(child["parentSpanId"], run["spanId"], "the child was asked within the run of its parent");
-    let asked = world.closed("child", "delivered", 1).remove(0);
-    assert_eq!(
-        (&asked["parent"], asked["trace"]["traceparent"].as_str().map(|parent| &parent[3..35])),
-        (&"docs".into(), spans[0]["traceId"].as_str())
-    );
-}
-
-#[test]
 fn without_a_collector_the_trace_is_passed_on_as_it_is() {
     let world = world("env > ~/env", "");
     let _watcher = world.start_as_watcher(world.command("relaunch").arg("watch").env("TRACEPARENT", PARENT).env("TRACESTATE", "its=own"));
@@ -235,4 +174,69 @@ fn a_task_is_in_the_trace_of_the_command_that_begins_it() {
     // A malformed one is no reason to refuse the task.
     world.sh("TRACEPARENT=x relaunch run -w other --prompt 'Look around.'");
     assert_eq!((in_run(&world, "WORKFLOW_ID").as_deref(), in_run(&world, "TRACEPARENT")), (Some("other"), None));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_spans_of_a_round_lie_in_the_trace_of_its_asker() {
+        needs!("python3", "curl");
+        let place = World::new();
+        let server = Server::start(&place, "collector.py", &[]);
+        let world = world_with_collector(&server, "env > ~/env; [ -e ~/second ] || { touch ~/second; exit 1; }", "");
+        let _watcher = world.watch();
+        let document = ask_in_trace(&world, "docs", PARENT, "rojo=1");
+        assert_eq!((&document["trace"]["traceparent"], &document["trace"]["tracestate"]), (&PARENT.into(), &"rojo=1".into()));
+        world.closed("docs", "delivered", 1);
+        let spans = spans(&place, 4);
+        let names: Vec<_> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["askbox round", "askbox wait", "askbox run", "askbox run"]);
+        let (round, first, second) = (&spans[0], &spans[2], &spans[3]);
+        assert!(spans.iter().all(|span| span["traceId"] == TRACE && span["traceState"] == "rojo=1"), "{spans:#?}");
+        assert_eq!(round["parentSpanId"], "00f067aa0ba902b7");
+        assert!(spans[1..].iter().all(|span| span["parentSpanId"] == round["spanId"]), "{spans:#?}");
+        let steps: Vec<_> = round["events"].as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap()).collect();
+        assert_eq!(steps, ["asked", "answered", "launched", "launched", "delivered"]);
+        assert_eq!((&first["status"]["code"], &second["status"]), (&2.into(), &serde_json::json!({})));
+        assert_eq!((attribute(round, "askbox.workflow_id"), attribute(round, "askbox.outcome")), (&"docs".into(), &"delivered".into()));
+        // The second attempt has told its environment.
+        let given = in_run(&world, "TRACEPARENT");
+        assert_eq!(given, Some(format!("00-{TRACE}-{}-01", second["spanId"].as_str().unwrap())));
+        assert_eq!(in_run(&world, "TRACESTATE").as_deref(), Some("rojo=1"));
+        // The words of the question and of the answer stay on the machine.
+        let text = serde_json::to_string(&spans).unwrap();
+        assert!(!text.contains("secret") && attribute(round, "askbox.answer").is_null(), "{text}");
+        let request = Server::lines(&place, "requests").remove(0);
+        assert_eq!((&request["path"], &request["service"]["value"]["stringValue"]), (&"/v1/traces".into(), &"askbox".into()));
+    }
+
+    #[test]
+    fn the_questions_of_a_run_go_on_in_its_trace() {
+        needs!("python3", "curl");
+        let place = World::new();
+        let server = Server::start(&place, "collector.py", &[]);
+        // The first run asks on behalf of another workflow, and the run of that one asks nothing.
+        let script = "[ \"$WORKFLOW_ID\" = child ] || ask-post -w child 'And now?' -o a=A";
+        let world = world_with_collector(&server, script, "");
+        let _watcher = world.watch();
+        world.ask_and_answer("docs");
+        world.closed("docs", "delivered", 1);
+        world.ok("ask-answer", &["child", "a"]);
+        world.closed("child", "delivered", 1);
+        let spans = spans(&place, 6);
+        assert!(spans.iter().all(|span| span["traceId"] == spans[0]["traceId"]), "{spans:#?}");
+        // A round that ends a little later may be sent first.
+        let round = |workflow: &str| spans.iter().find(|span| attribute(span, "askbox.workflow_id") == workflow).expect("a round");
+        let (parent, child) = (round("docs"), round("child"));
+        let is_run = |span: &&Value| span["name"] == "askbox run" && span["parentSpanId"] == parent["spanId"];
+        let run = spans.iter().find(is_run).expect("the run of the parent");
+        assert!(parent.get("parentSpanId").is_none(), "nobody gave the first one a trace");
+        assert_eq!(child["parentSpanId"], run["spanId"], "the child was asked within the run of its parent");
+        let asked = world.closed("child", "delivered", 1).remove(0);
+        assert_eq!(
+            (&asked["parent"], asked["trace"]["traceparent"].as_str().map(|parent| &parent[3..35])),
+            (&"docs".into(), spans[0]["traceId"].as_str())
+        );
+    }
 }

@@ -11,24 +11,6 @@ fn asked() -> World {
 }
 
 #[test]
-fn a_forged_answer_starts_no_agent_and_the_proper_one_does() {
-    let world = asked();
-    let watcher = world.watch();
-    world.forge("w", "b");
-    world.appears("quarantine/w.json");
-    world.appears("pending/w.json");
-    watcher.says("its signature is not that of a key in answers.trusted_keys");
-    world.audit_is("w", &["posted", "refused"]);
-    // The forger is stubborn.
-    world.forge("w", "b");
-    watcher.says_times("see quarantine/", 2);
-    until("the question waits again", || world.in_mailbox("pending/w.json").exists() && world.names("answered").is_empty());
-    world.sh("ask-answer w a");
-    assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "a");
-    assert_eq!((world.logged("start w/"), world.logged("shown ")), (1, 1), "{:#?}", world.log());
-}
-
-#[test]
 fn a_round_claimed_by_hand_is_parked_before_any_launch() {
     let world = asked();
     let round = world.round("w");
@@ -86,4 +68,26 @@ fn an_asker_that_waits_itself_takes_no_forged_answer() {
     let out = waiter.wait_with_output().unwrap();
     assert!(out.status.success() && String::from_utf8_lossy(&out.stdout).contains('a'), "{out:?}");
     assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "a");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_forged_answer_starts_no_agent_and_the_proper_one_does() {
+        let world = asked();
+        let watcher = world.watch();
+        world.forge("w", "b");
+        world.appears("quarantine/w.json");
+        world.appears("pending/w.json");
+        watcher.says("its signature is not that of a key in answers.trusted_keys");
+        world.audit_is("w", &["posted", "refused"]);
+        // The forger is stubborn.
+        world.forge("w", "b");
+        watcher.says_times("see quarantine/", 2);
+        until("the question waits again", || world.in_mailbox("pending/w.json").exists() && world.names("answered").is_empty());
+        world.sh("ask-answer w a");
+        assert_eq!(world.closed("w", "delivered", 1)[0]["answer"]["value"], "a");
+        assert_eq!((world.logged("start w/"), world.logged("shown ")), (1, 1), "{:#?}", world.log());
+    }
 }

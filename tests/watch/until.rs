@@ -32,65 +32,6 @@ fn make(world: &World, name: &str) {
 }
 
 #[test]
-fn a_file_that_appears_answers_and_the_agent_hears_by_what() {
-    let world = world();
-    let _watcher = world.watch();
-    // The path may be relative, and is resolved where it is named.
-    world.ok("ask-post", &["-w", "w", "--until-file", "./built"]);
-    let waits = world.reaches("w", "waiting");
-    assert_eq!(waits["why"], "not for you", "{waits}");
-    world.ok("ask-post", &["-w", "v", "--until-file", "built"]);
-    world.reaches("v", "waiting");
-    let began = Instant::now();
-    make(&world, "built");
-    let value = path(&world, "built");
-    let given = answer(&world, "v");
-    assert!(began.elapsed() < Duration::from_secs(50), "the next look around has found it, not the file's own event");
-    assert_eq!((&given["by"], &given["channel"], &given["value"]), (&json!("event"), &json!("file"), &json!(value)));
-    let told = all_told(&world);
-    assert!(
-        told.contains(&format!("What it waited for has come: the file {value} is there. No person answered or decided anything.")),
-        "{told}"
-    );
-    world.audit_is("v", &["posted", "answered", "claimed", "delivered"]);
-}
-
-#[test]
-fn a_file_that_is_there_when_the_wait_is_posted_answers_it() {
-    let world = world();
-    make(&world, "built");
-    let _watcher = world.watch();
-    world.ok("ask-post", &["-w", "w", "--until-file", "built"]);
-    assert_eq!(answer(&world, "w")["by"], "event");
-    // A folder counts as well.
-    world.ok("ask-post", &["-w", "v", "--until-file", "."]);
-    assert_eq!(answer(&world, "v")["value"], world.work().display().to_string());
-}
-
-#[test]
-fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
-    let world = world();
-    let _watcher = world.watch();
-    world.ok("ask-post", &["Look at the deployment again", "-w", "soon", "--until", "1s"]);
-    let at = world.closed("soon", "delivered", 1)[0]["until"]["at"].clone();
-    let given = answer(&world, "soon");
-    assert_eq!((&given["by"], &given["channel"], &given["value"]), (&json!("event"), &json!("time"), &at));
-    assert!(given["at"].as_str() >= at.as_str(), "answered before its time: {given}");
-    world.sh(r#"echo '{"until": {"at": "2020-01-01T00:00:00+01:00"}}' | ask-post -w past --file -"#);
-    assert_eq!(answer(&world, "past")["value"], "2019-12-31T23:00:00.000Z");
-    // In UTC the time lies before the first year that can be written. Made by hand, as another program may.
-    for (workflow, fields) in [("ancient", r#""until":{"at":"DATE"}"#), ("over", r#""default":"d","expires_at":"DATE""#)] {
-        let fields = fields.replace("DATE", "0000-01-01T00:00:00+23:59");
-        let question = format!(r#"{{"workflow_id":"{workflow}","question":"?",{fields}}}"#);
-        world.forge_question(workflow, &serde_json::from_str(&question).unwrap());
-    }
-    assert_eq!(answer(&world, "ancient")["by"], "event");
-    assert_eq!(answer(&world, "over")["value"], "d");
-    world.ok("ask-post", &["-w", "far", "--until", "2100-01-01T00:00:00Z"]);
-    world.reaches("far", "waiting");
-}
-
-#[test]
 fn a_person_who_is_first_decides_and_the_event_changes_nothing() {
     let world = world();
     let _watcher = world.watch();
@@ -328,4 +269,67 @@ fn the_asker_may_wait_for_the_event_itself() {
         assert_eq!(answer(&world, workflow)["by"], "event");
     }
     assert_eq!(world.logged("start "), 0, "nobody else was launched: {:#?}", world.log());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_file_that_appears_answers_and_the_agent_hears_by_what() {
+        let world = world();
+        let _watcher = world.watch();
+        // The path may be relative, and is resolved where it is named.
+        world.ok("ask-post", &["-w", "w", "--until-file", "./built"]);
+        let waits = world.reaches("w", "waiting");
+        assert_eq!(waits["why"], "not for you", "{waits}");
+        world.ok("ask-post", &["-w", "v", "--until-file", "built"]);
+        world.reaches("v", "waiting");
+        let began = Instant::now();
+        make(&world, "built");
+        let value = path(&world, "built");
+        let given = answer(&world, "v");
+        assert!(began.elapsed() < Duration::from_secs(50), "the next look around has found it, not the file's own event");
+        assert_eq!((&given["by"], &given["channel"], &given["value"]), (&json!("event"), &json!("file"), &json!(value)));
+        let told = all_told(&world);
+        assert!(
+            told.contains(&format!("What it waited for has come: the file {value} is there. No person answered or decided anything.")),
+            "{told}"
+        );
+        world.audit_is("v", &["posted", "answered", "claimed", "delivered"]);
+    }
+
+    #[test]
+    fn a_file_that_is_there_when_the_wait_is_posted_answers_it() {
+        let world = world();
+        make(&world, "built");
+        let _watcher = world.watch();
+        world.ok("ask-post", &["-w", "w", "--until-file", "built"]);
+        assert_eq!(answer(&world, "w")["by"], "event");
+        // A folder counts as well.
+        world.ok("ask-post", &["-w", "v", "--until-file", "."]);
+        assert_eq!(answer(&world, "v")["value"], world.work().display().to_string());
+    }
+
+    #[test]
+    fn a_time_that_comes_answers_and_so_does_one_that_has_gone_by() {
+        let world = world();
+        let _watcher = world.watch();
+        world.ok("ask-post", &["Look at the deployment again", "-w", "soon", "--until", "1s"]);
+        let at = world.closed("soon", "delivered", 1)[0]["until"]["at"].clone();
+        let given = answer(&world, "soon");
+        assert_eq!((&given["by"], &given["channel"], &given["value"]), (&json!("event"), &json!("time"), &at));
+        assert!(given["at"].as_str() >= at.as_str(), "answered before its time: {given}");
+        world.sh(r#"echo '{"until": {"at": "2020-01-01T00:00:00+01:00"}}' | ask-post -w past --file -"#);
+        assert_eq!(answer(&world, "past")["value"], "2019-12-31T23:00:00.000Z");
+        // In UTC the time lies before the first year that can be written. Made by hand, as another program may.
+        for (workflow, fields) in [("ancient", r#""until":{"at":"DATE"}"#), ("over", r#""default":"d","expires_at":"DATE""#)] {
+            let fields = fields.replace("DATE", "0000-01-01T00:00:00+23:59");
+            let question = format!(r#"{{"workflow_id":"{workflow}","question":"?",{fields}}}"#);
+            world.forge_question(workflow, &serde_json::from_str(&question).unwrap());
+        }
+        assert_eq!(answer(&world, "ancient")["by"], "event");
+        assert_eq!(answer(&world, "over")["value"], "d");
+        world.ok("ask-post", &["-w", "far", "--until", "2100-01-01T00:00:00Z"]);
+        world.reaches("far", "waiting");
+    }
 }

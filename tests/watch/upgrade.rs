@@ -32,38 +32,6 @@ fn runs_a_replaced_program(pid: i32) -> bool {
 }
 
 #[test]
-fn processes_at_work_go_on_while_their_programs_are_replaced() {
-    let world = World::stepping("work");
-    world.make_mailbox();
-    let bin = install(&world);
-    let old = watch(&world, &bin);
-    world.hold("first.spawned");
-    world.ask_and_answer("first");
-    let [_, supervisor] = world.held("first.spawned");
-
-    install(&world);
-    assert!(runs_a_replaced_program(old.process.pid()) && runs_a_replaced_program(supervisor));
-    world.hold("second.spawned");
-    world.ask_and_answer("second");
-    let [_, newer] = world.held("second.spawned");
-    assert!(!runs_a_replaced_program(newer), "the old watcher starts the new program");
-    world.let_go("first.spawned");
-    world.reaches("first", "delivered");
-
-    old.stop();
-    let new = watch(&world, &bin);
-    world.ask_and_answer("third");
-    world.reaches("third", "delivered");
-    world.let_go("second.spawned");
-    world.reaches("second", "delivered");
-    for workflow in ["first", "second", "third"] {
-        assert_eq!(world.logged(&format!("start {workflow}/")), 1, "{:?}", world.log());
-    }
-    assert_eq!(world.logged("violation"), 0);
-    new.stop();
-}
-
-#[test]
 fn an_answer_during_missing_programs_runs_once_they_are_back() {
     let world = World::stepping("work");
     world.make_mailbox();
@@ -89,4 +57,40 @@ fn a_supervisor_of_an_earlier_version_starts_its_agent() {
     assert_eq!(call(""), "hello");
     assert_eq!(call("\"$PWD/agent.lock\""), "hello");
     assert!(std::fs::read(world.path("agent")).unwrap() == before && world.path("agent.lock").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn processes_at_work_go_on_while_their_programs_are_replaced() {
+        let world = World::stepping("work");
+        world.make_mailbox();
+        let bin = install(&world);
+        let old = watch(&world, &bin);
+        world.hold("first.spawned");
+        world.ask_and_answer("first");
+        let [_, supervisor] = world.held("first.spawned");
+
+        install(&world);
+        assert!(runs_a_replaced_program(old.process.pid()) && runs_a_replaced_program(supervisor));
+        world.hold("second.spawned");
+        world.ask_and_answer("second");
+        let [_, newer] = world.held("second.spawned");
+        assert!(!runs_a_replaced_program(newer), "the old watcher starts the new program");
+        world.let_go("first.spawned");
+        world.reaches("first", "delivered");
+
+        old.stop();
+        let new = watch(&world, &bin);
+        world.ask_and_answer("third");
+        world.reaches("third", "delivered");
+        world.let_go("second.spawned");
+        world.reaches("second", "delivered");
+        for workflow in ["first", "second", "third"] {
+            assert_eq!(world.logged(&format!("start {workflow}/")), 1, "{:?}", world.log());
+        }
+        assert_eq!(world.logged("violation"), 0);
+        new.stop();
+    }
 }

@@ -33,45 +33,6 @@ fn most_at_once(runs: &[(Time, Time)]) -> usize {
 }
 
 #[test]
-fn three_watchers_together_launch_as_many_runs_as_one_may() {
-    // Some ends come at the same moment, and some attempts are retried.
-    let world = World::stepping(
-        "n=$(grep -c \"^start $ASKBOX_WORKFLOW_ID/\" \"$AGENT_DIR/log\"); [ $n = 2 ] || case $ASKBOX_WORKFLOW_ID in *0) exit 3 ;; esac; sleep 0.2; work",
-    );
-    world.configure("breaker_failures = 0");
-    world.reconfigure("max_concurrent = 8", "max_concurrent = 3");
-    let workflows: Vec<String> = (0..30).map(|n| format!("w{n}")).collect();
-    workflows.iter().for_each(|w| world.ask_and_answer(w));
-    let _watchers = [world.start_watcher(), world.start_watcher(), world.start_watcher()];
-    until("all are delivered", || workflows.iter().all(|w| world.only("closed", &format!("{w}.")).is_some()));
-    assert_eq!(most_at_once(&launches(&world)), 3, "{:#?}", launches(&world));
-    assert_eq!((world.logged("start "), world.logged("violation")), (33, 0));
-}
-
-#[test]
-fn the_first_of_two_watchers_works_and_the_other_takes_over() {
-    let world = World::stepping("work");
-    world.make_mailbox();
-    let first = world.start_watcher();
-    let deliver = |workflow: &str| {
-        world.ask_and_answer(workflow);
-        world.reaches(workflow, "delivered");
-    };
-    deliver("before");
-    let second = world.start_watcher();
-    second.says("watching ");
-    (0..10).for_each(|n| deliver(&format!("w{n}")));
-    // A busy machine may hold up the first one, or a supervisor, for longer than the other waits. A launch is logged behind its start.
-    let launched = || [&first, &second].map(|watcher| watcher.said("launched ").len());
-    let [by_first, by_second] = until("all launches are logged", || Some(launched()).filter(|[one, other]| one + other >= 11));
-    assert!(by_first > by_second, "{by_first} and {by_second}");
-    first.kill();
-    deliver("after");
-    until("its launch is logged", || second.said("launched ").len() > by_second);
-    assert_eq!(world.logged("start "), 12, "each answer is launched once: {:#?}", world.log());
-}
-
-#[test]
 fn all_but_two_watchers_sleep_and_one_wakes_when_one_is_killed() {
     let world = World::stepping("work");
     world.make_mailbox();
@@ -240,5 +201,48 @@ fn what_killed_writers_left_is_swept_an_hour_later() {
     // It is done: the runs come behind the pending.
     for path in kept {
         assert!(path.symlink_metadata().is_ok(), "{} was swept", path.display());
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn three_watchers_together_launch_as_many_runs_as_one_may() {
+        // Some ends come at the same moment, and some attempts are retried.
+        let world = World::stepping(
+            "n=$(grep -c \"^start $ASKBOX_WORKFLOW_ID/\" \"$AGENT_DIR/log\"); [ $n = 2 ] || case $ASKBOX_WORKFLOW_ID in *0) exit 3 ;; esac; sleep 0.2; work",
+        );
+        world.configure("breaker_failures = 0");
+        world.reconfigure("max_concurrent = 8", "max_concurrent = 3");
+        let workflows: Vec<String> = (0..30).map(|n| format!("w{n}")).collect();
+        workflows.iter().for_each(|w| world.ask_and_answer(w));
+        let _watchers = [world.start_watcher(), world.start_watcher(), world.start_watcher()];
+        until("all are delivered", || workflows.iter().all(|w| world.only("closed", &format!("{w}.")).is_some()));
+        assert_eq!(most_at_once(&launches(&world)), 3, "{:#?}", launches(&world));
+        assert_eq!((world.logged("start "), world.logged("violation")), (33, 0));
+    }
+
+    #[test]
+    fn the_first_of_two_watchers_works_and_the_other_takes_over() {
+        let world = World::stepping("work");
+        world.make_mailbox();
+        let first = world.start_watcher();
+        let deliver = |workflow: &str| {
+            world.ask_and_answer(workflow);
+            world.reaches(workflow, "delivered");
+        };
+        deliver("before");
+        let second = world.start_watcher();
+        second.says("watching ");
+        (0..10).for_each(|n| deliver(&format!("w{n}")));
+        // A busy machine may hold up the first one, or a supervisor, for longer than the other waits. A launch is logged behind its start.
+        let launched = || [&first, &second].map(|watcher| watcher.said("launched ").len());
+        let [by_first, by_second] = until("all launches are logged", || Some(launched()).filter(|[one, other]| one + other >= 11));
+        assert!(by_first > by_second, "{by_first} and {by_second}");
+        first.kill();
+        deliver("after");
+        until("its launch is logged", || second.said("launched ").len() > by_second);
+        assert_eq!(world.logged("start "), 12, "each answer is launched once: {:#?}", world.log());
     }
 }

@@ -18,36 +18,6 @@ fn place(world: &World, workflow: &str) -> String {
 }
 
 #[test]
-fn an_answer_of_each_kind_is_recorded_with_the_device() {
-    let (world, _page, browser) = world_with_page();
-    let posted = [
-        ("choice", &["-o", "merge=Into one", "-o", "keep=Keep both"][..], &[("a0", "1")][..], json!("keep")),
-        ("words", &["-o", "merge=Into one"], &[("a0", "words"), ("w0", "neither,\r\nplease")], json!("neither,\nplease")),
-        ("several", &["-t", "multi_choice", "-o", "a=A", "-o", "b=B", "-o", "c=C"], &[("a0", "0"), ("a0", "2")], json!(["a", "c"])),
-        ("yes-no", &["-t", "yes_no"], &[("a0", "no")], json!("no")),
-        ("number", &["-t", "number"], &[("w0", " 4.5 ")], json!("4.5")),
-        ("text", &[], &[("w0", "as you like")], json!("as you like")),
-    ];
-    for (workflow, options, fields, value) in posted {
-        world.ok("ask-post", &[&["-w", workflow, "What?"], options].concat());
-        let receipt = browser.answer(&world, workflow, &[fields, &[("note", "a note")]].concat());
-        assert!(receipt.text().contains("accepted"), "{}", receipt.text());
-        let answer = &world.document(&format!("answered/{workflow}.json"))["answer"];
-        assert_eq!((&answer["value"], &answer["note"]), (&value, &json!("a note")), "{workflow}");
-        assert_eq!((&answer["by"], &answer["channel"]), (&json!("ann's phone"), &json!("web")), "{workflow}");
-        assert_eq!(answer["through"], "web", "{workflow}");
-    }
-    let batch = r#"{"workflow_id":"batch","questions":[{"id":"db","question":"Which?","header":"Store","options":[{"label":"pg","description":"A server","preview":"CREATE TABLE"},{"label":"sqlite"}]},{"question":"How many?","type":"number"}]}"#;
-    world.run_with("ask-post", &["--file", "-"], batch.as_bytes()).ok();
-    let shown = browser.see(&place(&world, "batch")).text();
-    for words in ["2 questions", "Store", "Which?", "A server", "CREATE TABLE", "How many?", "a number"] {
-        assert!(shown.contains(words), "no {words} in {shown}");
-    }
-    browser.answer(&world, "batch", &[("a0", "1"), ("w1", "3")]);
-    assert_eq!(world.document("answered/batch.json")["answer"]["value"], json!({"db": "sqlite", "q2": "3"}));
-}
-
-#[test]
 fn an_incomplete_form_comes_back_with_what_was_filled_in() {
     let (world, _page, browser) = world_with_page();
     world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
@@ -197,32 +167,6 @@ fn an_answer_taken_back_is_filled_in_again_on_its_device() {
 }
 
 #[test]
-fn who_is_second_is_told_who_was_first_and_keeps_the_draft() {
-    let (world, page, ann) = world_with_page();
-    let bob = page.signed_in(&world, "bob's laptop");
-    world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
-    let path = place(&world, "w");
-    let (first, second) = (ann.see(&path), bob.see(&path));
-    assert_eq!(ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]).status, 303);
-    let lost = bob.fill_as_shown(&second, &path, &[("a0", "1"), ("note", "because of the tests"), ("act", "send")]);
-    assert_eq!(lost.status, 409, "{}", lost.text());
-    for words in [
-        "Your answer was not the first",
-        "already answered by ann's phone through web",
-        "You had chosen keep",
-        "because of the tests",
-        "merge",
-    ] {
-        assert!(lost.text().contains(words), "no {words} in {}", lost.text());
-    }
-    assert_eq!(world.document("answered/w.json")["answer"]["value"], "merge");
-    // A browser that heard no reply sends the same form once more. That is not a race.
-    let again = ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]);
-    assert_eq!((again.status, again.header("location")), (303, Some(format!("{path}#outcome").as_str())));
-    assert_eq!(world.audit("w"), ["posted", "answered"]);
-}
-
-#[test]
 fn the_page_of_a_run_shows_its_answer_and_a_missing_watcher() {
     let world = World::without_mailbox();
     world.agent_does("w", "echo did it");
@@ -241,75 +185,6 @@ fn the_page_of_a_run_shows_its_answer_and_a_missing_watcher() {
         assert!(run.contains(words), "no {words} in {run}");
     }
     assert!(!run.contains("No watcher runs"), "{run}");
-}
-
-#[test]
-fn many_browsers_answer_at_once_and_one_answer_counts() {
-    let (world, page, browser) = world_with_page();
-    world.ok("ask-post", &["-w", "w", "Which?", "-t", "number"]);
-    let path = place(&world, "w");
-    let shown = browser.see(&path);
-    let statuses = std::sync::Mutex::new(Vec::new());
-    let numbers: Vec<String> = (0..12).map(|n| n.to_string()).collect();
-    crate::support::in_parallel(6, &numbers, |number| {
-        let reply = browser.fill_as_shown(&shown, &path, &[("w0", number), ("act", "send")]);
-        statuses.lock().unwrap().push((reply.status, number.clone()));
-    });
-    let statuses = statuses.into_inner().unwrap();
-    let won: Vec<_> = statuses.iter().filter(|(status, _)| *status == 303).collect();
-    assert_eq!((won.len(), statuses.iter().filter(|(status, _)| *status == 409).count()), (1, 11), "{statuses:?}");
-    assert_eq!(world.document("answered/w.json")["answer"]["value"], won[0].1.as_str());
-    drop(page);
-}
-
-#[test]
-fn an_answer_counts_only_for_the_question_that_was_shown() {
-    let (world, _page, browser) = world_with_page();
-    world.ok("ask-post", &["-w", "w", "Delete the old backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
-    let path = place(&world, "w");
-    let shown = browser.see(&path);
-    // The same round with other words: a file that was changed by hand.
-    let file = world.in_mailbox("pending/w.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    for (from, to) in [("Delete the old backups?", "Delete all backups?"), ("\"question\"", "\"context\":\"all of them\",\"question\"")] {
-        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
-        let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
-        assert!(refused.status == 409 && refused.text().contains("The question has changed"), "{to}: {}", refused.text());
-        assert!(refused.text().contains("changed while you read it") && !refused.text().contains("not the first"), "{}", refused.text());
-    }
-    // The next round of the workflow.
-    std::fs::write(&file, text).unwrap();
-    world.ok("ask-answer", &["cancel", "w"]);
-    world.ok("ask-post", &["-w", "w", "Delete the new backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
-    let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
-    assert!(refused.status == 409 && refused.text().contains("The question is over"), "{}", refused.text());
-    assert_eq!(world.names("pending"), ["w.json"]);
-    // An address without the round leads to the newest one.
-    let newest = browser.get("/q/w");
-    assert_eq!((newest.status, newest.header("location")), (303, Some(place(&world, "w").as_str())));
-}
-
-#[test]
-fn hostile_words_are_shown_and_do_nothing() {
-    let (world, _page, browser) = world_with_page();
-    let evil = "<script>alert(1)</script>";
-    let context = format!("{evil} ![x](https://spy.example/x.png) [go](javascript:alert(1))");
-    let question = json!({
-        "workflow_id": "w", "question": format!("{evil}\nsecond\u{202e} line"), "context": context, "asked_by": evil,
-        "options": [{"label": evil, "description": evil, "preview": evil}], "cwd": format!("/{evil}\u{202e}"), "priority": 3,
-    });
-    world.run_with("ask-post", &["--file", "-"], question.to_string().as_bytes()).ok();
-    for path in ["/".to_owned(), place(&world, "w"), "/tree".into(), "/run/w".into()] {
-        let page = browser.see(&path).body;
-        assert!(!page.contains("<script>") && !page.contains("<img") && !page.contains("href=\"javascript"), "{path}: {page}");
-        assert!(!page.contains('\u{202e}') && page.contains("alert(1)"), "{path}: {page}");
-    }
-    let receipt = browser.answer(&world, "w", &[("a0", "0"), ("note", evil)]);
-    assert!(!receipt.body.contains("<script>"), "{}", receipt.body);
-    assert!(!browser.see("/done").body.contains("<script>"));
-    for path in ["/q/..%2f..%2fetc", "/q/w/not-a-uuid", "/run/-rf", "/tree/nobody", "/q/nobody", "/static/..%2fpage.js", "/static/x"] {
-        assert!([404, 422].contains(&browser.get(path).status), "{path}");
-    }
 }
 
 #[test]
@@ -340,4 +215,138 @@ fn a_question_by_hand_and_an_unreadable_file_are_shown() {
     let path = newest.header("location").expect("its round").to_owned();
     assert_eq!(browser.fill(&path, &[("a0", "0"), ("act", "send")]).status, 303);
     assert_eq!(world.document("answered/hand.json")["answer"]["value"], "a");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_each_kind_is_recorded_with_the_device() {
+        let (world, _page, browser) = world_with_page();
+        let posted = [
+            ("choice", &["-o", "merge=Into one", "-o", "keep=Keep both"][..], &[("a0", "1")][..], json!("keep")),
+            ("words", &["-o", "merge=Into one"], &[("a0", "words"), ("w0", "neither,\r\nplease")], json!("neither,\nplease")),
+            ("several", &["-t", "multi_choice", "-o", "a=A", "-o", "b=B", "-o", "c=C"], &[("a0", "0"), ("a0", "2")], json!(["a", "c"])),
+            ("yes-no", &["-t", "yes_no"], &[("a0", "no")], json!("no")),
+            ("number", &["-t", "number"], &[("w0", " 4.5 ")], json!("4.5")),
+            ("text", &[], &[("w0", "as you like")], json!("as you like")),
+        ];
+        for (workflow, options, fields, value) in posted {
+            world.ok("ask-post", &[&["-w", workflow, "What?"], options].concat());
+            let receipt = browser.answer(&world, workflow, &[fields, &[("note", "a note")]].concat());
+            assert!(receipt.text().contains("accepted"), "{}", receipt.text());
+            let answer = &world.document(&format!("answered/{workflow}.json"))["answer"];
+            assert_eq!((&answer["value"], &answer["note"]), (&value, &json!("a note")), "{workflow}");
+            assert_eq!((&answer["by"], &answer["channel"]), (&json!("ann's phone"), &json!("web")), "{workflow}");
+            assert_eq!(answer["through"], "web", "{workflow}");
+        }
+        let batch = r#"{"workflow_id":"batch","questions":[{"id":"db","question":"Which?","header":"Store","options":[{"label":"pg","description":"A server","preview":"CREATE TABLE"},{"label":"sqlite"}]},{"question":"How many?","type":"number"}]}"#;
+        world.run_with("ask-post", &["--file", "-"], batch.as_bytes()).ok();
+        let shown = browser.see(&place(&world, "batch")).text();
+        for words in ["2 questions", "Store", "Which?", "A server", "CREATE TABLE", "How many?", "a number"] {
+            assert!(shown.contains(words), "no {words} in {shown}");
+        }
+        browser.answer(&world, "batch", &[("a0", "1"), ("w1", "3")]);
+        assert_eq!(world.document("answered/batch.json")["answer"]["value"], json!({"db": "sqlite", "q2": "3"}));
+    }
+
+    #[test]
+    fn who_is_second_is_told_who_was_first_and_keeps_the_draft() {
+        let (world, page, ann) = world_with_page();
+        let bob = page.signed_in(&world, "bob's laptop");
+        world.ok("ask-post", &["-w", "w", "Ship?", "-o", "merge=Into one", "-o", "keep=Keep both"]);
+        let path = place(&world, "w");
+        let (first, second) = (ann.see(&path), bob.see(&path));
+        assert_eq!(ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]).status, 303);
+        let lost = bob.fill_as_shown(&second, &path, &[("a0", "1"), ("note", "because of the tests"), ("act", "send")]);
+        assert_eq!(lost.status, 409, "{}", lost.text());
+        for words in [
+            "Your answer was not the first",
+            "already answered by ann's phone through web",
+            "You had chosen keep",
+            "because of the tests",
+            "merge",
+        ] {
+            assert!(lost.text().contains(words), "no {words} in {}", lost.text());
+        }
+        assert_eq!(world.document("answered/w.json")["answer"]["value"], "merge");
+        // A browser that heard no reply sends the same form once more. That is not a race.
+        let again = ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]);
+        assert_eq!((again.status, again.header("location")), (303, Some(format!("{path}#outcome").as_str())));
+        assert_eq!(world.audit("w"), ["posted", "answered"]);
+    }
+
+    #[test]
+    fn many_browsers_answer_at_once_and_one_answer_counts() {
+        let (world, page, browser) = world_with_page();
+        world.ok("ask-post", &["-w", "w", "Which?", "-t", "number"]);
+        let path = place(&world, "w");
+        let shown = browser.see(&path);
+        let statuses = std::sync::Mutex::new(Vec::new());
+        let numbers: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+        crate::support::in_parallel(6, &numbers, |number| {
+            let reply = browser.fill_as_shown(&shown, &path, &[("w0", number), ("act", "send")]);
+            statuses.lock().unwrap().push((reply.status, number.clone()));
+        });
+        let statuses = statuses.into_inner().unwrap();
+        let won: Vec<_> = statuses.iter().filter(|(status, _)| *status == 303).collect();
+        assert_eq!((won.len(), statuses.iter().filter(|(status, _)| *status == 409).count()), (1, 11), "{statuses:?}");
+        assert_eq!(world.document("answered/w.json")["answer"]["value"], won[0].1.as_str());
+        drop(page);
+    }
+
+    #[test]
+    fn an_answer_counts_only_for_the_question_that_was_shown() {
+        let (world, _page, browser) = world_with_page();
+        world.ok("ask-post", &["-w", "w", "Delete the old backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
+        let path = place(&world, "w");
+        let shown = browser.see(&path);
+        // The same round with other words: a file that was changed by hand.
+        let file = world.in_mailbox("pending/w.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (from, to) in [("Delete the old backups?", "Delete all backups?"), ("\"question\"", "\"context\":\"all of them\",\"question\"")]
+        {
+            std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+            let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+            assert!(refused.status == 409 && refused.text().contains("The question has changed"), "{to}: {}", refused.text());
+            assert!(
+                refused.text().contains("changed while you read it") && !refused.text().contains("not the first"),
+                "{}",
+                refused.text()
+            );
+        }
+        // The next round of the workflow.
+        std::fs::write(&file, text).unwrap();
+        world.ok("ask-answer", &["cancel", "w"]);
+        world.ok("ask-post", &["-w", "w", "Delete the new backups?", "-o", "yes=Delete", "-o", "no=Keep"]);
+        let refused = browser.fill_as_shown(&shown, &path, &[("a0", "0"), ("act", "send")]);
+        assert!(refused.status == 409 && refused.text().contains("The question is over"), "{}", refused.text());
+        assert_eq!(world.names("pending"), ["w.json"]);
+        // An address without the round leads to the newest one.
+        let newest = browser.get("/q/w");
+        assert_eq!((newest.status, newest.header("location")), (303, Some(place(&world, "w").as_str())));
+    }
+
+    #[test]
+    fn hostile_words_are_shown_and_do_nothing() {
+        let (world, _page, browser) = world_with_page();
+        let evil = "<script>alert(1)</script>";
+        let context = format!("{evil} ![x](https://spy.example/x.png) [go](javascript:alert(1))");
+        let question = json!({
+            "workflow_id": "w", "question": format!("{evil}\nsecond\u{202e} line"), "context": context, "asked_by": evil,
+            "options": [{"label": evil, "description": evil, "preview": evil}], "cwd": format!("/{evil}\u{202e}"), "priority": 3,
+        });
+        world.run_with("ask-post", &["--file", "-"], question.to_string().as_bytes()).ok();
+        for path in ["/".to_owned(), place(&world, "w"), "/tree".into(), "/run/w".into()] {
+            let page = browser.see(&path).body;
+            assert!(!page.contains("<script>") && !page.contains("<img") && !page.contains("href=\"javascript"), "{path}: {page}");
+            assert!(!page.contains('\u{202e}') && page.contains("alert(1)"), "{path}: {page}");
+        }
+        let receipt = browser.answer(&world, "w", &[("a0", "0"), ("note", evil)]);
+        assert!(!receipt.body.contains("<script>"), "{}", receipt.body);
+        assert!(!browser.see("/done").body.contains("<script>"));
+        for path in ["/q/..%2f..%2fetc", "/q/w/not-a-uuid", "/run/-rf", "/tree/nobody", "/q/nobody", "/static/..%2fpage.js", "/static/x"] {
+            assert!([404, 422].contains(&browser.get(path).status), "{path}");
+        }
+    }
 }

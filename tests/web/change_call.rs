@@ -61,20 +61,6 @@ fn a_changed_call_is_sent_only_from_the_page_that_shows_it() {
 }
 
 #[test]
-fn a_changed_call_counts_only_for_the_call_that_was_seen() {
-    let (world, _page, browser) = page("git push");
-    let path = format!("/q/ship/{}", world.round("ship"));
-    let diff = browser.fill(&path, &[CHANGED, ("act", "edit")]);
-    let seen = diff.hidden("seen").expect("the change that was shown");
-    let file = world.in_mailbox("pending/ship.json");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("git push", "git push --all")).unwrap();
-    let lost = browser.fill_as_shown(&diff, &path, &[CHANGED, ("seen", &seen), ("act", "make")]);
-    assert!(lost.status == 409 && lost.text().contains("git push --dry-run"), "{}", lost.text());
-    assert!(world.names("answered").is_empty());
-}
-
-#[test]
 fn a_change_that_does_not_fit_is_refused_before_it_is_shown() {
     let world = World::new();
     world.make_mailbox();
@@ -117,4 +103,22 @@ fn a_call_of_another_machine_is_changed_on_the_page() {
     let answer = &build.world.document("answered/ship.json")["answer"];
     assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!(CHANGED.1)));
     until("the page tells it", || browser.see(&path).text().contains("accepted by build"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_changed_call_counts_only_for_the_call_that_was_seen() {
+        let (world, _page, browser) = page("git push");
+        let path = format!("/q/ship/{}", world.round("ship"));
+        let diff = browser.fill(&path, &[CHANGED, ("act", "edit")]);
+        let seen = diff.hidden("seen").expect("the change that was shown");
+        let file = world.in_mailbox("pending/ship.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace("git push", "git push --all")).unwrap();
+        let lost = browser.fill_as_shown(&diff, &path, &[CHANGED, ("seen", &seen), ("act", "make")]);
+        assert!(lost.status == 409 && lost.text().contains("git push --dry-run"), "{}", lost.text());
+        assert!(world.names("answered").is_empty());
+    }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::browsers;
 use crate::support::{World, needs};
+use crate::web::browsers;
 
 #[test]
 fn a_page_without_its_server_says_so_and_goes_on_by_itself() {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::browsers;
 use crate::support::machine::configure;
 use crate::support::{Browser, Machine, Page, World, needs, program, until};
+use crate::web::browsers;
 
 /// A machine that asks `docs-42`.
 fn asking(here: &World, name: &str) -> Machine {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::browsers;
 use crate::support::{Running, World, approval_question, needs, program, until, working_day};
+use crate::web::browsers;
 
 /// A world whose agent ends with the words `did docs`, a watcher at work, and a question.
 fn world_with_question() -> World {
@@ -28,20 +28,6 @@ fn place(world: &World) -> String {
 fn assert_good(looks: &Value) {
     for look in looks.as_array().expect("looks") {
         assert!(*look == json!([]) || *look == json!({"wide": false, "small": []}), "{look:#}");
-    }
-}
-
-#[test]
-fn a_person_answers_in_two_taps_on_phone_and_desk() {
-    needs!("chromium", "node");
-    for size in ["phone", "desk"] {
-        let world = world_with_question();
-        let page = world.serve_page();
-        let _watcher = world.watch();
-        let given = json!({"base": page.browser().origin(), "link": world.link_to_page(None), "size": size, "scripting": true});
-        assert_good(&browsers::run(&world, "answer.js", &given));
-        let answer = &world.closed("docs", "delivered", 1)[0]["answer"];
-        assert_eq!((&answer["value"], &answer["by"], &answer["channel"]), (&json!("merge"), &json!("ann's phone"), &json!("web")));
     }
 }
 
@@ -109,20 +95,6 @@ fn open_pages_follow_the_mailbox_through_one_stream() {
     let page = world.serve_page();
     let given = json!({"base": page.browser().origin(), "link": world.link_to_page(None), "program": program("ask-post")});
     browsers::run(&world, "follow.js", &given);
-}
-
-#[test]
-fn pages_of_strangers_get_nothing_through_a_signed_in_browser() {
-    needs!("chromium", "node");
-    let world = world_with_question();
-    let page = world.serve_page();
-    let desk = page.signed_in(&world, "other");
-    let shown = desk.see(&place(&world)).hidden("shown");
-    let given = json!({"port": page.port, "link": world.link_to_page(None), "place": place(&world), "shown": shown});
-    let statuses = browsers::run(&world, "strangers.js", &given);
-    // The cookie goes to another port of the same name, and there the origin refuses.
-    assert_eq!(statuses, json!({"rebound": 421, "elsewhere": 401, "another port": 403, "link": 401}));
-    assert_eq!(world.names("pending"), ["docs.json"]);
 }
 
 #[test]
@@ -226,4 +198,36 @@ fn behind_caddy_the_page_works_over_tls_only() {
     });
     assert_good(&browsers::run(&world, "answer.js", &given));
     assert_eq!(world.closed("docs", "delivered", 1)[0]["answer"]["by"], "ann's phone");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_person_answers_in_two_taps_on_phone_and_desk() {
+        needs!("chromium", "node");
+        for size in ["phone", "desk"] {
+            let world = world_with_question();
+            let page = world.serve_page();
+            let _watcher = world.watch();
+            let given = json!({"base": page.browser().origin(), "link": world.link_to_page(None), "size": size, "scripting": true});
+            assert_good(&browsers::run(&world, "answer.js", &given));
+            let answer = &world.closed("docs", "delivered", 1)[0]["answer"];
+            assert_eq!((&answer["value"], &answer["by"], &answer["channel"]), (&json!("merge"), &json!("ann's phone"), &json!("web")));
+        }
+    }
+
+    #[test]
+    fn pages_of_strangers_get_nothing_through_a_signed_in_browser() {
+        needs!("chromium", "node");
+        let world = world_with_question();
+        let page = world.serve_page();
+        let desk = page.signed_in(&world, "other");
+        let shown = desk.see(&place(&world)).hidden("shown");
+        let given = json!({"port": page.port, "link": world.link_to_page(None), "place": place(&world), "shown": shown});
+        let statuses = browsers::run(&world, "strangers.js", &given);
+        // The cookie goes to another port of the same name, and there the origin refuses.
+        assert_eq!(statuses, json!({"rebound": 421, "elsewhere": 401, "another port": 403, "link": 401}));
+        assert_eq!(world.names("pending"), ["docs.json"]);
+    }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::browsers;
 use crate::support::{Browser, Reply, World, needs, program};
+use crate::web::browsers;
 
 #[test]
 fn rows_stay_under_the_finger_until_the_bar_is_pressed() {

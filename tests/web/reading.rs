@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::browsers;
 use crate::support::{World, needs};
+use crate::web::browsers;
 
 #[test]
 fn a_long_question_is_read_and_answered_by_keys() {

@@ -7,32 +7,6 @@ use sha2::Digest;
 use crate::support::{Browser, Page, Signal, World, signal, until};
 
 #[test]
-fn a_link_shows_a_button_and_signs_in_once() {
-    let world = World::new();
-    let page = world.serve_page();
-    let (ann, eve) = (page.browser(), page.browser());
-    let link = world.link_to_page(None);
-    // Whatever shows previews of links may open it any number of times.
-    for _ in 0..3 {
-        let shown = eve.see(&link);
-        assert!(shown.text().contains("Sign this device in") && shown.header("set-cookie").is_none(), "{shown:?}");
-    }
-    let foreign = eve.send(&eve.form(&link, "Origin: http://evil.example\r\n", &[("device", "eve")]));
-    assert_eq!(foreign.status, 403);
-    let nameless = ann.post(&link, &[("device", " ")]);
-    assert_eq!((nameless.status, nameless.header("set-cookie")), (422, None), "a name is asked for again");
-    let signed_in = ann.post(&link, &[("device", "ann's phone")]);
-    let cookie = signed_in.header("set-cookie").expect("a cookie");
-    assert_eq!(signed_in.status, 303);
-    assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/;"), "{cookie}");
-    for stolen in [eve.post(&link, &[("device", "eve")]), eve.get(&link)] {
-        assert_eq!((stolen.status, stolen.header("set-cookie")), (410, None), "{}", stolen.text());
-    }
-    let sessions = world.ok("askbox", &["web", "sessions"]);
-    assert!(sessions.starts_with("ann's phone  since ") && sessions.lines().count() == 1, "{sessions}");
-}
-
-#[test]
 fn of_many_that_use_one_link_at_once_one_is_signed_in() {
     let world = World::new();
     let page = world.serve_page();
@@ -44,30 +18,6 @@ fn of_many_that_use_one_link_at_once_one_is_signed_in() {
         }
     });
     assert_eq!((taken.into_inner(), world.ok("askbox", &["web", "sessions"]).lines().count()), (1, 1));
-}
-
-#[test]
-fn only_a_signed_in_device_sees_anything() {
-    let world = World::new();
-    world.ok("ask-post", &["-w", "secret-plan", "Merge?"]);
-    let page = world.serve_page();
-    let stranger = page.browser();
-    for path in ["/", "/done", "/tree", "/run/secret-plan", "/q/secret-plan", "/events", "/here", "/nowhere"] {
-        let reply = stranger.get(path);
-        assert_eq!(reply.status, 401, "{path}");
-        assert!(!reply.body.contains("secret-plan") || path.contains("secret-plan"), "{path}: {}", reply.body);
-    }
-    let (desk, phone) = (page.signed_in(&world, "desk"), page.signed_in(&world, "phone"));
-    assert!(desk.see("/").text().contains("Merge?"));
-    let mut stream = phone.follow();
-    stream.hears("text/event-stream");
-    assert_eq!(world.ok("askbox", &["web", "revoke", "phone"]), "phone: signed out\n");
-    assert_eq!((phone.get("/").status, desk.get("/").status), (401, 200));
-    stream.ends();
-    assert_eq!(desk.fill_as_shown(&desk.see("/"), "/out", &[]).status, 200);
-    assert_eq!(desk.get("/").status, 401);
-    assert!(world.run("askbox", &["web", "sessions"]).stderr.contains("no device is signed in"));
-    assert!(world.refused(3, "askbox web revoke phone").contains("no device with the name phone"));
 }
 
 #[test]
@@ -199,4 +149,58 @@ fn a_device_stays_signed_in_while_it_is_used_and_no_longer() {
     assert_eq!(desk.see("/").header("set-cookie"), None, "once an hour is enough");
     set_back(31 * 24);
     assert_eq!(desk.get("/").status, 401);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_link_shows_a_button_and_signs_in_once() {
+        let world = World::new();
+        let page = world.serve_page();
+        let (ann, eve) = (page.browser(), page.browser());
+        let link = world.link_to_page(None);
+        // Whatever shows previews of links may open it any number of times.
+        for _ in 0..3 {
+            let shown = eve.see(&link);
+            assert!(shown.text().contains("Sign this device in") && shown.header("set-cookie").is_none(), "{shown:?}");
+        }
+        let foreign = eve.send(&eve.form(&link, "Origin: http://evil.example\r\n", &[("device", "eve")]));
+        assert_eq!(foreign.status, 403);
+        let nameless = ann.post(&link, &[("device", " ")]);
+        assert_eq!((nameless.status, nameless.header("set-cookie")), (422, None), "a name is asked for again");
+        let signed_in = ann.post(&link, &[("device", "ann's phone")]);
+        let cookie = signed_in.header("set-cookie").expect("a cookie");
+        assert_eq!(signed_in.status, 303);
+        assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/;"), "{cookie}");
+        for stolen in [eve.post(&link, &[("device", "eve")]), eve.get(&link)] {
+            assert_eq!((stolen.status, stolen.header("set-cookie")), (410, None), "{}", stolen.text());
+        }
+        let sessions = world.ok("askbox", &["web", "sessions"]);
+        assert!(sessions.starts_with("ann's phone  since ") && sessions.lines().count() == 1, "{sessions}");
+    }
+
+    #[test]
+    fn only_a_signed_in_device_sees_anything() {
+        let world = World::new();
+        world.ok("ask-post", &["-w", "secret-plan", "Merge?"]);
+        let page = world.serve_page();
+        let stranger = page.browser();
+        for path in ["/", "/done", "/tree", "/run/secret-plan", "/q/secret-plan", "/events", "/here", "/nowhere"] {
+            let reply = stranger.get(path);
+            assert_eq!(reply.status, 401, "{path}");
+            assert!(!reply.body.contains("secret-plan") || path.contains("secret-plan"), "{path}: {}", reply.body);
+        }
+        let (desk, phone) = (page.signed_in(&world, "desk"), page.signed_in(&world, "phone"));
+        assert!(desk.see("/").text().contains("Merge?"));
+        let mut stream = phone.follow();
+        stream.hears("text/event-stream");
+        assert_eq!(world.ok("askbox", &["web", "revoke", "phone"]), "phone: signed out\n");
+        assert_eq!((phone.get("/").status, desk.get("/").status), (401, 200));
+        stream.ends();
+        assert_eq!(desk.fill_as_shown(&desk.see("/"), "/out", &[]).status, 200);
+        assert_eq!(desk.get("/").status, 401);
+        assert!(world.run("askbox", &["web", "sessions"]).stderr.contains("no device is signed in"));
+        assert!(world.refused(3, "askbox web revoke phone").contains("no device with the name phone"));
+    }
 }

@@ -75,22 +75,26 @@ fn an_attempt_that_failed_is_told_with_the_time_of_the_next() {
     }
 }
 
-#[test]
-fn an_outcome_shows_what_was_chosen_and_asked_and_its_result() {
-    served!(world, browser);
-    world.agent_does("w", "printf '**Merged** it:\\n\\n- one\\n- two'");
-    let question = "Merge the two sections?\nThey overlap.";
-    world.ok("ask-post", &["-w", "w", question, "-o", "merge=Into one section", "--context", "The *long* story"]);
-    let path = format!("/q/w/{}", world.round("w"));
-    let receipt = browser.answer(&world, "w", &[("a0", "0")]);
-    assert!(receipt.text().contains("merge Into one section"), "{}", receipt.text());
-    assert!(receipt.text().contains("They overlap.") && receipt.body.contains("The <em>long</em> story"), "{}", receipt.body);
-    let _watcher = world.watch();
-    world.closed("w", "delivered", 1);
-    for path in [path.as_str(), "/run/w"] {
-        let body = browser.see(path).body;
-        assert!(body.contains("<strong>Merged</strong> it:") && body.contains("<li>two</li>"), "{path}: {body}");
-        assert!(body.contains("Into one section"), "{path}: {body}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_outcome_shows_what_was_chosen_and_asked_and_its_result() {
+        served!(world, browser);
+        world.agent_does("w", "printf '**Merged** it:\\n\\n- one\\n- two'");
+        let question = "Merge the two sections?\nThey overlap.";
+        world.ok("ask-post", &["-w", "w", question, "-o", "merge=Into one section", "--context", "The *long* story"]);
+        let path = format!("/q/w/{}", world.round("w"));
+        let receipt = browser.answer(&world, "w", &[("a0", "0")]);
+        assert!(receipt.text().contains("merge Into one section"), "{}", receipt.text());
+        assert!(receipt.text().contains("They overlap.") && receipt.body.contains("The <em>long</em> story"), "{}", receipt.body);
+        let _watcher = world.watch();
+        world.closed("w", "delivered", 1);
+        for path in [path.as_str(), "/run/w"] {
+            let body = browser.see(path).body;
+            assert!(body.contains("<strong>Merged</strong> it:") && body.contains("<li>two</li>"), "{path}: {body}");
+            assert!(body.contains("Into one section"), "{path}: {body}");
+        }
+        assert!(browser.see("/done").text().contains("merge answered by ann's phone"), "{}", browser.see("/done").text());
     }
-    assert!(browser.see("/done").text().contains("merge answered by ann's phone"), "{}", browser.see("/done").text());
 }

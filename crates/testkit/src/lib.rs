@@ -24,7 +24,7 @@
 //! | `programs.rs` | where the project and its built programs lie |
 //! | `clock.rs` | a clock that a test moves |
 //! | `working_day.rs` | the questions of the pictures in the guides |
-//! | `times.rs` | how long each test takes |
+//! | `report.rs` | how long each test takes, and why it fails |
 //!
 //! Beside `src/`: `clock/` holds the library that moves a clock, `agents/` the scripts of the scripted agents, `disk/` the disk that records
 //! what it is told, and the check whether this machine can mount one.
@@ -44,9 +44,9 @@ pub mod openai;
 pub mod page;
 pub mod process;
 pub mod programs;
+pub mod report;
 pub mod server;
 pub mod terminal;
-pub mod times;
 pub mod tools;
 pub mod watcher;
 pub mod working_day;

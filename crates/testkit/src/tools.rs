@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use crate::{root, times};
+use crate::{report, root};
 
 /// Ends the test at once if it was opted out of one of these needs; fails if one is missing. See [`available`].
 #[macro_export]
@@ -47,7 +47,7 @@ fn mounts(filesystem: &str) -> bool {
 /// Whether a test that needs this may run. False if `ASKBOX_TEST_WITHOUT` names it. Panics where it is missing.
 #[track_caller]
 pub fn available(need: &str) -> bool {
-    times::begin();
+    report::begin();
     if OPTED_OUT.iter().any(|word| word == need) {
         eprintln!("not tested: ASKBOX_TEST_WITHOUT names {need}");
         return false;

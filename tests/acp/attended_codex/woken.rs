@@ -35,31 +35,6 @@ impl Attended {
 }
 
 #[test]
-fn an_answer_wakes_the_idle_session_of_codex() {
-    needs!("acp-agents");
-    let (mut codex, _watcher) = Attended::begin_watched();
-    codex.says("ask me", json!([shell("ask-post -w docs 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
-    codex.idles();
-    assert_eq!(codex.world.document("pending/docs.json")["codex_thread"], codex.thread);
-    codex.api.on("docs: was answered", json!([shell("relaunch status docs"), {"text": "Merged."}]));
-    let begun = Instant::now();
-    codex.world.ok("ask-answer", &["docs", "merge"]);
-    until("the model has a turn", || codex.told().contains("- docs: was answered (relaunch status docs)"));
-    println!("woken after {:?}", begun.elapsed());
-    assert!(begun.elapsed() < SOON);
-    codex.idles();
-    let told = codex.told();
-    assert!(told.contains("\nanswer     merge\n"), "it has read the answer: {told}");
-    assert_eq!(told.matches("was answered (relaunch status docs)").count(), 1, "once: {told}");
-    codex.world.closed("docs", "delivered", 1);
-    let audited = codex.world.audited();
-    assert!(
-        audited.iter().all(|entry| entry["event"] != "launched" && entry["event"] != "queue_paused"),
-        "no agent is started: {audited:?}"
-    );
-}
-
-#[test]
 fn a_killed_watcher_wakes_the_session_of_codex_once() {
     needs!("acp-agents");
     let (mut codex, watcher) = Attended::begin_watched();
@@ -100,4 +75,33 @@ fn the_result_of_its_run_wakes_the_idle_session_of_codex() {
     codex.says("start it", json!([shell("relaunch spawn --background -w one --prompt Work."), {"text": "It runs."}]));
     codex.api.on("one: its run finished", json!([{"text": "Good."}]));
     until("the model has a turn", || codex.told().contains("- one: its run finished (relaunch resume one)"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_wakes_the_idle_session_of_codex() {
+        needs!("acp-agents");
+        let (mut codex, _watcher) = Attended::begin_watched();
+        codex.says("ask me", json!([shell("ask-post -w docs 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
+        codex.idles();
+        assert_eq!(codex.world.document("pending/docs.json")["codex_thread"], codex.thread);
+        codex.api.on("docs: was answered", json!([shell("relaunch status docs"), {"text": "Merged."}]));
+        let begun = Instant::now();
+        codex.world.ok("ask-answer", &["docs", "merge"]);
+        until("the model has a turn", || codex.told().contains("- docs: was answered (relaunch status docs)"));
+        println!("woken after {:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON);
+        codex.idles();
+        let told = codex.told();
+        assert!(told.contains("\nanswer     merge\n"), "it has read the answer: {told}");
+        assert_eq!(told.matches("was answered (relaunch status docs)").count(), 1, "once: {told}");
+        codex.world.closed("docs", "delivered", 1);
+        let audited = codex.world.audited();
+        assert!(
+            audited.iter().all(|entry| entry["event"] != "launched" && entry["event"] != "queue_paused"),
+            "no agent is started: {audited:?}"
+        );
+    }
 }

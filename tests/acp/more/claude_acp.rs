@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ANY_COMMAND, ask_user, scene};
-use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 
 /// `more` are further keys of the runner.
 fn claude_acp(more: &str) -> Scene {

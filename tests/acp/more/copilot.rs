@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ANY_COMMAND, scene};
-use crate::scene::{Killed, OVERNIGHT, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, Scene};
 
 /// `more` are further keys of the runner.
 fn copilot(more: &str) -> Scene {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::acp::scene::Scene;
 use crate::support::World;
 use crate::support::openai::OpenAi;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ANY_COMMAND, ask_user, scene, settings};
-use crate::scene::{Killed, OVERNIGHT, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, Scene};
 
 /// `more` are further keys of the runner.
 fn opencode(more: &str) -> Scene {

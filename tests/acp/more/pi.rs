@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{scene, settings};
-use crate::scene::{Killed, Scene};
+use crate::acp::scene::{Killed, Scene};
 
 /// `more` are further keys of the runner.
 fn pi(more: &str) -> Scene {

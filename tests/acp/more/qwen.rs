@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ANY_COMMAND, ask_user, scene, settings};
-use crate::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
+use crate::acp::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
 
 /// `more` are further keys of the runner.
 fn qwen(more: &str) -> Scene {

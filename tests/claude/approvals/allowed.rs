@@ -19,27 +19,6 @@ fn let_hours_pass(world: &ClaudeWorld, hours: u32) {
 }
 
 #[test]
-fn a_call_allowed_hours_later_is_made_exactly_once() {
-    let mut world = run_that_asks(&json!([bash("note one 'and two'"), {"text": "it is noted"}]));
-    let asked = world.document("pending/w.json");
-    let text = asked["question"].as_str().expect("a text");
-    assert!(text.starts_with("May the agent call Bash?\n    command: note one 'and two'\n"), "{text}");
-    assert!(text.contains(&format!("In the folder {}", world.work().display())), "{text}");
-    assert_eq!((&asked["free_text"], &asked["tool_call"]["name"]), (&json!(false), &json!("Bash")));
-    world.stop_watching();
-    let requests = world.api.turns().len();
-    let_hours_pass(&world, 9);
-    world.keep_watching();
-    assert_eq!((world.api.turns().len(), world.launches().len(), made(&world).len()), (requests, 1, 0), "nothing happens while it waits");
-    assert!(world.ok("ask-answer", &["list"]).contains("9h"));
-    world.answer("w", "once");
-    let status = world.wait_state("w", "delivered");
-    assert_eq!((&status["result"], made(&world)), (&json!("it is noted"), vec!["one and two".to_owned()]));
-    assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one and two".to_owned()), "one request in all");
-    assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
-}
-
-#[test]
 fn a_note_beside_an_allowance_comes_with_the_calls_result() {
     let world = run_that_asks(&json!([bash("note one"), {"text": "it is noted"}]));
     allow_once_with_note(&world, "the walnut branch alone");
@@ -49,40 +28,12 @@ fn a_note_beside_an_allowance_comes_with_the_calls_result() {
     assert!(read.contains("Your user allowed this call of Bash, and says: the walnut branch alone"), "{read}");
 }
 
-#[test]
-fn a_call_that_is_refused_is_not_made_and_the_model_reads_why() {
-    let world = run_that_asks(&json!([bash("note one"), {"text": "left it"}]));
-    let refused = world.run("ask-answer", &["w", "go ahead", "--text"]);
-    assert_eq!(refused.code(), 5, "words of one's own approve nothing: {refused:?}");
-    assert_eq!(world.run("ask-answer", &["w", "Once"]).code(), 5);
-    world.ok("ask-answer", &["decline", "w", "--note", "not on a Friday"]);
-    assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
-    let told = told(&world);
-    assert!(told.contains("The user refused this call. They say: not on a Friday"), "{told}");
-    assert!(made(&world).is_empty());
-}
-
 /// Changes the input of the call that waits in the session of the question.
 fn change_the_input(world: &ClaudeWorld, asked: &Value, from: &str, to: &str) {
     let transcript = world.transcript_of(asked["session_id"].as_str().expect("a session")).expect("a transcript");
     let text = std::fs::read_to_string(&transcript).expect("it can be read");
     assert!(text.contains(from), "{from} is not in {text}");
     std::fs::write(transcript, text.replace(from, to)).expect("it can be written");
-}
-
-#[test]
-fn an_input_that_changed_after_it_was_shown_is_asked_about_anew() {
-    let world = run_that_asks(&json!([bash("note harmless"), {"text": "done"}]));
-    let asked = world.document("pending/w.json");
-    change_the_input(&world, &asked, "note harmless", "note something else");
-    world.answer("w", "once");
-    let anew = wait_until_it_asks(&world, 2);
-    assert!(anew["question"].as_str().is_some_and(|q| q.contains("command: note something else")), "{anew}");
-    assert_eq!(anew["tool_call"], asked["tool_call"], "the very same call");
-    assert!(made(&world).is_empty());
-    world.answer("w", "once");
-    world.wait_state("w", "delivered");
-    assert_eq!(made(&world), ["something else"], "{}", world.describe("w"));
 }
 
 #[test]
@@ -137,4 +88,61 @@ fn a_write_is_shown_whole_and_made_once() {
     world.answer("w", "once");
     world.wait_state("w", "delivered");
     assert_eq!(std::fs::read_to_string(&file).expect("it was written"), "first\n\u{202e}second\n");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_allowed_hours_later_is_made_exactly_once() {
+        let mut world = run_that_asks(&json!([bash("note one 'and two'"), {"text": "it is noted"}]));
+        let asked = world.document("pending/w.json");
+        let text = asked["question"].as_str().expect("a text");
+        assert!(text.starts_with("May the agent call Bash?\n    command: note one 'and two'\n"), "{text}");
+        assert!(text.contains(&format!("In the folder {}", world.work().display())), "{text}");
+        assert_eq!((&asked["free_text"], &asked["tool_call"]["name"]), (&json!(false), &json!("Bash")));
+        world.stop_watching();
+        let requests = world.api.turns().len();
+        let_hours_pass(&world, 9);
+        world.keep_watching();
+        assert_eq!(
+            (world.api.turns().len(), world.launches().len(), made(&world).len()),
+            (requests, 1, 0),
+            "nothing happens while it waits"
+        );
+        assert!(world.ok("ask-answer", &["list"]).contains("9h"));
+        world.answer("w", "once");
+        let status = world.wait_state("w", "delivered");
+        assert_eq!((&status["result"], made(&world)), (&json!("it is noted"), vec!["one and two".to_owned()]));
+        assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one and two".to_owned()), "one request in all");
+        assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
+    }
+
+    #[test]
+    fn a_call_that_is_refused_is_not_made_and_the_model_reads_why() {
+        let world = run_that_asks(&json!([bash("note one"), {"text": "left it"}]));
+        let refused = world.run("ask-answer", &["w", "go ahead", "--text"]);
+        assert_eq!(refused.code(), 5, "words of one's own approve nothing: {refused:?}");
+        assert_eq!(world.run("ask-answer", &["w", "Once"]).code(), 5);
+        world.ok("ask-answer", &["decline", "w", "--note", "not on a Friday"]);
+        assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
+        let told = told(&world);
+        assert!(told.contains("The user refused this call. They say: not on a Friday"), "{told}");
+        assert!(made(&world).is_empty());
+    }
+
+    #[test]
+    fn an_input_that_changed_after_it_was_shown_is_asked_about_anew() {
+        let world = run_that_asks(&json!([bash("note harmless"), {"text": "done"}]));
+        let asked = world.document("pending/w.json");
+        change_the_input(&world, &asked, "note harmless", "note something else");
+        world.answer("w", "once");
+        let anew = wait_until_it_asks(&world, 2);
+        assert!(anew["question"].as_str().is_some_and(|q| q.contains("command: note something else")), "{anew}");
+        assert_eq!(anew["tool_call"], asked["tool_call"], "the very same call");
+        assert!(made(&world).is_empty());
+        world.answer("w", "once");
+        world.wait_state("w", "delivered");
+        assert_eq!(made(&world), ["something else"], "{}", world.describe("w"));
+    }
 }

@@ -15,29 +15,6 @@ fn allow_edited(world: &ClaudeWorld, command: &str) {
 }
 
 #[test]
-fn a_suspended_call_is_made_as_the_person_changed_it() {
-    let world = run_that_asks(&json!([bash("note one"), bash("note one"), {"text": "done"}]));
-    let asked = world.document("pending/w.json");
-    assert_eq!(asked["approval"]["editable"], json!({"field": "command", "text": "note one"}));
-    let requests = world.api.turns().len();
-    allow_edited(&world, "note two; note three");
-    // The same call again is neither allowed by the answer nor changed by it.
-    let anew = wait_until_it_asks(&world, 2);
-    assert!(anew["question"].as_str().is_some_and(|text| text.contains("command: note one\n")), "{anew}");
-    assert_eq!(made(&world), ["two", "three"], "{}", world.describe("w"));
-    assert_eq!(world.api.turns().len(), requests + 1, "one request, with the call's result");
-    let read = world.api.turns().pop().expect("a turn").model_text();
-    assert!(told(&world).contains("noted two") && read.contains("Your user changed this call of Bash before they allowed it."), "{read}");
-    assert!(read.contains("but this: note two; note three"), "{read}");
-    let audited = world.audited();
-    let allowed = audited.iter().find(|line| line["event"] == "allowed").expect("an allowance");
-    assert!(allowed["why"].as_str().is_some_and(|why| why.contains("edited")), "{allowed}");
-    let closed = world.rounds("closed", "w");
-    let answer = closed.iter().map(|round| &round["answer"]).find(|answer| answer["value"] == "edited").expect("the answer");
-    assert_eq!(answer["edited"], "note two; note three");
-}
-
-#[test]
 fn a_held_call_is_made_as_the_person_changed_it() {
     let world = world_with("[limits]\nhold = '30m'\n");
     begin(&world, &json!([bash("note one"), {"text": "it is noted"}]));
@@ -74,4 +51,34 @@ fn a_changed_call_meets_the_operators_refusals() {
     world.sh(&format!("ASKBOX_CONFIG='{}' {edit}", world.path("person.toml").display()));
     assert_eq!(world.wait_state("w", "delivered")["result"], "left it");
     assert!(made(&world).is_empty() && told(&world).contains("the operator refuses the changed call"), "{}", told(&world));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_suspended_call_is_made_as_the_person_changed_it() {
+        let world = run_that_asks(&json!([bash("note one"), bash("note one"), {"text": "done"}]));
+        let asked = world.document("pending/w.json");
+        assert_eq!(asked["approval"]["editable"], json!({"field": "command", "text": "note one"}));
+        let requests = world.api.turns().len();
+        allow_edited(&world, "note two; note three");
+        // The same call again is neither allowed by the answer nor changed by it.
+        let anew = wait_until_it_asks(&world, 2);
+        assert!(anew["question"].as_str().is_some_and(|text| text.contains("command: note one\n")), "{anew}");
+        assert_eq!(made(&world), ["two", "three"], "{}", world.describe("w"));
+        assert_eq!(world.api.turns().len(), requests + 1, "one request, with the call's result");
+        let read = world.api.turns().pop().expect("a turn").model_text();
+        assert!(
+            told(&world).contains("noted two") && read.contains("Your user changed this call of Bash before they allowed it."),
+            "{read}"
+        );
+        assert!(read.contains("but this: note two; note three"), "{read}");
+        let audited = world.audited();
+        let allowed = audited.iter().find(|line| line["event"] == "allowed").expect("an allowance");
+        assert!(allowed["why"].as_str().is_some_and(|why| why.contains("edited")), "{allowed}");
+        let closed = world.rounds("closed", "w");
+        let answer = closed.iter().map(|round| &round["answer"]).find(|answer| answer["value"] == "edited").expect("the answer");
+        assert_eq!(answer["edited"], "note two; note three");
+    }
 }

@@ -13,33 +13,6 @@ use crate::support::program;
 use crate::support::{ClaudeWorld, Signal, Watcher, signal};
 
 #[test]
-fn an_approval_of_a_run_killed_before_the_call_is_used_up() {
-    let mut world = run_that_asks(&json!([bash("note one"), {"text": "done"}]));
-    world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
-    // A hook of the user's holds the call between our permission and the call itself.
-    world.add_hold("hold");
-    let hook =
-        json!({"matcher": "Bash", "hooks": [{"type": "command", "command": format!("'{}' >/dev/null", world.path("bin/hold").display())}]});
-    let settings = world.claude_config().join("settings.json");
-    std::fs::write(&settings, json!({"hooks": {"PreToolUse": [hook]}}).to_string()).expect("settings");
-    world.answer("w", "once");
-    world.wait_for_hold("hold");
-    let round = world.names("running")[0].split('.').nth(1).expect("a round").to_owned();
-    let used = world.in_mailbox(format!("runs/w/{round}/approved"));
-    crate::support::until("the answer is used", || used.exists());
-    std::fs::remove_file(&settings).expect("it was there");
-    signal(world.only_process("relaunch supervise"), Signal::KILL);
-    let again = wait_until_it_asks(&world, 2);
-    assert!(again["question"].as_str().is_some_and(|q| q.starts_with("May the agent call Bash once more? You allowed it once")), "{again}");
-    assert!(made(&world).is_empty());
-    world.stop_watching();
-    world.keep_watching();
-    world.answer("w", "once");
-    world.wait_state("w", "delivered");
-    assert_eq!(made(&world), ["one"]);
-}
-
-#[test]
 fn an_approval_of_a_run_killed_during_the_call_is_used_up() {
     let world = run_that_asks(&json!([bash("note one; hold"), {"text": "done"}]));
     world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
@@ -188,4 +161,37 @@ fn without_the_rules_nothing_changes() {
     begin(&world, &json!([bash("note one"), {"text": "done"}]));
     world.wait_state("w", "delivered");
     assert_eq!(made(&world), ["one"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_approval_of_a_run_killed_before_the_call_is_used_up() {
+        let mut world = run_that_asks(&json!([bash("note one"), {"text": "done"}]));
+        world.configure(&format!("{ASK}[relaunch]\nbackoff = '10ms'\n"));
+        // A hook of the user's holds the call between our permission and the call itself.
+        world.add_hold("hold");
+        let hook = json!({"matcher": "Bash", "hooks": [{"type": "command", "command": format!("'{}' >/dev/null", world.path("bin/hold").display())}]});
+        let settings = world.claude_config().join("settings.json");
+        std::fs::write(&settings, json!({"hooks": {"PreToolUse": [hook]}}).to_string()).expect("settings");
+        world.answer("w", "once");
+        world.wait_for_hold("hold");
+        let round = world.names("running")[0].split('.').nth(1).expect("a round").to_owned();
+        let used = world.in_mailbox(format!("runs/w/{round}/approved"));
+        crate::support::until("the answer is used", || used.exists());
+        std::fs::remove_file(&settings).expect("it was there");
+        signal(world.only_process("relaunch supervise"), Signal::KILL);
+        let again = wait_until_it_asks(&world, 2);
+        assert!(
+            again["question"].as_str().is_some_and(|q| q.starts_with("May the agent call Bash once more? You allowed it once")),
+            "{again}"
+        );
+        assert!(made(&world).is_empty());
+        world.stop_watching();
+        world.keep_watching();
+        world.answer("w", "once");
+        world.wait_state("w", "delivered");
+        assert_eq!(made(&world), ["one"]);
+    }
 }

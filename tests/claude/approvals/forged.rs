@@ -18,36 +18,6 @@ fn signing(configuration: impl Fn(&ClaudeWorld, &str) -> String) -> ClaudeWorld 
 }
 
 #[test]
-fn an_agent_that_writes_its_own_answer_gets_nowhere() {
-    // The key is out of the agent's reach: the person answers with a configuration of their own.
-    let world = signing(|world, signed| {
-        let (trusted, sign) = signed.split_once("sign_key").expect("both halves");
-        std::fs::write(world.path("person.toml"), format!("[answers]\nsign_key{sign}")).expect("the person's configuration");
-        format!("{ASK}{trusted}")
-    });
-    let person = world.path("person.toml");
-    let answer = |word: &str| world.sh(&format!("ASKBOX_CONFIG='{}' ask-answer w {word}", person.display()));
-    world.ask("w", &["Begin?"]);
-    assert!(world.refused(1, "ask-answer w begin").contains("must be signed"), "the key is not in the agents' configuration");
-    world.api.on("User chose: begin", json!([bash("note one"), {"text": "done"}]));
-    answer("begin");
-    let asked = wait_until_it_asks(&world, 1);
-    world.forge("w", "once");
-    world.appears("quarantine/w.json");
-    world.wait_status("w", "asked again", |s| {
-        s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
-    });
-    assert!(made(&world).is_empty() && world.launches().len() == 1, "{}", world.describe("w"));
-    until("the audit tells it", || world.audit("w").contains(&"refused".to_owned()));
-    assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
-    assert_eq!(world.document("pending/w.json")["tool_call"], asked["tool_call"], "the very same call waits");
-    // The person's own answer allows it, once.
-    answer(&format!("once --round {}", world.seen("w")));
-    world.wait_state("w", "delivered");
-    assert_eq!(made(&world), ["one"], "{}", world.describe("w"));
-}
-
-#[test]
 fn a_signed_edit_counts_and_a_changed_one_does_not() {
     let mut world = signing(|_, signed| format!("{ASK}{signed}"));
     world.ask("w", &["Begin?"]);
@@ -199,4 +169,38 @@ fn a_refusal_for_good_counts_only_if_it_was_signed_so() {
     again("forged");
     wait_until_it_asks(&world, rounds + 1);
     assert!(made(&world).is_empty(), "{}", world.describe("w"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_writes_its_own_answer_gets_nowhere() {
+        // The key is out of the agent's reach: the person answers with a configuration of their own.
+        let world = signing(|world, signed| {
+            let (trusted, sign) = signed.split_once("sign_key").expect("both halves");
+            std::fs::write(world.path("person.toml"), format!("[answers]\nsign_key{sign}")).expect("the person's configuration");
+            format!("{ASK}{trusted}")
+        });
+        let person = world.path("person.toml");
+        let answer = |word: &str| world.sh(&format!("ASKBOX_CONFIG='{}' ask-answer w {word}", person.display()));
+        world.ask("w", &["Begin?"]);
+        assert!(world.refused(1, "ask-answer w begin").contains("must be signed"), "the key is not in the agents' configuration");
+        world.api.on("User chose: begin", json!([bash("note one"), {"text": "done"}]));
+        answer("begin");
+        let asked = wait_until_it_asks(&world, 1);
+        world.forge("w", "once");
+        world.appears("quarantine/w.json");
+        world.wait_status("w", "asked again", |s| {
+            s["state"] == "pending" && s["why"].as_str().is_some_and(|why| why.starts_with("an answer was refused"))
+        });
+        assert!(made(&world).is_empty() && world.launches().len() == 1, "{}", world.describe("w"));
+        until("the audit tells it", || world.audit("w").contains(&"refused".to_owned()));
+        assert!(world.run("askbox", &["doctor"]).stdout.contains("refused: quarantine/w.json"));
+        assert_eq!(world.document("pending/w.json")["tool_call"], asked["tool_call"], "the very same call waits");
+        // The person's own answer allows it, once.
+        answer(&format!("once --round {}", world.seen("w")));
+        world.wait_state("w", "delivered");
+        assert_eq!(made(&world), ["one"], "{}", world.describe("w"));
+    }
 }

@@ -32,21 +32,6 @@ fn then(world: &ClaudeWorld, about: &str, steps: &Value) {
 }
 
 #[test]
-fn a_call_allowed_while_the_run_waits_is_made_at_once() {
-    let world = run_that_holds("30m", &json!([bash("note one"), {"text": "it is noted"}]));
-    let asked = wait_until_it_holds(&world);
-    let text = asked["question"].as_str().expect("a text");
-    assert!(text.contains("command: note one\n") && text.contains(&format!("In the folder {}", world.work().display())), "{text}");
-    let requests = world.api.turns().len();
-    world.answer("w", "once");
-    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "it is noted");
-    assert_eq!((made(&world), world.launches().len()), (vec!["one".to_owned()], 1));
-    assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one".to_owned()), "one request, with the call's result");
-    assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
-    assert!(world.status("w")["live"]["refused"].is_null());
-}
-
-#[test]
 fn an_unanswered_call_ends_the_run_and_is_made_once_later() {
     let mut world = run_that_holds("1s", &json!([bash("note one")]));
     let asked = wait_until_it_asks(&world, 1);
@@ -157,19 +142,6 @@ fn a_call_allowed_to_the_workflow_needs_no_question() {
     world.answer("w", "again");
     wait_until_it_asks(&world, rounds + 1);
     assert_eq!(made(&world).len(), 3);
-}
-
-#[test]
-fn a_supervisor_killed_while_it_holds_a_call_loses_nothing() {
-    let world = run_that_holds("30m", &json!([bash("note one")]));
-    wait_until_it_holds(&world);
-    kill(world.only_process("relaunch supervise"));
-    wait_until_it_asks(&world, 1);
-    assert!(made(&world).is_empty());
-    then(&world, "User chose: once", &json!([bash("note one"), {"text": "done"}]));
-    world.answer("w", "once");
-    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
-    assert_eq!(made(&world), ["one"]);
 }
 
 #[test]
@@ -303,4 +275,36 @@ fn rules_that_refuse_or_deny_ask_nobody() {
     assert_eq!(world.wait_state("w", "delivered")["result"], "left both");
     assert_eq!(world.rounds("closed", "w").len(), 1, "nobody was asked");
     assert!(made(&world).is_empty() && !world.work().join("a").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_allowed_while_the_run_waits_is_made_at_once() {
+        let world = run_that_holds("30m", &json!([bash("note one"), {"text": "it is noted"}]));
+        let asked = wait_until_it_holds(&world);
+        let text = asked["question"].as_str().expect("a text");
+        assert!(text.contains("command: note one\n") && text.contains(&format!("In the folder {}", world.work().display())), "{text}");
+        let requests = world.api.turns().len();
+        world.answer("w", "once");
+        world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "it is noted");
+        assert_eq!((made(&world), world.launches().len()), (vec!["one".to_owned()], 1));
+        assert_eq!((world.api.turns().len(), told(&world)), (requests + 1, "noted one".to_owned()), "one request, with the call's result");
+        assert_eq!(world.audit("w").iter().filter(|event| *event == "allowed").count(), 1);
+        assert!(world.status("w")["live"]["refused"].is_null());
+    }
+
+    #[test]
+    fn a_supervisor_killed_while_it_holds_a_call_loses_nothing() {
+        let world = run_that_holds("30m", &json!([bash("note one")]));
+        wait_until_it_holds(&world);
+        kill(world.only_process("relaunch supervise"));
+        wait_until_it_asks(&world, 1);
+        assert!(made(&world).is_empty());
+        then(&world, "User chose: once", &json!([bash("note one"), {"text": "done"}]));
+        world.answer("w", "once");
+        world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+        assert_eq!(made(&world), ["one"]);
+    }
 }

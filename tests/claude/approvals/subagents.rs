@@ -66,31 +66,6 @@ fn a_refused_call_of_a_subagent_is_refused_in_the_persons_words() {
 }
 
 #[test]
-fn each_of_two_subagents_at_once_is_asked_about() {
-    let world = world_with("[relaunch]\nbackoff = '10ms'\n");
-    world.api.on("First work.", json!([bash("note one"), {"text": "first done"}]));
-    world.api.on("Second work.", json!([bash("note two"), {"text": "second done"}]));
-    let both = json!({"tools": [subagent("First", "First work."), subagent("Second", "Second work.")]});
-    begin(&world, &json!([both, {"text": "heard"}]));
-    let mut seen = Vec::new();
-    for _ in 0..2 {
-        let asked = world.wait_status("w", "a question", |_| {
-            world.names("pending") == ["w.json"] && !seen.contains(&world.document("pending/w.json")["question_id"])
-        });
-        let document = world.document("pending/w.json");
-        let text = document["question"].as_str().expect("a text").to_owned();
-        let (command, task) = if text.contains("note one") { ("note one", "First") } else { ("note two", "Second") };
-        assert!(text.contains(command) && text.contains(&format!("about the subagent: {task}")), "{text}\n{asked}");
-        seen.push(document["question_id"].clone());
-        world.answer("w", "once");
-    }
-    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "heard");
-    let mut lines = made(&world);
-    lines.sort_unstable();
-    assert_eq!(lines, ["one", "two"]);
-}
-
-#[test]
 fn a_subagent_that_waited_too_long_leaves_the_call_to_its_agent() {
     let world = run_with_subagent("[limits]\nhold = '1s'\n", &json!([bash("note one"), {"text": "could not"}]));
     world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "heard");
@@ -129,5 +104,34 @@ fn the_session_makes_the_call_of_a_subagent_that_was_killed() {
         assert_eq!(made(&world), ["one"], "{config}");
         let read = world.api.requests_with_text("User chose: once")[0].model_text();
         assert!(read.contains("A subagent of yours had asked for it, and was cut off."), "{read}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn each_of_two_subagents_at_once_is_asked_about() {
+        let world = world_with("[relaunch]\nbackoff = '10ms'\n");
+        world.api.on("First work.", json!([bash("note one"), {"text": "first done"}]));
+        world.api.on("Second work.", json!([bash("note two"), {"text": "second done"}]));
+        let both = json!({"tools": [subagent("First", "First work."), subagent("Second", "Second work.")]});
+        begin(&world, &json!([both, {"text": "heard"}]));
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let asked = world.wait_status("w", "a question", |_| {
+                world.names("pending") == ["w.json"] && !seen.contains(&world.document("pending/w.json")["question_id"])
+            });
+            let document = world.document("pending/w.json");
+            let text = document["question"].as_str().expect("a text").to_owned();
+            let (command, task) = if text.contains("note one") { ("note one", "First") } else { ("note two", "Second") };
+            assert!(text.contains(command) && text.contains(&format!("about the subagent: {task}")), "{text}\n{asked}");
+            seen.push(document["question_id"].clone());
+            world.answer("w", "once");
+        }
+        world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "heard");
+        let mut lines = made(&world);
+        lines.sort_unstable();
+        assert_eq!(lines, ["one", "two"]);
     }
 }

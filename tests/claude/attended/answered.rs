@@ -5,28 +5,6 @@ use serde_json::json;
 use super::{Attended, DIALOG, closed, made, only_question, touch, which_database, world};
 
 #[test]
-fn a_call_that_is_allowed_in_the_mailbox_is_made() {
-    let world = world();
-    let session = Attended::begin(&world);
-    session.goes(&[touch("one")]);
-    let id = session.asks();
-    let asked = world.document(&format!("pending/{id}.json"));
-    assert!(asked["question"].as_str().is_some_and(|q| q.contains("touch one")), "{asked}");
-    assert_eq!((&asked["live"]["session"], &asked["live"]["project"]), (&json!(session.session), &json!("work")));
-    assert!(!made(&world, "one"), "nobody has allowed it");
-    world.answer(&id, "once");
-    session.told();
-    let end = closed(&world, &id, "delivered");
-    assert!(made(&world, "one"));
-    let receipts = session.receipts();
-    assert_eq!(receipts.len(), 1, "{receipts:?}");
-    // A busy session may tell the id of its call only after the question was posted.
-    let call = &end["tool_call"]["id"];
-    assert!(receipts[0]["toolUseID"] == *call || call.as_str().is_some_and(|id| id.starts_with("not-told-")), "{receipts:?} {end}");
-    world.audit_is(&id, &["posted", "answered", "claimed", "allowed", "delivered"]);
-}
-
-#[test]
 fn a_call_that_is_refused_in_the_mailbox_tells_the_model_why() {
     let world = world();
     let session = Attended::begin(&world);
@@ -84,20 +62,6 @@ fn a_suggestion_of_the_dialog_counts_for_the_session() {
 }
 
 #[test]
-fn a_question_of_the_agent_takes_an_option_or_own_words() {
-    for (words, told) in [("Postgres", "\"Which database?\"=\"Postgres\""), ("DuckDB, please", "\"Which database?\"=\"DuckDB, please\"")] {
-        let world = world();
-        let session = Attended::begin(&world);
-        session.goes(&[which_database()]);
-        let id = session.asks();
-        world.ok("ask-answer", &[&id, words]);
-        let said = session.told();
-        assert!(said.contains(told), "{said}");
-        closed(&world, &id, "delivered");
-    }
-}
-
-#[test]
 fn several_questions_take_lists_and_notes_from_the_mailbox() {
     let world = world();
     let session = Attended::begin(&world);
@@ -128,19 +92,6 @@ fn a_question_that_is_declined_is_not_guessed() {
 }
 
 const PLAN: &str = "# Plan\n\nBuild it.\n";
-
-#[test]
-fn a_plan_is_approved_in_the_mailbox() {
-    let world = world();
-    let session = Attended::begin_with_plan(&world, PLAN, &[]);
-    let id = only_question(&world);
-    let asked = world.document(&format!("pending/{id}.json"));
-    assert_eq!(asked["context"], PLAN, "{asked}");
-    world.answer(&id, "once");
-    let said = session.told();
-    assert!(said.contains("User has approved your plan"), "{said}");
-    closed(&world, &id, "delivered");
-}
 
 #[test]
 fn a_plan_is_sent_back_with_words() {
@@ -185,4 +136,59 @@ fn the_agent_of_a_session_does_not_answer_its_own_dialog() {
     assert!(!refused.status.success() && said.contains("no agent may answer that"), "{said}");
     session.ends_dialog(&["Escape"]);
     closed(&world, &id, "withdrawn");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_allowed_in_the_mailbox_is_made() {
+        let world = world();
+        let session = Attended::begin(&world);
+        session.goes(&[touch("one")]);
+        let id = session.asks();
+        let asked = world.document(&format!("pending/{id}.json"));
+        assert!(asked["question"].as_str().is_some_and(|q| q.contains("touch one")), "{asked}");
+        assert_eq!((&asked["live"]["session"], &asked["live"]["project"]), (&json!(session.session), &json!("work")));
+        assert!(!made(&world, "one"), "nobody has allowed it");
+        world.answer(&id, "once");
+        session.told();
+        let end = closed(&world, &id, "delivered");
+        assert!(made(&world, "one"));
+        let receipts = session.receipts();
+        assert_eq!(receipts.len(), 1, "{receipts:?}");
+        // A busy session may tell the id of its call only after the question was posted.
+        let call = &end["tool_call"]["id"];
+        assert!(receipts[0]["toolUseID"] == *call || call.as_str().is_some_and(|id| id.starts_with("not-told-")), "{receipts:?} {end}");
+        world.audit_is(&id, &["posted", "answered", "claimed", "allowed", "delivered"]);
+    }
+
+    #[test]
+    fn a_question_of_the_agent_takes_an_option_or_own_words() {
+        for (words, told) in
+            [("Postgres", "\"Which database?\"=\"Postgres\""), ("DuckDB, please", "\"Which database?\"=\"DuckDB, please\"")]
+        {
+            let world = world();
+            let session = Attended::begin(&world);
+            session.goes(&[which_database()]);
+            let id = session.asks();
+            world.ok("ask-answer", &[&id, words]);
+            let said = session.told();
+            assert!(said.contains(told), "{said}");
+            closed(&world, &id, "delivered");
+        }
+    }
+
+    #[test]
+    fn a_plan_is_approved_in_the_mailbox() {
+        let world = world();
+        let session = Attended::begin_with_plan(&world, PLAN, &[]);
+        let id = only_question(&world);
+        let asked = world.document(&format!("pending/{id}.json"));
+        assert_eq!(asked["context"], PLAN, "{asked}");
+        world.answer(&id, "once");
+        let said = session.told();
+        assert!(said.contains("User has approved your plan"), "{said}");
+        closed(&world, &id, "delivered");
+    }
 }

@@ -42,11 +42,6 @@ fn end_round(world: &ClaudeWorld, id: &str) -> String {
 }
 
 #[test]
-fn yes_at_the_terminal_withdraws_the_question() {
-    ended_by_and_then(touch("one"), &["1"], |world| until("the file is made", || made(world, "one")));
-}
-
-#[test]
 fn yes_for_a_long_command_withdraws_the_question_at_once() {
     let call = json!({"tool": "Bash", "input": {"command": "touch one; sleep 100", "description": "Wait"}});
     ended_by(call, &["1"]);
@@ -129,4 +124,13 @@ fn a_background_agent_gets_its_dialog_when_the_hold_is_over() {
     let end = closed(&world, &id, "withdrawn");
     assert!(end["closed"]["why"].as_str().is_some_and(|why| why.contains("nobody answered in time")), "{end}");
     session.terminal.see(super::DIALOG);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn yes_at_the_terminal_withdraws_the_question() {
+        ended_by_and_then(touch("one"), &["1"], |world| until("the file is made", || made(world, "one")));
+    }
 }

@@ -132,24 +132,6 @@ fn turns(world: &ClaudeWorld) -> usize {
 }
 
 #[test]
-fn an_answer_wakes_the_idle_session_that_asked() {
-    let world = world();
-    let session = Attended::begin_with(&world, "default", &ALLOWED);
-    asks(&session, "Ask one.", "one");
-    // A question of somebody else is no reason for a turn.
-    world.ok("ask-post", &["-w", "other", "Which?", "-o", "a"]);
-    world.ok("ask-answer", &["other", "a"]);
-    let before = turns(&world);
-    assert!(wakes(&session, "one") < SOON);
-    let told = world.api.turns().split_off(before);
-    assert_eq!(told.len(), 1, "one turn, without a request before");
-    assert!(told[0].model_text().contains("other: was answered"), "what is new besides is told with it");
-    clears(&session, "woken by one");
-    asks(&session, "Ask two.", "two");
-    assert!(wakes(&session, "two") < SOON);
-}
-
-#[test]
 fn an_answer_after_a_day_wakes_the_idle_session_once() {
     needs!("cc");
     let mut world = world();
@@ -198,4 +180,26 @@ fn without_live_sessions_nothing_wakes_a_session() {
     world.ok("ask-answer", &["one", "a"]);
     assert!(world.names("looked").iter().all(|name| !name.ends_with(".wake")), "{:?}", world.names("looked"));
     assert_eq!(turns(&world), before);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_wakes_the_idle_session_that_asked() {
+        let world = world();
+        let session = Attended::begin_with(&world, "default", &ALLOWED);
+        asks(&session, "Ask one.", "one");
+        // A question of somebody else is no reason for a turn.
+        world.ok("ask-post", &["-w", "other", "Which?", "-o", "a"]);
+        world.ok("ask-answer", &["other", "a"]);
+        let before = turns(&world);
+        assert!(wakes(&session, "one") < SOON);
+        let told = world.api.turns().split_off(before);
+        assert_eq!(told.len(), 1, "one turn, without a request before");
+        assert!(told[0].model_text().contains("other: was answered"), "what is new besides is told with it");
+        clears(&session, "woken by one");
+        asks(&session, "Ask two.", "two");
+        assert!(wakes(&session, "two") < SOON);
+    }
 }

@@ -87,21 +87,25 @@ fn a_fork_that_asks_goes_on_in_its_own_session() {
     assert_eq!((told.matches(TOLD).count(), told.matches("QUESTION_POSTED:child").count()), (1, 1), "{told}");
 }
 
-#[test]
-fn a_killed_fork_forks_the_same_session_again() {
-    let world = chain();
-    world.api.on(TOLD, json!([{"stall": true}]));
-    world.run("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "Look around."]).ok();
-    world.api.wait_for_text(TOLD, 1, LIMIT);
-    world.api.on(TOLD, json!([{"text": "I saw a walnut."}]));
-    let of_child = |pid: &i32| command_line(*pid).contains(" child ");
-    let supervisor = world.processes("supervise").into_iter().find(of_child).expect("its supervisor");
-    signal(supervisor, Signal::KILL);
-    world.wait_status("root", "done", |s| s["state"] == "delivered" && s["result"] == "I saw a walnut.");
-    let root = session(&world, "root");
-    let forks: Vec<_> = world.launches().into_iter().filter(|l| l.args.contains(&format!("--resume={root} --fork-session"))).collect();
-    assert_eq!(forks.len(), 2, "{forks:#?}");
-    assert_ne!(forks[0].args, forks[1].args, "another session");
-    let told = of_session(&world, &session(&world, "child")).pop().expect("a turn").model_text();
-    assert_eq!(told.matches(TOLD).count(), 1, "{told}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_killed_fork_forks_the_same_session_again() {
+        let world = chain();
+        world.api.on(TOLD, json!([{"stall": true}]));
+        world.run("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "Look around."]).ok();
+        world.api.wait_for_text(TOLD, 1, LIMIT);
+        world.api.on(TOLD, json!([{"text": "I saw a walnut."}]));
+        let of_child = |pid: &i32| command_line(*pid).contains(" child ");
+        let supervisor = world.processes("supervise").into_iter().find(of_child).expect("its supervisor");
+        signal(supervisor, Signal::KILL);
+        world.wait_status("root", "done", |s| s["state"] == "delivered" && s["result"] == "I saw a walnut.");
+        let root = session(&world, "root");
+        let forks: Vec<_> = world.launches().into_iter().filter(|l| l.args.contains(&format!("--resume={root} --fork-session"))).collect();
+        assert_eq!(forks.len(), 2, "{forks:#?}");
+        assert_ne!(forks[0].args, forks[1].args, "another session");
+        let told = of_session(&world, &session(&world, "child")).pop().expect("a turn").model_text();
+        assert_eq!(told.matches(TOLD).count(), 1, "{told}");
+    }
 }

@@ -79,37 +79,6 @@ fn eight_levels_are_woken_one_by_one_for_one_turn_each() {
 }
 
 #[test]
-fn two_of_five_children_that_ask_wake_the_parent_together() {
-    let world = chain();
-    let spawns: Vec<_> = (1..=5).map(|n| spawn(&format!("c{n}"))).collect();
-    does(&world, "root", json!([{"tools": spawns}, {"text": "waiting"}]));
-    ["c1", "c3", "c5"].iter().for_each(|c| does(&world, c, json!([{"text": format!("{c} is done")}])));
-    does(&world, "c2", json!([bash("ask-post 'Two?'"), {"text": "asked"}]));
-    // Later than the other.
-    does(&world, "c4", json!([{"delay_ms": 1000, "tool": "Bash", "input": {"command": "ask-post 'Four?'"}}, {"text": "asked"}]));
-    world.api.on("User chose: second", json!([{"text": "two"}]));
-    world.api.on("User chose: fourth", json!([{"text": "four"}]));
-    world.api.on("What you started has ended.", json!([{"text": "all five"}]));
-    assert_eq!(start(&world, "root"), "SGN_PEND_STARTED (root)\n");
-    let turn = world.api.requests_with_text("Work as root.").pop().expect("a turn");
-    let mut results = turn.tool_results();
-    results.sort();
-    assert_eq!(results, ["SGN_PEND_STARTED (c2)", "SGN_PEND_STARTED (c4)", "c1 is done", "c3 is done", "c5 is done"]);
-    // Out of order.
-    world.answer("c4", "fourth");
-    delivered(&world, "c4", "four");
-    assert_eq!(world.status("root")["state"], "awaiting");
-    world.answer("c2", "second");
-    delivered(&world, "root", "all five");
-    let news = told(&world, "What you started has ended.");
-    assert_eq!(news.len(), 1, "{news:#?}");
-    for words in ["c2 finished. Its reply:\n> two", "c4 finished. Its reply:\n> four"] {
-        assert_eq!(news[0].matches(words).count(), 1, "{news:#?}");
-    }
-    assert!(["c1", "c3", "c5"].iter().all(|c| !news[0].contains(c)), "told in its turn already: {news:#?}");
-}
-
-#[test]
 fn background_runs_wake_their_parent_when_the_last_is_in() {
     let world = chain();
     let background = |id: &str| bash(&format!("relaunch spawn --background -w {id} --prompt 'Work as {id}.'"));
@@ -236,4 +205,39 @@ fn prose_with_a_signal_in_it_is_a_reply_on_every_level() {
     assert_eq!(world.run("relaunch", &["resume", "root"]).ok().stdout, format!("{prose}\n"));
     does(&world, "liar", json!([{"text": "SGN_PEND_ONGOING\nis what I saw"}]));
     assert_eq!(start(&world, "liar"), "> SGN_PEND_ONGOING\nis what I saw\n");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn two_of_five_children_that_ask_wake_the_parent_together() {
+        let world = chain();
+        let spawns: Vec<_> = (1..=5).map(|n| spawn(&format!("c{n}"))).collect();
+        does(&world, "root", json!([{"tools": spawns}, {"text": "waiting"}]));
+        ["c1", "c3", "c5"].iter().for_each(|c| does(&world, c, json!([{"text": format!("{c} is done")}])));
+        does(&world, "c2", json!([bash("ask-post 'Two?'"), {"text": "asked"}]));
+        // Later than the other.
+        does(&world, "c4", json!([{"delay_ms": 1000, "tool": "Bash", "input": {"command": "ask-post 'Four?'"}}, {"text": "asked"}]));
+        world.api.on("User chose: second", json!([{"text": "two"}]));
+        world.api.on("User chose: fourth", json!([{"text": "four"}]));
+        world.api.on("What you started has ended.", json!([{"text": "all five"}]));
+        assert_eq!(start(&world, "root"), "SGN_PEND_STARTED (root)\n");
+        let turn = world.api.requests_with_text("Work as root.").pop().expect("a turn");
+        let mut results = turn.tool_results();
+        results.sort();
+        assert_eq!(results, ["SGN_PEND_STARTED (c2)", "SGN_PEND_STARTED (c4)", "c1 is done", "c3 is done", "c5 is done"]);
+        // Out of order.
+        world.answer("c4", "fourth");
+        delivered(&world, "c4", "four");
+        assert_eq!(world.status("root")["state"], "awaiting");
+        world.answer("c2", "second");
+        delivered(&world, "root", "all five");
+        let news = told(&world, "What you started has ended.");
+        assert_eq!(news.len(), 1, "{news:#?}");
+        for words in ["c2 finished. Its reply:\n> two", "c4 finished. Its reply:\n> four"] {
+            assert_eq!(news[0].matches(words).count(), 1, "{news:#?}");
+        }
+        assert!(["c1", "c3", "c5"].iter().all(|c| !news[0].contains(c)), "told in its turn already: {news:#?}");
+    }
 }

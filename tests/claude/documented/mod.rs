@@ -70,23 +70,6 @@ fn impatient(mut shown: Vec<Shown>) -> Vec<Shown> {
 }
 
 #[test]
-fn the_commands_of_the_subagents_guide_print_what_it_says() {
-    let world = watched();
-    with_files(&world);
-    let shown = impatient(fenced(&page("docs/guide-subagent.md")));
-    assert!(shown.len() >= 4, "{shown:#?}");
-    let results = typed(&world, "w", commands(&shown));
-    assert_as_shown(&world, &shown, &results);
-    let said = results.join("\n");
-    for line in ["QUESTION_POSTED:docs-42", "QUESTION_POSTED:ship", "QUESTION_POSTED:db-7", "QUESTION_POSTED:web", "guide.md.bak"] {
-        assert!(said.contains(line), "{line}: {said}");
-    }
-    assert_eq!(world.document("pending/ship.json")["default"], "no");
-    assert_eq!(world.document("pending/db-7.json")["questions"].as_array().map(Vec::len), Some(2));
-    assert_eq!(world.document("checkpoints/docs-42.json")["current_step"], "apply");
-}
-
-#[test]
 fn the_commands_of_the_claude_md_section_are_allowed() {
     let world = watched();
     let shown = fenced(claude_md::SECTION);
@@ -294,4 +277,25 @@ fn the_commands_of_the_main_agents_guide_need_what_it_names() {
     world.stop_watching();
     world.answer("db-9", "pg");
     types(&world, &[take]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_subagents_guide_print_what_it_says() {
+        let world = watched();
+        with_files(&world);
+        let shown = impatient(fenced(&page("docs/guide-subagent.md")));
+        assert!(shown.len() >= 4, "{shown:#?}");
+        let results = typed(&world, "w", commands(&shown));
+        assert_as_shown(&world, &shown, &results);
+        let said = results.join("\n");
+        for line in ["QUESTION_POSTED:docs-42", "QUESTION_POSTED:ship", "QUESTION_POSTED:db-7", "QUESTION_POSTED:web", "guide.md.bak"] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+        assert_eq!(world.document("pending/ship.json")["default"], "no");
+        assert_eq!(world.document("pending/db-7.json")["questions"].as_array().map(Vec::len), Some(2));
+        assert_eq!(world.document("checkpoints/docs-42.json")["current_step"], "apply");
+    }
 }

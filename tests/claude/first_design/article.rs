@@ -1,6 +1,6 @@
 //! The article on chains. `agent-cli` is a link to `relaunch`; everything else is as the article has it.
 
-use crate::first_design::seed;
+use crate::claude::first_design::seed;
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 use serde_json::json;
@@ -35,38 +35,6 @@ fn project(claude_md: &str, ask: &[serde_json::Value], above: &[serde_json::Valu
     }
     world.keep_watching_from_the_start();
     world
-}
-
-#[test]
-fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
-    let claude_md = seed("CLAUDE.md").replace(OLD_ROW, "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |");
-    assert!(claude_md.contains("ask-post"), "the one row that changes");
-    let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")], &[]);
-    world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
-    world.api.on("finished. Its reply:\n> 1 May", json!([{"text": "1 May"}]));
-
-    // console.log(formatOutput(output, sessionId)): `SGN_PEND_STARTED (${sessionId})`
-    let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");
-    let id = said.strip_prefix("SGN_PEND_STARTED (").and_then(|s| s.strip_suffix(')')).unwrap_or_else(|| panic!("{said:?}")).to_owned();
-    let turns = world.api.turns();
-    for file in FILES {
-        let instructions = seed(file);
-        assert!(turns.iter().any(|t| t.tool_results().join("\n").contains(instructions.trim())), "{file} was read");
-    }
-    assert!(turns.iter().all(|t| t.model_text().contains("| _spawn_ `{f}.md` | Run `$PWD/agent-cli spawn $PWD/{f}.md` |")));
-    // "Attempt 1: SGN_RESUME → SGN_PEND_ONGOING", "Attempt 2", "Attempt 3". Here the model is not asked.
-    for _ in 0..3 {
-        assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "SGN_PEND_ONGOING");
-    }
-    assert_eq!(world.api.turns().len(), turns.len());
-    // "Actual result, fork kept"
-    let leaf = world.names("pending")[0].trim_end_matches(".json").to_owned();
-    world.answer(&leaf, "1 May");
-    world.wait_state(&id, "delivered");
-    assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "1 May");
-    let after = world.api.turns().split_off(turns.len());
-    assert_eq!(after.len(), 4, "one turn a level");
-    assert!(after[0].model_text().contains("User chose: 1 May"));
 }
 
 #[test]
@@ -146,4 +114,40 @@ fn the_article_verbatim_goes_on_to_its_root_once_mended() {
     world.wait_state(&root, "delivered");
     assert_eq!(world.sh(&format!("$PWD/agent-cli resume {root}")), "1 May");
     assert_eq!(world.api.turns().len() - asked, 4, "one turn a level");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_chain_of_the_article_waits_unpolled_for_the_birthday() {
+        let claude_md = seed("CLAUDE.md").replace(OLD_ROW, "| _ask_ \"{q}\" | Run `ask-post '{q}'`, then end your turn |");
+        assert!(claude_md.contains("ask-post"), "the one row that changes");
+        let world = project(&claude_md, &[bash("ask-post 'When is your birthday?'")], &[]);
+        world.api.on("User chose: 1 May", json!([{"text": "1 May"}]));
+        world.api.on("finished. Its reply:\n> 1 May", json!([{"text": "1 May"}]));
+
+        // console.log(formatOutput(output, sessionId)): `SGN_PEND_STARTED (${sessionId})`
+        let said = world.sh("$PWD/agent-cli spawn $PWD/ins1-a.md");
+        let id = said.strip_prefix("SGN_PEND_STARTED (").and_then(|s| s.strip_suffix(')')).unwrap_or_else(|| panic!("{said:?}")).to_owned();
+        let turns = world.api.turns();
+        for file in FILES {
+            let instructions = seed(file);
+            assert!(turns.iter().any(|t| t.tool_results().join("\n").contains(instructions.trim())), "{file} was read");
+        }
+        assert!(turns.iter().all(|t| t.model_text().contains("| _spawn_ `{f}.md` | Run `$PWD/agent-cli spawn $PWD/{f}.md` |")));
+        // "Attempt 1: SGN_RESUME → SGN_PEND_ONGOING", "Attempt 2", "Attempt 3". Here the model is not asked.
+        for _ in 0..3 {
+            assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "SGN_PEND_ONGOING");
+        }
+        assert_eq!(world.api.turns().len(), turns.len());
+        // "Actual result, fork kept"
+        let leaf = world.names("pending")[0].trim_end_matches(".json").to_owned();
+        world.answer(&leaf, "1 May");
+        world.wait_state(&id, "delivered");
+        assert_eq!(world.sh(&format!("$PWD/agent-cli resume {id}")), "1 May");
+        let after = world.api.turns().split_off(turns.len());
+        assert_eq!(after.len(), 4, "one turn a level");
+        assert!(after[0].model_text().contains("User chose: 1 May"));
+    }
 }

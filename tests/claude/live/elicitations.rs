@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::native::asking::{ask, wait_until_it_asks, which_database};
+use crate::claude::native::asking::{ask, wait_until_it_asks, which_database};
 use crate::support::ClaudeWorld;
 use crate::support::process::kill;
 
@@ -81,27 +81,6 @@ fn reply(world: &ClaudeWorld) -> String {
     world.wait_status("w", "the end of the run", |_| world.rounds("closed", "w").len() >= 2 && world.names("running").is_empty());
     assert!(world.names("pending").is_empty() && world.names("answered").is_empty());
     world.api.turns().pop().expect("a turn").tool_results().concat()
-}
-
-#[test]
-fn a_servers_form_is_answered_without_a_request_to_the_model() {
-    let fields = json!({
-        "size": {"type": "string", "enum": ["small", "large"]},
-        "pieces": {"type": "integer", "minimum": 1, "maximum": 9},
-        "gift": {"type": "boolean"},
-        "card": {"type": "string", "title": "Words on the card"},
-        "extras": {"type": "array", "items": {"anyOf": [{"const": "bow", "title": "A bow"}, {"const": "box", "title": "A box"}]}},
-    });
-    let world = run_in_which_a_server_asks("30m", &form(&fields, &["size", "pieces", "gift", "extras"]));
-    let asked = question(&world);
-    assert!(asked["question"].as_str().is_some_and(|q| q.contains("The MCP server `shop` asks: Your order?")), "{asked}");
-    let requests = world.api.turns().len();
-    world.ok("ask-answer", &["w", "size=large", "pieces=3", "gift=yes", "card=leave-out", "extras=box"]);
-    let told = reply(&world);
-    let content = r#"{"action": "accept", "content": {"extras": ["box"], "gift": true, "pieces": 3, "size": "large"}}"#;
-    assert!(told.contains(content), "{told}");
-    assert_eq!(world.api.turns().len(), requests + 1, "one request, with the tool's result");
-    assert_eq!(world.rounds("closed", "w").len(), 2);
 }
 
 #[test]
@@ -312,4 +291,29 @@ fn an_address_is_shown_and_an_unanswered_question_cancelled() {
     let rounds = world.rounds("closed", "w");
     let asked = rounds.iter().find(|round| round["closed"]["state"] == "withdrawn").expect("a withdrawn question");
     assert!(asked["question"].as_str().is_some_and(|q| q.contains("https://shop.invalid/login")), "{asked}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_servers_form_is_answered_without_a_request_to_the_model() {
+        let fields = json!({
+            "size": {"type": "string", "enum": ["small", "large"]},
+            "pieces": {"type": "integer", "minimum": 1, "maximum": 9},
+            "gift": {"type": "boolean"},
+            "card": {"type": "string", "title": "Words on the card"},
+            "extras": {"type": "array", "items": {"anyOf": [{"const": "bow", "title": "A bow"}, {"const": "box", "title": "A box"}]}},
+        });
+        let world = run_in_which_a_server_asks("30m", &form(&fields, &["size", "pieces", "gift", "extras"]));
+        let asked = question(&world);
+        assert!(asked["question"].as_str().is_some_and(|q| q.contains("The MCP server `shop` asks: Your order?")), "{asked}");
+        let requests = world.api.turns().len();
+        world.ok("ask-answer", &["w", "size=large", "pieces=3", "gift=yes", "card=leave-out", "extras=box"]);
+        let told = reply(&world);
+        let content = r#"{"action": "accept", "content": {"extras": ["box"], "gift": true, "pieces": 3, "size": "large"}}"#;
+        assert!(told.contains(content), "{told}");
+        assert_eq!(world.api.turns().len(), requests + 1, "one request, with the tool's result");
+        assert_eq!(world.rounds("closed", "w").len(), 2);
+    }
 }

@@ -5,50 +5,6 @@ use crate::support::claude::bash;
 use serde_json::json;
 
 #[test]
-fn a_batch_arrives_with_each_question_beside_its_answer() {
-    let mut world = ClaudeWorld::new();
-    let batch = json!({"questions": [
-        {"id": "db", "question": "Which database?", "options": {"pg": "PostgreSQL", "sqlite": "One file"}},
-        {"id": "days", "question": "Which days?", "type": "multi_choice", "options": {"mon": "", "tue": "", "wed": ""}},
-        {"question": "Anything else?"}
-    ]});
-    let file = world.work().join("batch.json");
-    std::fs::write(&file, batch.to_string()).expect("a file");
-    world.user_session(&json!([bash("ask-post -w trip --file batch.json"), {"text": "asked"}]));
-    world.api.on("User chose:", json!([{"text": "done"}]));
-    world.keep_watching();
-    let keys: Vec<String> = world.document("pending/trip.json")["questions"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|q| q["id"].as_str().unwrap_or_default().to_owned())
-        .collect();
-    assert_eq!(keys[..2], ["db", "days"]);
-    let third = if keys[2].is_empty() { "q3" } else { &keys[2] };
-    world.run("ask-answer", &["trip", "db=pg", "days=mon", "days=wed", &format!("{third}=no; $(echo boo)")]).ok();
-    world.wait_state("trip", "delivered");
-    let told = world.api.requests_with_text("User chose:")[0].model_text();
-    let expected = format!(
-        "User chose:\n- Which database? (db): pg\n- Which days? (days): mon, wed\n- Anything else? ({third}): no; $(echo boo)\nContinue"
-    );
-    assert!(told.contains(&expected), "{told}");
-}
-
-#[test]
-fn a_declined_question_reaches_the_agent_as_a_refusal() {
-    let mut world = ClaudeWorld::new();
-    world.keep_watching_from_the_start();
-    world.ask("no", &["May I drop the table?", "-t", "yes_no"]);
-    world.api.on("The user declined to answer", json!([{"text": "then not"}]));
-    world.run("ask-answer", &["decline", "no", "--note", "ask the DBA first"]).ok();
-    let status = world.wait_state("no", "delivered");
-    assert_eq!(status["result"], "then not");
-    let told = world.api.requests_with_text("The user declined to answer")[0].model_text();
-    assert!(told.contains("Do not guess an answer") && told.contains("The user added: ask the DBA first"), "{told}");
-    assert!(!told.contains("User chose"), "{told}");
-}
-
-#[test]
 fn a_default_on_expiry_is_recorded_and_told_as_such() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
@@ -71,23 +27,6 @@ fn a_default_on_expiry_is_recorded_and_told_as_such() {
 fn awkward(bytes: usize) -> String {
     let piece = "\"it's\" $(id) `id` \\ {answer} {question} \u{1b}[31mred\u{1b}[0m\t\u{202e}\u{2028}\u{85}ünï\u{1f980}\r\n";
     format!("begin\n{}end", piece.repeat(bytes / piece.len() + 1))
-}
-
-#[test]
-fn an_answer_of_200_kilobytes_arrives_byte_for_byte() {
-    let mut world = ClaudeWorld::new();
-    world.keep_watching_from_the_start();
-    let round = world.ask("long", &["Tell me all"]);
-    let answer = awkward(200 << 10);
-    world.api.on("User chose:\n> begin", json!([{"text": "read it"}]));
-    world.run_with("ask-answer", &["long", "-"], answer.as_bytes()).ok();
-    world.wait_state("long", "delivered");
-    let requests = world.api.requests_with_text("User chose:\n> begin");
-    assert_eq!(requests.len(), 1);
-    // Each line is quoted, and nothing else is changed.
-    let quoted = askbox::run::prompt::inserted::quoted(&answer);
-    assert!(requests[0].model_text().contains(&format!("User chose:\n{quoted}\nContinue")), "it was changed on its way");
-    assert_eq!(world.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
 }
 
 #[test]
@@ -147,4 +86,69 @@ fn the_agent_may_read_the_checkpoint_that_its_prompt_names() {
     let results = world.api.turns().pop().expect("a turn").tool_results();
     assert!(results[0].contains("the walnut"), "{results:?}");
     assert!(results[1].contains("Not permitted in this unattended run"), "{results:?}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_batch_arrives_with_each_question_beside_its_answer() {
+        let mut world = ClaudeWorld::new();
+        let batch = json!({"questions": [
+            {"id": "db", "question": "Which database?", "options": {"pg": "PostgreSQL", "sqlite": "One file"}},
+            {"id": "days", "question": "Which days?", "type": "multi_choice", "options": {"mon": "", "tue": "", "wed": ""}},
+            {"question": "Anything else?"}
+        ]});
+        let file = world.work().join("batch.json");
+        std::fs::write(&file, batch.to_string()).expect("a file");
+        world.user_session(&json!([bash("ask-post -w trip --file batch.json"), {"text": "asked"}]));
+        world.api.on("User chose:", json!([{"text": "done"}]));
+        world.keep_watching();
+        let keys: Vec<String> = world.document("pending/trip.json")["questions"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|q| q["id"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(keys[..2], ["db", "days"]);
+        let third = if keys[2].is_empty() { "q3" } else { &keys[2] };
+        world.run("ask-answer", &["trip", "db=pg", "days=mon", "days=wed", &format!("{third}=no; $(echo boo)")]).ok();
+        world.wait_state("trip", "delivered");
+        let told = world.api.requests_with_text("User chose:")[0].model_text();
+        let expected = format!(
+            "User chose:\n- Which database? (db): pg\n- Which days? (days): mon, wed\n- Anything else? ({third}): no; $(echo boo)\nContinue"
+        );
+        assert!(told.contains(&expected), "{told}");
+    }
+
+    #[test]
+    fn a_declined_question_reaches_the_agent_as_a_refusal() {
+        let mut world = ClaudeWorld::new();
+        world.keep_watching_from_the_start();
+        world.ask("no", &["May I drop the table?", "-t", "yes_no"]);
+        world.api.on("The user declined to answer", json!([{"text": "then not"}]));
+        world.run("ask-answer", &["decline", "no", "--note", "ask the DBA first"]).ok();
+        let status = world.wait_state("no", "delivered");
+        assert_eq!(status["result"], "then not");
+        let told = world.api.requests_with_text("The user declined to answer")[0].model_text();
+        assert!(told.contains("Do not guess an answer") && told.contains("The user added: ask the DBA first"), "{told}");
+        assert!(!told.contains("User chose"), "{told}");
+    }
+
+    #[test]
+    fn an_answer_of_200_kilobytes_arrives_byte_for_byte() {
+        let mut world = ClaudeWorld::new();
+        world.keep_watching_from_the_start();
+        let round = world.ask("long", &["Tell me all"]);
+        let answer = awkward(200 << 10);
+        world.api.on("User chose:\n> begin", json!([{"text": "read it"}]));
+        world.run_with("ask-answer", &["long", "-"], answer.as_bytes()).ok();
+        world.wait_state("long", "delivered");
+        let requests = world.api.requests_with_text("User chose:\n> begin");
+        assert_eq!(requests.len(), 1);
+        // Each line is quoted, and nothing else is changed.
+        let quoted = askbox::run::prompt::inserted::quoted(&answer);
+        assert!(requests[0].model_text().contains(&format!("User chose:\n{quoted}\nContinue")), "it was changed on its way");
+        assert_eq!(world.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
+    }
 }

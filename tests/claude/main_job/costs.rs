@@ -19,37 +19,6 @@ fn usd(value: &Value) -> f64 {
 }
 
 #[test]
-fn a_resume_and_a_fork_are_booked_with_their_own_turns() {
-    needs_claude!(CostOfTheTurn);
-    let mut world = ClaudeWorld::new();
-    world.configure("[relaunch]\nmode = 'resume'\nbackoff = '10ms'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");
-    world.keep_watching_from_the_start();
-    world.ask("w", &["Begin?"]);
-    // A fresh session of two round trips, which asks again.
-    world.api.on("User chose: yes", json!([bash("ask-post 'Left or right?'"), {"text": "asked"}]));
-    world.answer("w", "yes");
-    world.wait_status("w", "asking", |s| s["state"] == "pending" && world.names("running").is_empty());
-    // A fork of it; its second round trip is refused, and the next attempt resumes it.
-    world.api.on("User chose: left", json!([bash("echo on the way"), {"status": 529, "times": 1}, {"text": "went left"}]));
-    world.api.on("Your process was interrupted", json!([{"text": "went left"}]));
-    world.answer("w", "left");
-    let status = world.wait_state("w", "delivered");
-    let launches = world.launches();
-    assert!(launches[1].args.contains("--fork-session") && launches[2].args.contains("--resume="), "{launches:#?}");
-
-    let (bookings, paid) = (bookings(&world), world.api.turns().len() - 1);
-    assert_eq!(bookings.len(), 3, "{bookings:#?}");
-    let one = usd(&bookings[0]["cost_usd"]) / 2.0;
-    let sum: f64 = bookings.iter().map(|b| usd(&b["cost_usd"])).sum();
-    assert!(one > 0.0 && (sum - one * paid as f64).abs() < 1e-9, "{sum} is not {paid} times {one}: {bookings:#?}");
-    assert!((usd(&status["cost_usd"]) - one * (paid - 2) as f64).abs() < 1e-9, "{status}");
-    let summary = world.run("relaunch", &["status", "--summary", "--json"]).ok();
-    let summary: Value = serde_json::from_str(&summary.stdout).expect("JSON");
-    let days = std::fs::read_dir(world.in_mailbox("costs")).expect("something was booked").count();
-    assert!(days > 1 || (usd(&summary["spent_today_usd"]) - sum).abs() < 1e-9, "{summary}");
-}
-
-#[test]
 fn the_real_agent_stops_at_the_budget_that_is_left() {
     let mut world = ClaudeWorld::new();
     world.configure("[limits]\nrun_cost = 0.001\n");
@@ -93,4 +62,39 @@ fn the_real_agent_stops_at_its_limit_of_turns_and_is_parked() {
     let after = world.status("w");
     assert_eq!((&after["state"], &after["result"]), (&json!("delivered"), &json!("through")));
     assert_eq!(after["session_id"], status["session_id"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_resume_and_a_fork_are_booked_with_their_own_turns() {
+        needs_claude!(CostOfTheTurn);
+        let mut world = ClaudeWorld::new();
+        world.configure("[relaunch]\nmode = 'resume'\nbackoff = '10ms'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '0' }\n");
+        world.keep_watching_from_the_start();
+        world.ask("w", &["Begin?"]);
+        // A fresh session of two round trips, which asks again.
+        world.api.on("User chose: yes", json!([bash("ask-post 'Left or right?'"), {"text": "asked"}]));
+        world.answer("w", "yes");
+        world.wait_status("w", "asking", |s| s["state"] == "pending" && world.names("running").is_empty());
+        // A fork of it; its second round trip is refused, and the next attempt resumes it.
+        world.api.on("User chose: left", json!([bash("echo on the way"), {"status": 529, "times": 1}, {"text": "went left"}]));
+        world.api.on("Your process was interrupted", json!([{"text": "went left"}]));
+        world.answer("w", "left");
+        let status = world.wait_state("w", "delivered");
+        let launches = world.launches();
+        assert!(launches[1].args.contains("--fork-session") && launches[2].args.contains("--resume="), "{launches:#?}");
+
+        let (bookings, paid) = (bookings(&world), world.api.turns().len() - 1);
+        assert_eq!(bookings.len(), 3, "{bookings:#?}");
+        let one = usd(&bookings[0]["cost_usd"]) / 2.0;
+        let sum: f64 = bookings.iter().map(|b| usd(&b["cost_usd"])).sum();
+        assert!(one > 0.0 && (sum - one * paid as f64).abs() < 1e-9, "{sum} is not {paid} times {one}: {bookings:#?}");
+        assert!((usd(&status["cost_usd"]) - one * (paid - 2) as f64).abs() < 1e-9, "{status}");
+        let summary = world.run("relaunch", &["status", "--summary", "--json"]).ok();
+        let summary: Value = serde_json::from_str(&summary.stdout).expect("JSON");
+        let days = std::fs::read_dir(world.in_mailbox("costs")).expect("something was booked").count();
+        assert!(days > 1 || (usd(&summary["spent_today_usd"]) - sum).abs() < 1e-9, "{summary}");
+    }
 }

@@ -54,32 +54,6 @@ fn recovered(world: &ClaudeWorld, round: &str, before: &[i32]) {
 }
 
 #[test]
-fn a_supervisor_killed_within_a_tool_takes_its_agent_along() {
-    let mut world = ClaudeWorld::new();
-    let round = in_the_middle_of_a_tool(&mut world);
-    let supervisors = world.processes("relaunch supervise");
-    assert_eq!(supervisors.len(), 1, "{supervisors:?}");
-    let before = [supervisors.clone(), world.processes("hold"), vec![world.launches()[0].pid]].concat();
-    signal(supervisors[0], Signal::KILL);
-    recovered(&world, &round, &before);
-}
-
-#[test]
-fn a_run_goes_on_without_its_watcher_until_the_next_one() {
-    let mut world = ClaudeWorld::new();
-    let round = in_the_middle_of_a_tool(&mut world);
-    world.stop_watching();
-    let agent = world.launches()[0].pid;
-    assert!(is_alive(agent));
-    assert_eq!(world.status("w")["state"], "running");
-    let before = [world.processes("relaunch supervise"), world.processes("hold"), vec![agent]].concat();
-    before[..1].iter().for_each(|pid| signal(*pid, Signal::KILL));
-    world.wait_state("w", "orphaned");
-    world.keep_watching();
-    recovered(&world, &round, &before);
-}
-
-#[test]
 fn a_run_whose_watcher_was_killed_is_delivered_without_it() {
     let mut world = ClaudeWorld::new();
     in_the_middle_of_a_tool(&mut world);
@@ -88,33 +62,6 @@ fn a_run_whose_watcher_was_killed_is_delivered_without_it() {
     let status = world.wait_state("w", "delivered");
     assert_eq!(status["result"], "never said");
     assert_eq!(world.launches().len(), 1);
-}
-
-#[test]
-fn an_overloaded_api_is_tried_again_with_the_answer_once() {
-    let mut world = ClaudeWorld::new();
-    world.configure("[relaunch]\nbackoff = '5s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
-    world.keep_watching_from_the_start();
-    world.ask("w", &["Begin?"]);
-    world.api.on("User chose: yes", json!([{"status": 529, "times": 99}]));
-    world.answer("w", "yes");
-    let status = world.wait_state("w", "throttled");
-    assert_eq!(status["failure"], "throttled");
-    assert!(status["why"].as_str().is_some_and(|why| why.contains("API error 529")), "{status}");
-    let throttled: Vec<_> = world.events("w").into_iter().filter(|e| e["type"] == "throttled").collect();
-    assert!(throttled.iter().any(|e| e["status"] == 529), "{throttled:?}");
-    // Further attempts may have been refused by now, on a busy machine.
-    world.api.on("User chose: yes", json!([{"text": "through"}]));
-    let status = world.wait_state("w", "delivered");
-    let launches = world.launches();
-    assert_eq!((&status["result"], &status["attempt"]), (&json!("through"), &json!(launches.len())));
-    assert!(launches.len() >= 2, "{launches:#?}");
-    let session = status["session_id"].as_str().expect("a session");
-    let last = world.api.turns().pop().expect("a turn");
-    assert_eq!(last.session_id().as_deref(), Some(session));
-    assert_eq!(last.model_text().matches("User chose: yes").count(), 1, "{}", last.model_text());
-    let newest = &launches[launches.len() - 1];
-    assert!(newest.args.contains(&format!("--session-id={session}")), "no model had the session before: {launches:#?}");
 }
 
 #[test]
@@ -168,4 +115,61 @@ fn an_agent_that_dies_at_its_start_is_parked_in_the_end() {
     assert!(why.contains("no-such-option") && why.contains("attempt 2 of 2"), "{why}");
     assert_eq!(world.launches().len(), 2);
     assert_eq!(world.api.wait_for(|_| true, Duration::from_secs(1)).iter().filter(|r| r.is_turn()).count(), 0);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_supervisor_killed_within_a_tool_takes_its_agent_along() {
+        let mut world = ClaudeWorld::new();
+        let round = in_the_middle_of_a_tool(&mut world);
+        let supervisors = world.processes("relaunch supervise");
+        assert_eq!(supervisors.len(), 1, "{supervisors:?}");
+        let before = [supervisors.clone(), world.processes("hold"), vec![world.launches()[0].pid]].concat();
+        signal(supervisors[0], Signal::KILL);
+        recovered(&world, &round, &before);
+    }
+
+    #[test]
+    fn a_run_goes_on_without_its_watcher_until_the_next_one() {
+        let mut world = ClaudeWorld::new();
+        let round = in_the_middle_of_a_tool(&mut world);
+        world.stop_watching();
+        let agent = world.launches()[0].pid;
+        assert!(is_alive(agent));
+        assert_eq!(world.status("w")["state"], "running");
+        let before = [world.processes("relaunch supervise"), world.processes("hold"), vec![agent]].concat();
+        before[..1].iter().for_each(|pid| signal(*pid, Signal::KILL));
+        world.wait_state("w", "orphaned");
+        world.keep_watching();
+        recovered(&world, &round, &before);
+    }
+
+    #[test]
+    fn an_overloaded_api_is_tried_again_with_the_answer_once() {
+        let mut world = ClaudeWorld::new();
+        world.configure("[relaunch]\nbackoff = '5s'\n[runner.claude]\nenv = { CLAUDE_CODE_MAX_RETRIES = '1' }\n");
+        world.keep_watching_from_the_start();
+        world.ask("w", &["Begin?"]);
+        world.api.on("User chose: yes", json!([{"status": 529, "times": 99}]));
+        world.answer("w", "yes");
+        let status = world.wait_state("w", "throttled");
+        assert_eq!(status["failure"], "throttled");
+        assert!(status["why"].as_str().is_some_and(|why| why.contains("API error 529")), "{status}");
+        let throttled: Vec<_> = world.events("w").into_iter().filter(|e| e["type"] == "throttled").collect();
+        assert!(throttled.iter().any(|e| e["status"] == 529), "{throttled:?}");
+        // Further attempts may have been refused by now, on a busy machine.
+        world.api.on("User chose: yes", json!([{"text": "through"}]));
+        let status = world.wait_state("w", "delivered");
+        let launches = world.launches();
+        assert_eq!((&status["result"], &status["attempt"]), (&json!("through"), &json!(launches.len())));
+        assert!(launches.len() >= 2, "{launches:#?}");
+        let session = status["session_id"].as_str().expect("a session");
+        let last = world.api.turns().pop().expect("a turn");
+        assert_eq!(last.session_id().as_deref(), Some(session));
+        assert_eq!(last.model_text().matches("User chose: yes").count(), 1, "{}", last.model_text());
+        let newest = &launches[launches.len() - 1];
+        assert!(newest.args.contains(&format!("--session-id={session}")), "no model had the session before: {launches:#?}");
+    }
 }

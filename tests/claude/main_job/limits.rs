@@ -6,18 +6,6 @@ use crate::support::ClaudeWorld;
 use crate::support::claude::version::needs_claude;
 
 #[test]
-fn a_refusal_of_the_model_parks_the_run_at_once() {
-    let mut world = ClaudeWorld::new();
-    world.keep_watching_from_the_start();
-    world.ask("w", &["Begin?"]);
-    let refuses = json!({"text": "I cannot help with that.", "refuses": true});
-    world.api.on("User chose: yes", json!([refuses, refuses, refuses, refuses]));
-    world.answer("w", "yes");
-    let status = world.wait_state("w", "parked");
-    assert_eq!((&status["failure"], world.launches().len()), (&json!("refusal"), 1), "{status}");
-}
-
-#[test]
 fn an_agent_that_refuses_to_start_is_parked_with_its_reason() {
     needs_claude!(StartupFailureResults);
     let mut world = ClaudeWorld::new();
@@ -32,4 +20,20 @@ fn an_agent_that_refuses_to_start_is_parked_with_its_reason() {
     world.api.on("User chose: yes", json!([{"text": "begun"}]));
     world.run("relaunch", &["retry", "w"]).ok();
     assert_eq!(world.wait_state("w", "delivered")["result"], "begun");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_model_parks_the_run_at_once() {
+        let mut world = ClaudeWorld::new();
+        world.keep_watching_from_the_start();
+        world.ask("w", &["Begin?"]);
+        let refuses = json!({"text": "I cannot help with that.", "refuses": true});
+        world.api.on("User chose: yes", json!([refuses, refuses, refuses, refuses]));
+        world.answer("w", "yes");
+        let status = world.wait_state("w", "parked");
+        assert_eq!((&status["failure"], world.launches().len()), (&json!("refusal"), 1), "{status}");
+    }
 }

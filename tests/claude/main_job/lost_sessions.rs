@@ -51,23 +51,6 @@ fn told(world: &ClaudeWorld) -> String {
 }
 
 #[test]
-fn an_answer_says_what_a_lost_session_had_begun() {
-    for template in ["", "prompt = 'In our own words: {answer}'\n"] {
-        let mut world = world(template, NO_TRANSCRIPT);
-        world.keep_watching_from_the_start();
-        world.ask("w", &["Begin?"]);
-        world.api.on("User chose: yes", works_and_holds());
-        world.answer("w", "yes");
-        kill_it(&world, "w");
-        assert_eq!(world.wait_state("w", "delivered")["result"], "looked first");
-        let text = told(&world);
-        assert_eq!(text.matches("User chose: yes").count(), 1, "{text}");
-        assert_eq!(text.contains("In our own words: User chose: yes\n\nAn earlier attempt"), !template.is_empty(), "{text}");
-        assert!(world.launches().iter().all(|launch| launch.args.contains("--session-id=")), "no session can be resumed");
-    }
-}
-
-#[test]
 fn a_task_says_what_a_deleted_session_had_begun() {
     let world = world("attempts = 1\n", "");
     world.api.on("Walk the walnut", works_and_holds());
@@ -111,4 +94,25 @@ fn an_attempt_that_did_nothing_is_not_mentioned() {
     let status = world.wait_state("w", "delivered");
     assert_eq!((&status["result"], &status["attempt"]), (&json!("through"), &json!(2)), "{status}");
     assert_eq!(world.api.requests_with_text(EARLIER).len(), 0);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_what_a_lost_session_had_begun() {
+        for template in ["", "prompt = 'In our own words: {answer}'\n"] {
+            let mut world = world(template, NO_TRANSCRIPT);
+            world.keep_watching_from_the_start();
+            world.ask("w", &["Begin?"]);
+            world.api.on("User chose: yes", works_and_holds());
+            world.answer("w", "yes");
+            kill_it(&world, "w");
+            assert_eq!(world.wait_state("w", "delivered")["result"], "looked first");
+            let text = told(&world);
+            assert_eq!(text.matches("User chose: yes").count(), 1, "{text}");
+            assert_eq!(text.contains("In our own words: User chose: yes\n\nAn earlier attempt"), !template.is_empty(), "{text}");
+            assert!(world.launches().iter().all(|launch| launch.args.contains("--session-id=")), "no session can be resumed");
+        }
+    }
 }

@@ -36,32 +36,6 @@ fn answered_and_delivered(world: &ClaudeWorld, answer: &str, result: &str) -> Va
     world.wait_status("w", "delivered", |s| s["state"] == "delivered" && s["result"] == result)
 }
 
-#[test]
-fn a_run_that_asked_without_a_checkpoint_is_forked() {
-    for config in ["[relaunch]\nmode = 'resume'\n", ""] {
-        let Asked { world, session, transcript } = asked_in_a_run_of_ours(config);
-        let before = std::fs::read(&transcript).expect("its bytes");
-        world.api.on("User chose: beta", json!([{"text": "went on"}]));
-        let status = answered_and_delivered(&world, "beta", "went on");
-
-        let fork = status["session_id"].as_str().expect("a session");
-        let launches = world.launches();
-        assert_eq!(launches.len(), 2);
-        let flags = format!("--resume={session} --fork-session --session-id={fork}");
-        assert!(launches[1].args.contains(&flags), "{launches:#?}");
-        let requests = world.api.requests_with_text("User chose: beta");
-        assert_eq!(requests.len(), 1);
-        assert_eq!(requests[0].session_id().as_deref(), Some(fork));
-        let told = requests[0].model_text();
-        // The conversation so far, its question among the tool calls, and then the answer.
-        assert!(told.contains("User chose: alpha") && told.contains("QUESTION_POSTED:w"), "{told}");
-        assert!(requests[0].assistant_text().contains("asked again"));
-        assert!(told.contains("The question of workflow w has its reply.\nQuestion: Second, the walnut?\nUser chose: beta"), "{told}");
-        assert_eq!(told.matches("User chose: beta").count(), 1);
-        assert!(std::fs::read(&transcript).expect("its bytes") == before, "the original was changed");
-    }
-}
-
 /// A `claude` whose first fork is killed as soon as its transcript exists. What the transcript holds then is kept in the file `begun`.
 fn kill_the_first_fork(world: &ClaudeWorld) {
     let (home, config) = (world.path("killed"), world.claude_config());
@@ -105,25 +79,6 @@ fn a_fork_killed_before_its_first_message_is_forked_again() {
     let last = world.api.turns().pop().expect("a turn").model_text();
     assert_eq!((last.matches("User chose: alpha").count(), last.matches("User chose: beta").count()), (1, 1), "{last}");
     assert!(last.contains("QUESTION_POSTED:w"), "the conversation so far is there: {last}");
-}
-
-#[test]
-fn mode_auto_starts_a_fresh_session_with_a_checkpoint() {
-    let Asked { world, session, .. } = asked_in_a_run_of_ours("");
-    world.api.on(
-        "User chose: beta",
-        json!([bash("checkpoint save --step three --next-action 'ask the third'"), bash("ask-post 'Third?'"), {"text": "asked"}]),
-    );
-    world.answer("w", "beta");
-    world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Third?");
-    world.api.on("User chose: gamma", json!([{"text": "went on"}]));
-    answered_and_delivered(&world, "gamma", "went on");
-    let launches = world.launches();
-    assert!(launches[1].args.contains(&format!("--resume={session} ")), "{launches:#?}");
-    assert!(!launches[2].args.contains("--resume"), "{launches:#?}");
-    let told = world.api.requests_with_text("User chose: gamma")[0].model_text();
-    assert!(told.contains("checkpoints/w.json") && !told.contains("alpha"), "{told}");
-    assert_eq!(world.notes("w"), [""; 0]);
 }
 
 #[test]
@@ -203,4 +158,53 @@ fn a_session_is_forked_only_once_its_own_run_has_ended() {
     let told = &world.api.requests_with_text("User chose: left")[0];
     assert_eq!(told.tool_results(), ["QUESTION_POSTED:b", "holding\nreleased"]);
     assert!(told.assistant_text().contains("a is done"), "{}", told.assistant_text());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_run_that_asked_without_a_checkpoint_is_forked() {
+        for config in ["[relaunch]\nmode = 'resume'\n", ""] {
+            let Asked { world, session, transcript } = asked_in_a_run_of_ours(config);
+            let before = std::fs::read(&transcript).expect("its bytes");
+            world.api.on("User chose: beta", json!([{"text": "went on"}]));
+            let status = answered_and_delivered(&world, "beta", "went on");
+
+            let fork = status["session_id"].as_str().expect("a session");
+            let launches = world.launches();
+            assert_eq!(launches.len(), 2);
+            let flags = format!("--resume={session} --fork-session --session-id={fork}");
+            assert!(launches[1].args.contains(&flags), "{launches:#?}");
+            let requests = world.api.requests_with_text("User chose: beta");
+            assert_eq!(requests.len(), 1);
+            assert_eq!(requests[0].session_id().as_deref(), Some(fork));
+            let told = requests[0].model_text();
+            // The conversation so far, its question among the tool calls, and then the answer.
+            assert!(told.contains("User chose: alpha") && told.contains("QUESTION_POSTED:w"), "{told}");
+            assert!(requests[0].assistant_text().contains("asked again"));
+            assert!(told.contains("The question of workflow w has its reply.\nQuestion: Second, the walnut?\nUser chose: beta"), "{told}");
+            assert_eq!(told.matches("User chose: beta").count(), 1);
+            assert!(std::fs::read(&transcript).expect("its bytes") == before, "the original was changed");
+        }
+    }
+
+    #[test]
+    fn mode_auto_starts_a_fresh_session_with_a_checkpoint() {
+        let Asked { world, session, .. } = asked_in_a_run_of_ours("");
+        world.api.on(
+            "User chose: beta",
+            json!([bash("checkpoint save --step three --next-action 'ask the third'"), bash("ask-post 'Third?'"), {"text": "asked"}]),
+        );
+        world.answer("w", "beta");
+        world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Third?");
+        world.api.on("User chose: gamma", json!([{"text": "went on"}]));
+        answered_and_delivered(&world, "gamma", "went on");
+        let launches = world.launches();
+        assert!(launches[1].args.contains(&format!("--resume={session} ")), "{launches:#?}");
+        assert!(!launches[2].args.contains("--resume"), "{launches:#?}");
+        let told = world.api.requests_with_text("User chose: gamma")[0].model_text();
+        assert!(told.contains("checkpoints/w.json") && !told.contains("alpha"), "{told}");
+        assert_eq!(world.notes("w"), [""; 0]);
+    }
 }

@@ -16,41 +16,6 @@ fn only_launched(world: &ClaudeWorld, times: usize) {
 }
 
 #[test]
-fn a_run_may_ask_and_save_and_is_refused_everything_else() {
-    let mut world = ClaudeWorld::new();
-    world.configure("[approvals]\nask_stopped = false\n");
-    world.keep_watching_from_the_start();
-    world.ask("w", &["Begin?"]);
-    let made = world.work().join("made");
-    let steps = json!([
-        bash("checkpoint save --step two --next-action three"),
-        bash("touch made"),
-        {"tool": "Write", "input": {"file_path": made, "content": "x"}},
-        bash("ask-post 'Which DB?' -o pg=Postgres -o sqlite=SQLite"),
-        {"text": "asked"}
-    ]);
-    world.api.on("User chose: yes", steps);
-    world.answer("w", "yes");
-    world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Which DB?");
-    let closed = world.names("closed");
-    assert_eq!(closed.len(), 1);
-    assert_eq!(world.document(&format!("closed/{}", closed[0]))["closed"]["state"], "delivered");
-
-    let results = world.api.turns().pop().expect("a turn").tool_results();
-    assert_eq!(world.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
-    let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
-    assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
-    assert_eq!(results[3], "QUESTION_POSTED:w");
-    assert!(!made.exists());
-    let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");
-    let events = std::fs::read_to_string(world.in_mailbox(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
-    let denied: Vec<&str> = events.lines().filter(|l| l.contains(r#""type":"permission""#)).collect();
-    assert_eq!(denied.len(), 2, "{denied:#?}");
-    assert!(denied.iter().all(|l| l.contains(r#""decision":"deny""#)));
-    assert!(events.contains(r#""type":"question_posted""#), "{events}");
-}
-
-#[test]
 fn nothing_of_an_outer_session_reaches_the_agent_but_its_key() {
     let mut world = ClaudeWorld::new();
     world.configure("[runner.claude]\nallowed_tools = ['Bash(show-env:*)']\n");
@@ -112,45 +77,6 @@ fn relaunch_with_an_id_runs_the_answer_in_the_foreground() {
 }
 
 #[test]
-fn relaunch_prompt_hands_the_answer_to_a_main_agent() {
-    let mut world = ClaudeWorld::new();
-    world.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
-    world.answer("w", "now");
-    let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
-    assert!(
-        prompt.starts_with("Resume workflow w. Checkpoint: (none was saved).") && prompt.contains("User chose: now (At once)"),
-        "{prompt}"
-    );
-    assert_eq!(world.status("w")["state"], "delivered");
-    assert_eq!(world.run("relaunch", &["prompt", "w"]).status.code(), Some(4));
-    world.keep_watching();
-    only_launched(&world, 0);
-}
-
-#[test]
-fn a_waiting_asker_receives_the_answer_and_no_agent_is_launched() {
-    let mut world = ClaudeWorld::new();
-    world.keep_watching_from_the_start();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            world.wait_state("w", "pending");
-            // The asker sleeps while the answer comes and the watcher looks: still nobody takes it away.
-            let asker = world.processes("--wait 50s");
-            asker.iter().for_each(|pid| signal(*pid, Signal::STOP));
-            world.answer("w", "left");
-            only_launched(&world, 0);
-            assert_eq!(world.status("w")["state"], "answered");
-            asker.iter().for_each(|pid| signal(*pid, Signal::CONT));
-        });
-        let outcome = world.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
-        assert_eq!(outcome.result()["result"], "went left");
-    });
-    assert_eq!(world.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", world.describe("w"));
-    assert_eq!(world.status("w")["state"], "delivered");
-    assert_eq!(world.launches().len(), 1, "only the sentinel");
-}
-
-#[test]
 fn a_run_that_waits_for_its_next_answer_gets_it_in_the_run() {
     let mut world = ClaudeWorld::new();
     world.keep_watching_from_the_start();
@@ -179,4 +105,82 @@ fn relaunch_prompt_says_all_that_a_new_agent_needs() {
     world.answer("w", "left");
     let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
     assert!(prompt.starts_with("Resume workflow from checkpoint at /") && prompt.contains("User chose: left"), "{prompt}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_run_may_ask_and_save_and_is_refused_everything_else() {
+        let mut world = ClaudeWorld::new();
+        world.configure("[approvals]\nask_stopped = false\n");
+        world.keep_watching_from_the_start();
+        world.ask("w", &["Begin?"]);
+        let made = world.work().join("made");
+        let steps = json!([
+            bash("checkpoint save --step two --next-action three"),
+            bash("touch made"),
+            {"tool": "Write", "input": {"file_path": made, "content": "x"}},
+            bash("ask-post 'Which DB?' -o pg=Postgres -o sqlite=SQLite"),
+            {"text": "asked"}
+        ]);
+        world.api.on("User chose: yes", steps);
+        world.answer("w", "yes");
+        world.wait_status("w", "asking", |s| s["state"] == "pending" && s["question"] == "Which DB?");
+        let closed = world.names("closed");
+        assert_eq!(closed.len(), 1);
+        assert_eq!(world.document(&format!("closed/{}", closed[0]))["closed"]["state"], "delivered");
+
+        let results = world.api.turns().pop().expect("a turn").tool_results();
+        assert_eq!(world.document("checkpoints/w.json")["current_step"], "two", "{results:?}");
+        let refusal = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
+        assert_eq!((results[1].as_str(), results[2].as_str()), (refusal, refusal));
+        assert_eq!(results[3], "QUESTION_POSTED:w");
+        assert!(!made.exists());
+        let round = closed[0].trim_start_matches("w.").trim_end_matches(".json");
+        let events = std::fs::read_to_string(world.in_mailbox(format!("runs/w/{round}/1/events.jsonl"))).expect("events");
+        let denied: Vec<&str> = events.lines().filter(|l| l.contains(r#""type":"permission""#)).collect();
+        assert_eq!(denied.len(), 2, "{denied:#?}");
+        assert!(denied.iter().all(|l| l.contains(r#""decision":"deny""#)));
+        assert!(events.contains(r#""type":"question_posted""#), "{events}");
+    }
+
+    #[test]
+    fn relaunch_prompt_hands_the_answer_to_a_main_agent() {
+        let mut world = ClaudeWorld::new();
+        world.ask("w", &["Begin?", "-o", "now=At once", "-o", "later=Tomorrow"]);
+        world.answer("w", "now");
+        let prompt = world.run("relaunch", &["prompt", "w"]).ok().stdout;
+        assert!(
+            prompt.starts_with("Resume workflow w. Checkpoint: (none was saved).") && prompt.contains("User chose: now (At once)"),
+            "{prompt}"
+        );
+        assert_eq!(world.status("w")["state"], "delivered");
+        assert_eq!(world.run("relaunch", &["prompt", "w"]).status.code(), Some(4));
+        world.keep_watching();
+        only_launched(&world, 0);
+    }
+
+    #[test]
+    fn a_waiting_asker_receives_the_answer_and_no_agent_is_launched() {
+        let mut world = ClaudeWorld::new();
+        world.keep_watching_from_the_start();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                world.wait_state("w", "pending");
+                // The asker sleeps while the answer comes and the watcher looks: still nobody takes it away.
+                let asker = world.processes("--wait 50s");
+                asker.iter().for_each(|pid| signal(*pid, Signal::STOP));
+                world.answer("w", "left");
+                only_launched(&world, 0);
+                assert_eq!(world.status("w")["state"], "answered");
+                asker.iter().for_each(|pid| signal(*pid, Signal::CONT));
+            });
+            let outcome = world.user_session(&json!([bash("ask-post 'Left or right?' -w w --wait 50s"), {"text": "went left"}]));
+            assert_eq!(outcome.result()["result"], "went left");
+        });
+        assert_eq!(world.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", world.describe("w"));
+        assert_eq!(world.status("w")["state"], "delivered");
+        assert_eq!(world.launches().len(), 1, "only the sentinel");
+    }
 }

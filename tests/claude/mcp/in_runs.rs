@@ -24,22 +24,6 @@ fn which() -> Value {
 }
 
 #[test]
-fn the_answer_is_the_calls_result_after_a_watchers_restart() {
-    let mut world = run_that_asks(&json!([find(&["ask_user"]), call("ask_user", &which()), {"text": "built"}]));
-    assert_eq!(world.document("pending/w.json")["tool_call"]["name"], "mcp__askbox__ask_user");
-    world.stop_watching();
-    let requests = world.api.turns().len();
-    world.keep_watching();
-    assert_eq!((world.api.turns().len(), world.launches().len()), (requests, 1), "nothing is launched or requested while it waits");
-    world.answer("w", "lite");
-    assert_eq!(world.wait_state("w", "delivered")["result"], "built");
-    let told = world.api.turns().last().expect("a turn").tool_results().pop().expect("a result");
-    assert!(told.starts_with("Your question \"Which database?\": User chose: lite\n(answered by ann"), "{told}");
-    assert_eq!((world.api.turns().len(), world.launches().len()), (requests + 1, 2));
-    assert_eq!(world.names("pending").len(), 0, "one question, once");
-}
-
-#[test]
 fn a_refusal_and_a_counter_question_reach_the_model() {
     for (script, expected) in [
         ("ask-answer decline w --note 'ask the DBA'", ["The user declined to answer", "ask the DBA"]),
@@ -50,5 +34,25 @@ fn a_refusal_and_a_counter_question_reach_the_model() {
         world.wait_state("w", "delivered");
         let told = world.api.turns().last().expect("a turn").tool_results().pop().expect("a result");
         assert!(expected.iter().all(|words| told.contains(words)), "{script}: {told}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_the_calls_result_after_a_watchers_restart() {
+        let mut world = run_that_asks(&json!([find(&["ask_user"]), call("ask_user", &which()), {"text": "built"}]));
+        assert_eq!(world.document("pending/w.json")["tool_call"]["name"], "mcp__askbox__ask_user");
+        world.stop_watching();
+        let requests = world.api.turns().len();
+        world.keep_watching();
+        assert_eq!((world.api.turns().len(), world.launches().len()), (requests, 1), "nothing is launched or requested while it waits");
+        world.answer("w", "lite");
+        assert_eq!(world.wait_state("w", "delivered")["result"], "built");
+        let told = world.api.turns().last().expect("a turn").tool_results().pop().expect("a result");
+        assert!(told.starts_with("Your question \"Which database?\": User chose: lite\n(answered by ann"), "{told}");
+        assert_eq!((world.api.turns().len(), world.launches().len()), (requests + 1, 2));
+        assert_eq!(world.names("pending").len(), 0, "one question, once");
     }
 }

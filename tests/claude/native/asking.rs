@@ -69,50 +69,6 @@ fn answers_behind(end: &str) {
 }
 
 #[test]
-fn the_answer_is_the_calls_result_after_every_restart() {
-    let mut world = run_that_asks(&json!([ask(&which_database()), {"text": "built with SQLite"}]));
-    let asked = world.document("pending/w.json");
-    assert_eq!((&asked["question"], &asked["options"][1]["label"]), (&json!("Which database?"), &json!("Postgres")));
-    let round = world.rounds("closed", "w")[0]["question_id"].as_str().expect("an id").to_owned();
-    let run = world.run_record("w", &round, 1);
-    assert_eq!((&run["state"], &run["asks"]), (&json!("asking"), &asked["question_id"]));
-    world.stop_watching();
-    let requests = world.api.turns().len();
-    world.keep_watching();
-    assert_eq!((world.api.turns().len(), world.launches().len()), (requests, 1), "nothing is launched or requested while it waits");
-    world.answer("w", "sqlite");
-    let status = world.wait_state("w", "delivered");
-    assert_eq!((&status["result"], world.api.turns().len()), (&json!("built with SQLite"), requests + 1));
-    let expected = "Your questions have been answered: \"Which database?\"=\"SQLite\". You can now continue with these answers in mind.";
-    assert_eq!(told(&world), [expected]);
-    assert!(world.launches()[1].args.contains("--fork-session"), "{:#?}", world.launches());
-}
-
-#[test]
-fn four_questions_of_every_kind_come_back_with_own_words() {
-    let questions = json!([
-        question("Which database?", false, &["SQLite", "Postgres"]),
-        question("Which days?", true, &["Monday", "Tuesday", "Friday"]),
-        question("Which name?", false, &["Ask", "Box"]),
-        question("Which licence?", false, &["MIT", "Apache"]),
-    ]);
-    let world = run_that_asks(&json!([ask(&questions), {"text": "done"}]));
-    let parts = ["q1=Postgres", "q2=Monday,Friday", "q3=something shorter", "q4=MIT", "--note", "no hurry"];
-    world.ok("ask-answer", &[&["w"][..], &parts].concat());
-    world.wait_state("w", "delivered");
-    let told = told(&world).concat();
-    for words in [
-        "\"Which database?\"=\"Postgres\"",
-        "\"Which days?\"=\"Monday, Friday\"",
-        "\"Which name?\"=\"something shorter\"",
-        "no hurry",
-        "\"Which licence?\"=\"MIT\"",
-    ] {
-        assert!(told.contains(words), "{words} is missing: {told}");
-    }
-}
-
-#[test]
 fn an_agent_that_asks_twice_gets_each_answer_once() {
     let world = run_that_asks(&json!([ask(&which_database()), ask(&which_database()), {"text": "done"}]));
     world.answer("w", "SQLite");
@@ -139,27 +95,6 @@ fn an_answer_to_a_changed_question_is_not_the_calls_result() {
     assert_eq!(world.wait_state("w", "delivered")["result"], "built");
     let told = told(&world).concat();
     assert!(told.contains("\"Which database?\"=\"Postgres\"") && !told.contains("=\"SQLite\""), "{told}");
-}
-
-#[test]
-fn a_refusal_reaches_the_model_as_a_refusal_with_its_reason() {
-    let world = run_that_asks(&json!([ask(&which_database()), {"text": "left it"}]));
-    world.ok("ask-answer", &["decline", "w", "--note", "ask the DBA first"]);
-    world.wait_state("w", "delivered");
-    let told = told(&world).concat();
-    assert!(told.contains("The user declined to answer. They say: ask the DBA first") && told.contains("Do not guess"), "{told}");
-}
-
-#[test]
-fn a_question_beside_another_call_is_not_lost() {
-    let both =
-        json!({"tools": [{"tool": "Bash", "input": {"command": "ask-post -w other 'And this?'; echo made"}}, ask(&which_database())]});
-    let world = run_that_asks(&json!([both, {"text": "done"}]));
-    world.answer("w", "SQLite");
-    assert_eq!(world.wait_state("w", "delivered")["result"], "done");
-    let told = told(&world).concat();
-    assert!(told.contains("made") && told.contains("\"Which database?\"=\"SQLite\""), "{told}");
-    assert_eq!(world.rounds("closed", "other").len() + world.names("pending").len(), 1);
 }
 
 #[test]
@@ -207,4 +142,74 @@ fn a_person_who_asks_back_is_asked_again_in_the_thread() {
     assert_eq!(world.document("pending/w.json")["in_reply_to"], first);
     world.answer("w", "SQLite");
     assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_the_calls_result_after_every_restart() {
+        let mut world = run_that_asks(&json!([ask(&which_database()), {"text": "built with SQLite"}]));
+        let asked = world.document("pending/w.json");
+        assert_eq!((&asked["question"], &asked["options"][1]["label"]), (&json!("Which database?"), &json!("Postgres")));
+        let round = world.rounds("closed", "w")[0]["question_id"].as_str().expect("an id").to_owned();
+        let run = world.run_record("w", &round, 1);
+        assert_eq!((&run["state"], &run["asks"]), (&json!("asking"), &asked["question_id"]));
+        world.stop_watching();
+        let requests = world.api.turns().len();
+        world.keep_watching();
+        assert_eq!((world.api.turns().len(), world.launches().len()), (requests, 1), "nothing is launched or requested while it waits");
+        world.answer("w", "sqlite");
+        let status = world.wait_state("w", "delivered");
+        assert_eq!((&status["result"], world.api.turns().len()), (&json!("built with SQLite"), requests + 1));
+        let expected =
+            "Your questions have been answered: \"Which database?\"=\"SQLite\". You can now continue with these answers in mind.";
+        assert_eq!(told(&world), [expected]);
+        assert!(world.launches()[1].args.contains("--fork-session"), "{:#?}", world.launches());
+    }
+
+    #[test]
+    fn four_questions_of_every_kind_come_back_with_own_words() {
+        let questions = json!([
+            question("Which database?", false, &["SQLite", "Postgres"]),
+            question("Which days?", true, &["Monday", "Tuesday", "Friday"]),
+            question("Which name?", false, &["Ask", "Box"]),
+            question("Which licence?", false, &["MIT", "Apache"]),
+        ]);
+        let world = run_that_asks(&json!([ask(&questions), {"text": "done"}]));
+        let parts = ["q1=Postgres", "q2=Monday,Friday", "q3=something shorter", "q4=MIT", "--note", "no hurry"];
+        world.ok("ask-answer", &[&["w"][..], &parts].concat());
+        world.wait_state("w", "delivered");
+        let told = told(&world).concat();
+        for words in [
+            "\"Which database?\"=\"Postgres\"",
+            "\"Which days?\"=\"Monday, Friday\"",
+            "\"Which name?\"=\"something shorter\"",
+            "no hurry",
+            "\"Which licence?\"=\"MIT\"",
+        ] {
+            assert!(told.contains(words), "{words} is missing: {told}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_reaches_the_model_as_a_refusal_with_its_reason() {
+        let world = run_that_asks(&json!([ask(&which_database()), {"text": "left it"}]));
+        world.ok("ask-answer", &["decline", "w", "--note", "ask the DBA first"]);
+        world.wait_state("w", "delivered");
+        let told = told(&world).concat();
+        assert!(told.contains("The user declined to answer. They say: ask the DBA first") && told.contains("Do not guess"), "{told}");
+    }
+
+    #[test]
+    fn a_question_beside_another_call_is_not_lost() {
+        let both =
+            json!({"tools": [{"tool": "Bash", "input": {"command": "ask-post -w other 'And this?'; echo made"}}, ask(&which_database())]});
+        let world = run_that_asks(&json!([both, {"text": "done"}]));
+        world.answer("w", "SQLite");
+        assert_eq!(world.wait_state("w", "delivered")["result"], "done");
+        let told = told(&world).concat();
+        assert!(told.contains("made") && told.contains("\"Which database?\"=\"SQLite\""), "{told}");
+        assert_eq!(world.rounds("closed", "other").len() + world.names("pending").len(), 1);
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::native::asking::{ask, told, which_database};
+use crate::claude::native::asking::{ask, told, which_database};
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::native::asking::{ask, which_database};
+use crate::claude::native::asking::{ask, which_database};
 use crate::support::ClaudeWorld;
 
 /// A run of `w` that has said this, where every answer is to begin a session.

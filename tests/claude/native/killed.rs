@@ -2,24 +2,10 @@
 
 use serde_json::json;
 
-use crate::native::asking::{ask, run_that_asks, told, wait_until_it_asks, which_database};
+use crate::claude::native::asking::{ask, run_that_asks, told, wait_until_it_asks, which_database};
 use crate::support::claude::bash;
 use crate::support::process::kill;
 use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
-
-#[test]
-fn an_attempt_killed_after_the_answer_is_told_it_once() {
-    let world = run_that_asks(&json!([ask(&which_database()), bash("echo did-that"), {"stall": true}]));
-    world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
-    world.configure("[relaunch]\nbackoff = '10ms'\n");
-    world.answer("w", "SQLite");
-    world.api.wait_for_text("did-that", 1, LIMIT);
-    world.wait_transcript("w", r#""command":"echo did-that""#);
-    signal(world.only_process("relaunch supervise"), Signal::KILL);
-    world.wait_status("w", "through", |s| s["state"] == "delivered" && s["result"] == "went on");
-    let text = world.api.turns().pop().expect("a turn").model_text();
-    assert_eq!(text.matches("\"Which database?\"=\"SQLite\"").count(), 1, "{text}");
-}
 
 #[test]
 fn an_attempt_killed_before_the_models_reply_gives_it_again() {
@@ -69,4 +55,22 @@ fn a_watcher_killed_between_question_and_answer_changes_nothing() {
     world.keep_watching();
     assert_eq!(world.wait_state("w", "delivered")["result"], "built");
     assert!(told(&world).concat().contains("\"Which database?\"=\"SQLite\""));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_attempt_killed_after_the_answer_is_told_it_once() {
+        let world = run_that_asks(&json!([ask(&which_database()), bash("echo did-that"), {"stall": true}]));
+        world.api.on("Your process was interrupted", json!([{"text": "went on"}]));
+        world.configure("[relaunch]\nbackoff = '10ms'\n");
+        world.answer("w", "SQLite");
+        world.api.wait_for_text("did-that", 1, LIMIT);
+        world.wait_transcript("w", r#""command":"echo did-that""#);
+        signal(world.only_process("relaunch supervise"), Signal::KILL);
+        world.wait_status("w", "through", |s| s["state"] == "delivered" && s["result"] == "went on");
+        let text = world.api.turns().pop().expect("a turn").model_text();
+        assert_eq!(text.matches("\"Which database?\"=\"SQLite\"").count(), 1, "{text}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::native::asking::{ask, question, run_that_asks, told, wait_until_it_asks, which_database};
+use crate::claude::native::asking::{ask, question, run_that_asks, told, wait_until_it_asks, which_database};
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
 

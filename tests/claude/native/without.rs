@@ -2,20 +2,8 @@
 
 use serde_json::json;
 
-use crate::native::asking::{ask, question, run_that_asks, which_database};
+use crate::claude::native::asking::{ask, question, run_that_asks, which_database};
 use crate::support::{ClaudeWorld, feed};
-
-#[test]
-fn an_answer_to_a_lost_transcript_comes_in_a_message() {
-    let world = run_that_asks(&json!([ask(&which_database()), {"text": "never said"}]));
-    let session = world.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
-    std::fs::remove_file(world.transcript_of(&session).expect("a transcript")).expect("it was there");
-    world.api.on("User chose: SQLite", json!([{"text": "built anew"}]));
-    world.answer("w", "SQLite");
-    assert_eq!(world.wait_state("w", "delivered")["result"], "built anew");
-    let said = world.api.requests_with_text("User chose: SQLite")[0].model_text();
-    assert!(said.contains("Question that was asked: Which database?"), "{said}");
-}
 
 #[test]
 fn an_operators_own_settings_mean_no_hook_but_a_hint() {
@@ -79,4 +67,20 @@ fn a_question_that_cannot_be_posted_is_refused() {
     let status = world.wait_state("w", "delivered");
     assert!(status["result"].as_str().is_some_and(|r| r.contains("askbox could not take this question")), "{status}");
     assert!(world.names("pending").is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_a_lost_transcript_comes_in_a_message() {
+        let world = run_that_asks(&json!([ask(&which_database()), {"text": "never said"}]));
+        let session = world.document("pending/w.json")["session_id"].as_str().expect("a session").to_owned();
+        std::fs::remove_file(world.transcript_of(&session).expect("a transcript")).expect("it was there");
+        world.api.on("User chose: SQLite", json!([{"text": "built anew"}]));
+        world.answer("w", "SQLite");
+        assert_eq!(world.wait_state("w", "delivered")["result"], "built anew");
+        let said = world.api.requests_with_text("User chose: SQLite")[0].model_text();
+        assert!(said.contains("Question that was asked: Which database?"), "{said}");
+    }
 }

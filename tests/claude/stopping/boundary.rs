@@ -5,48 +5,6 @@ use crate::support::claude::bash;
 use serde_json::json;
 
 #[test]
-fn a_tool_of_20_steps_finishes_and_the_session_goes_on() {
-    let world = world();
-    add_writer(&world);
-    let notes = world.work().join("notes.txt");
-    let steps = json!([
-        {"tool": "Write", "input": {"file_path": notes, "content": "x"}},
-        {"text": "Now the twenty steps.", "tool": "Bash", "input": {"command": "write-steps"}},
-        bash("touch never"),
-        {"text": "never said"}
-    ]);
-    let run = start(&world, "w", &steps);
-    wait_gate(&world, "begun");
-    let said = stop(&world, "w", &[]);
-    assert!(said.stdout.contains("go on with: relaunch w"), "{said:?}");
-    assert_eq!(written(&world), 20);
-    let (outcome, events) = run.wait_end();
-    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    climbed(&events, &["boundary"]);
-
-    let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
-    assert_eq!(result["terminal_reason"], "hook_stopped");
-    let last = interrupted(&events);
-    assert_eq!(last["how"], "stopped by ann");
-    assert!(last["text"].as_str().expect("a text").contains("Now the twenty steps."), "{last:#}");
-    assert_eq!(last["files_touched"], json!([notes]));
-    let calls = last["tool_calls"].as_array().expect("calls");
-    assert_eq!(calls.len(), 2, "{last:#}");
-    assert_eq!((&calls[1]["name"], &calls[1]["is_error"]), (&json!("Bash"), &json!(false)));
-    assert!(calls[1]["text"].as_str().expect("a result").contains("all written"), "{last:#}");
-    let session = last["session_id"].as_str().expect("a session").to_owned();
-    assert_eq!(world.status("w")["state"], "interrupted");
-    assert_eq!(alive(&world, &groups(&world)), [""; 0]);
-    // No request followed the tool's end.
-    assert_eq!(world.api.turns().len(), 2);
-
-    let told = continues(&world, "w", &session, json!([bash("echo third"), {"text": "done"}]));
-    assert!(told.tool_results().iter().any(|r| r.contains("all written")), "{:?}", told.tool_results());
-    assert_eq!(written(&world), 20);
-    assert!(!world.work().join("never").exists());
-}
-
-#[test]
 fn a_stop_that_only_the_hooks_have_seen_is_a_stop() {
     let world = world();
     world.add_hold("hold");
@@ -135,4 +93,50 @@ fn an_agent_that_calls_a_tool_instead_of_reporting_ends() {
     assert_eq!(interrupted(&events)["report"], Value::Null);
     assert_eq!(world.status("w")["state"], "interrupted");
     assert!(!world.work().join("never").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_20_steps_finishes_and_the_session_goes_on() {
+        let world = world();
+        add_writer(&world);
+        let notes = world.work().join("notes.txt");
+        let steps = json!([
+            {"tool": "Write", "input": {"file_path": notes, "content": "x"}},
+            {"text": "Now the twenty steps.", "tool": "Bash", "input": {"command": "write-steps"}},
+            bash("touch never"),
+            {"text": "never said"}
+        ]);
+        let run = start(&world, "w", &steps);
+        wait_gate(&world, "begun");
+        let said = stop(&world, "w", &[]);
+        assert!(said.stdout.contains("go on with: relaunch w"), "{said:?}");
+        assert_eq!(written(&world), 20);
+        let (outcome, events) = run.wait_end();
+        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+        climbed(&events, &["boundary"]);
+
+        let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
+        assert_eq!(result["terminal_reason"], "hook_stopped");
+        let last = interrupted(&events);
+        assert_eq!(last["how"], "stopped by ann");
+        assert!(last["text"].as_str().expect("a text").contains("Now the twenty steps."), "{last:#}");
+        assert_eq!(last["files_touched"], json!([notes]));
+        let calls = last["tool_calls"].as_array().expect("calls");
+        assert_eq!(calls.len(), 2, "{last:#}");
+        assert_eq!((&calls[1]["name"], &calls[1]["is_error"]), (&json!("Bash"), &json!(false)));
+        assert!(calls[1]["text"].as_str().expect("a result").contains("all written"), "{last:#}");
+        let session = last["session_id"].as_str().expect("a session").to_owned();
+        assert_eq!(world.status("w")["state"], "interrupted");
+        assert_eq!(alive(&world, &groups(&world)), [""; 0]);
+        // No request followed the tool's end.
+        assert_eq!(world.api.turns().len(), 2);
+
+        let told = continues(&world, "w", &session, json!([bash("echo third"), {"text": "done"}]));
+        assert!(told.tool_results().iter().any(|r| r.contains("all written")), "{:?}", told.tool_results());
+        assert_eq!(written(&world), 20);
+        assert!(!world.work().join("never").exists());
+    }
 }

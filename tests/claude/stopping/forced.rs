@@ -20,17 +20,6 @@ fn stopped_with(args: &[&str]) -> (ClaudeWorld, Vec<Value>) {
 }
 
 #[test]
-fn stop_now_kills_the_tool_with_all_its_processes() {
-    let (world, events) = stopped_with(&["--now"]);
-    climbed(&events, &["SIGTERM"]);
-    let last = interrupted(&events);
-    assert!(last["text"].as_str().expect("a text").contains("Sleeping."), "{last:#}");
-    assert_eq!(world.status("w")["state"], "interrupted");
-    let session = last["session_id"].as_str().expect("a session").to_owned();
-    continues(&world, "w", &session, json!([{"text": "done"}]));
-}
-
-#[test]
 fn after_the_grace_time_the_tool_is_killed_with_its_processes() {
     let (world, events) = stopped_with(&["--grace", "1s"]);
     climbed(&events, &["boundary", "SIGTERM"]);
@@ -52,4 +41,19 @@ fn a_second_stop_with_now_makes_the_first_one_stop_at_once() {
     let (_, events) = run.wait_end();
     climbed(&events, &["boundary", "SIGTERM"]);
     interrupted(&events);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn stop_now_kills_the_tool_with_all_its_processes() {
+        let (world, events) = stopped_with(&["--now"]);
+        climbed(&events, &["SIGTERM"]);
+        let last = interrupted(&events);
+        assert!(last["text"].as_str().expect("a text").contains("Sleeping."), "{last:#}");
+        assert_eq!(world.status("w")["state"], "interrupted");
+        let session = last["session_id"].as_str().expect("a session").to_owned();
+        continues(&world, "w", &session, json!([{"text": "done"}]));
+    }
 }

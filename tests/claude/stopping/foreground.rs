@@ -8,23 +8,6 @@ use std::io::{BufRead, BufReader};
 use std::time::Instant;
 
 #[test]
-fn a_prompt_on_standard_input_gives_events_line_by_line() {
-    let world = world();
-    let mut command = world.command("relaunch");
-    command.args(["run", "--stream", "-w", "w", "-"]);
-    let outcome = feed(&mut command, format!("Do it. @@{}", json!([bash("echo hello"), {"text": "all done"}])).as_bytes()).ok();
-    let (partial, events): (Vec<_>, Vec<_>) = outcome.events().into_iter().partition(|e| e["type"] == "partial");
-    assert!(partial.iter().all(|e| e["text"] == "all done"), "{partial:#?}");
-    let types: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).filter(|t| !["raw", "note"].contains(t)).collect();
-    assert_eq!(types, ["started", "generating", "tool_call", "tool_result", "generating", "text", "result"], "{events:#?}");
-    assert_eq!(events.last().expect("a last one")["text"], "all done");
-    let seqs: Vec<u64> = events.iter().filter_map(|e| e["seq"].as_u64()).collect();
-    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
-    assert_eq!(world.events("w"), events);
-    assert_eq!(world.status("w")["result"], "all done");
-}
-
-#[test]
 fn events_come_as_they_happen() {
     let world = world();
     world.add_hold("hold");
@@ -154,4 +137,25 @@ fn a_parent_that_does_not_read_can_still_stop_it() {
     world.release("hold");
     assert_eq!(child.wait().expect("its status").code(), Some(1));
     interrupted(&events());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_prompt_on_standard_input_gives_events_line_by_line() {
+        let world = world();
+        let mut command = world.command("relaunch");
+        command.args(["run", "--stream", "-w", "w", "-"]);
+        let outcome = feed(&mut command, format!("Do it. @@{}", json!([bash("echo hello"), {"text": "all done"}])).as_bytes()).ok();
+        let (partial, events): (Vec<_>, Vec<_>) = outcome.events().into_iter().partition(|e| e["type"] == "partial");
+        assert!(partial.iter().all(|e| e["text"] == "all done"), "{partial:#?}");
+        let types: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).filter(|t| !["raw", "note"].contains(t)).collect();
+        assert_eq!(types, ["started", "generating", "tool_call", "tool_result", "generating", "text", "result"], "{events:#?}");
+        assert_eq!(events.last().expect("a last one")["text"], "all done");
+        let seqs: Vec<u64> = events.iter().filter_map(|e| e["seq"].as_u64()).collect();
+        assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
+        assert_eq!(world.events("w"), events);
+        assert_eq!(world.status("w")["result"], "all done");
+    }
 }

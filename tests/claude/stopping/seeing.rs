@@ -23,22 +23,6 @@ fn a_stalled_stream_is_shown_as_silent() {
 }
 
 #[test]
-fn an_overloaded_api_is_shown_as_throttled() {
-    let world = world();
-    let mut run = start(&world, "w", &json!([{"status": 529, "times": 5}, {"text": "done"}]));
-    let throttled = run.expect_type("throttled");
-    assert_eq!((&throttled["status"], &throttled["retry"]), (&json!(529), &json!(1)), "{throttled}");
-    let status = world.status("w");
-    assert_eq!(status["live"]["doing"], "throttled", "{status:#}");
-    assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("throttled(529, retry ")), "{status:#}");
-    let (outcome, events) = run.wait_end();
-    assert!(outcome.status.success(), "{outcome:?} {events:#?}");
-    assert_eq!(events.iter().filter(|e| e["type"] == "throttled").count(), 5);
-    assert_eq!(world.status("w")["state"], "delivered");
-    assert_eq!(world.launches().len(), 1);
-}
-
-#[test]
 fn status_tells_tool_turns_tokens_cost_and_last_words() {
     let world = world();
     world.add_hold("hold");
@@ -115,4 +99,24 @@ fn the_view_goes_on_by_itself_and_returns_the_terminal() {
     assert!(all.matches("\x1b[H").count() < 60, "{all:?}");
     assert!(child.wait().expect("its status").success());
     run.wait_end();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_overloaded_api_is_shown_as_throttled() {
+        let world = world();
+        let mut run = start(&world, "w", &json!([{"status": 529, "times": 5}, {"text": "done"}]));
+        let throttled = run.expect_type("throttled");
+        assert_eq!((&throttled["status"], &throttled["retry"]), (&json!(529), &json!(1)), "{throttled}");
+        let status = world.status("w");
+        assert_eq!(status["live"]["doing"], "throttled", "{status:#}");
+        assert!(status["live"]["words"].as_str().is_some_and(|w| w.starts_with("throttled(529, retry ")), "{status:#}");
+        let (outcome, events) = run.wait_end();
+        assert!(outcome.status.success(), "{outcome:?} {events:#?}");
+        assert_eq!(events.iter().filter(|e| e["type"] == "throttled").count(), 5);
+        assert_eq!(world.status("w")["state"], "delivered");
+        assert_eq!(world.launches().len(), 1);
+    }
 }

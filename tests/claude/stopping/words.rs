@@ -9,31 +9,6 @@ fn slow(text: &str) -> Value {
 }
 
 #[test]
-fn a_stop_in_the_middle_of_a_text_keeps_what_was_said() {
-    let world = world();
-    let mut run = start(&world, "w", &json!([slow("walnuts are "), {"text": "never"}]));
-    // Behind the first block the second one comes, a few letters at a time.
-    run.expect_type("text");
-    let mut words = String::new();
-    while !words.contains("walnuts are") {
-        words += run.expect_type("partial")["text"].as_str().expect("a text");
-    }
-    let said = stop(&world, "w", &["--json"]);
-    let (_, events) = run.wait_end();
-    climbed(&events, &["boundary", "in-band"]);
-    let last = interrupted(&events);
-    let text = last["text"].as_str().expect("a text");
-    assert!(text.starts_with("First.") && text.contains("walnuts") && text.len() < 12 * 40, "{last:#}");
-    assert_eq!(said.events(), std::slice::from_ref(&last));
-    let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
-    assert_eq!(result["terminal_reason"], "aborted_streaming");
-    let session = last["session_id"].as_str().expect("a session").to_owned();
-    assert_eq!(alive(&world, &groups(&world)), [""; 0]);
-    let told = continues(&world, "w", &session, json!([{"text": "done"}]));
-    assert!(told.assistant_text().contains("walnuts are"), "{}", told.assistant_text());
-}
-
-#[test]
 fn a_stop_before_the_first_word_is_an_interrupt_too() {
     let world = world();
     let mut run = start(&world, "w", &json!([{"stall": true}]));
@@ -70,4 +45,33 @@ fn an_agent_that_has_ended_by_itself_is_not_called_stopped() {
     let late = world.run("relaunch", &["stop", "w"]);
     assert_eq!(late.status.code(), Some(4), "{late:?}");
     assert_eq!(world.status("w")["state"], "delivered");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_stop_in_the_middle_of_a_text_keeps_what_was_said() {
+        let world = world();
+        let mut run = start(&world, "w", &json!([slow("walnuts are "), {"text": "never"}]));
+        // Behind the first block the second one comes, a few letters at a time.
+        run.expect_type("text");
+        let mut words = String::new();
+        while !words.contains("walnuts are") {
+            words += run.expect_type("partial")["text"].as_str().expect("a text");
+        }
+        let said = stop(&world, "w", &["--json"]);
+        let (_, events) = run.wait_end();
+        climbed(&events, &["boundary", "in-band"]);
+        let last = interrupted(&events);
+        let text = last["text"].as_str().expect("a text");
+        assert!(text.starts_with("First.") && text.contains("walnuts") && text.len() < 12 * 40, "{last:#}");
+        assert_eq!(said.events(), std::slice::from_ref(&last));
+        let result = events.iter().rev().find(|e| e["type"] == "result").expect("a result");
+        assert_eq!(result["terminal_reason"], "aborted_streaming");
+        let session = last["session_id"].as_str().expect("a session").to_owned();
+        assert_eq!(alive(&world, &groups(&world)), [""; 0]);
+        let told = continues(&world, "w", &session, json!([{"text": "done"}]));
+        assert!(told.assistant_text().contains("walnuts are"), "{}", told.assistant_text());
+    }
 }

@@ -1,6 +1,6 @@
 //! A call awaits a person, its process ends, and the runner goes on with the answer.
 
-use crate::sdks::host::{Host, Sdk};
+use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::needs;
 
 /// The last result of the host. It holds the words that the model was told.
@@ -40,30 +40,6 @@ fn tells_a_refusal_and_asks_again(sdk: Sdk) {
 }
 
 #[test]
-fn a_claude_session_makes_its_call_after_the_answer() {
-    needs!("python-sdks");
-    makes_the_call_after_the_answer(Sdk::Claude);
-}
-
-#[test]
-fn an_openai_agent_makes_its_call_after_the_answer() {
-    needs!("python-sdks");
-    makes_the_call_after_the_answer(Sdk::OpenAi);
-}
-
-#[test]
-fn a_langgraph_node_makes_its_call_after_the_answer() {
-    needs!("python-sdks");
-    makes_the_call_after_the_answer(Sdk::LangGraph);
-}
-
-#[test]
-fn a_tool_of_the_ai_sdk_is_called_after_the_answer() {
-    needs!("node", "node-sdks");
-    makes_the_call_after_the_answer(Sdk::Ai);
-}
-
-#[test]
 fn a_claude_session_is_told_a_refusal_and_asks_again() {
     needs!("python-sdks");
     tells_a_refusal_and_asks_again(Sdk::Claude);
@@ -79,4 +55,32 @@ fn an_openai_agent_is_told_a_refusal_and_asks_again() {
 fn the_ai_sdk_is_told_a_refusal_and_asks_again() {
     needs!("node", "node-sdks");
     tells_a_refusal_and_asks_again(Sdk::Ai);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_claude_session_makes_its_call_after_the_answer() {
+        needs!("python-sdks");
+        makes_the_call_after_the_answer(Sdk::Claude);
+    }
+
+    #[test]
+    fn an_openai_agent_makes_its_call_after_the_answer() {
+        needs!("python-sdks");
+        makes_the_call_after_the_answer(Sdk::OpenAi);
+    }
+
+    #[test]
+    fn a_langgraph_node_makes_its_call_after_the_answer() {
+        needs!("python-sdks");
+        makes_the_call_after_the_answer(Sdk::LangGraph);
+    }
+
+    #[test]
+    fn a_tool_of_the_ai_sdk_is_called_after_the_answer() {
+        needs!("node", "node-sdks");
+        makes_the_call_after_the_answer(Sdk::Ai);
+    }
 }

@@ -1,6 +1,6 @@
 //! Hosts that are killed, and hosts that are started twice: an allowed call is made at most once, and the model is told.
 
-use crate::sdks::host::{Host, Sdk};
+use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::files::write_program;
 use crate::support::{Outcome, needs, output, program};
 

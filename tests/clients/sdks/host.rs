@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, link_modules, project};
+use crate::clients::client::{Client, link_modules, project};
 use crate::support::files::write_program;
 use crate::support::{ClaudeWorld, Outcome, output};
 

@@ -1,6 +1,6 @@
 //! Graphs of LangGraph: interrupts behind one another, and nodes that run again.
 
-use crate::sdks::host::{Host, Sdk};
+use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::needs;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sdks::host::{Host, Sdk};
+use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::{needs, output};
 
 #[test]

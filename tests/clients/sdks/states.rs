@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sdks::host::{Host, Sdk};
+use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::needs;
 
 /// Expects that the answer parks the round in the first attempt, with these words.

@@ -5,55 +5,6 @@ use crate::support::machine::configure;
 use crate::support::{Machine, Terminal, needs, until};
 
 #[test]
-fn a_question_of_another_machine_is_seen_and_answered() {
-    needs!("sshd", "ssh", "tmux");
-    let (here, build) = two();
-    here.ok("ask-post", &["-w", "local-1", "Here?"]);
-    let terminal = Terminal::new(&here);
-    let screen = open(&terminal, "2 questions are waiting");
-    assert!(screen.contains("build:docs-42") && screen.contains("local-1") && screen.contains("Merge the sections?"), "{screen}");
-    terminal.press(&["/build", "Enter"]);
-    terminal.see("1 with \"build\"");
-    let screen = enter(&terminal);
-    assert!(screen.starts_with("build:docs-42 · by reviewer") && screen.contains("1 merge  Yes"), "{screen}");
-    terminal.press(&["n"]);
-    terminal.see("A note beside");
-    terminal.press(&["quickly", "Enter"]);
-    terminal.see("note: quickly");
-    terminal.press(&["1"]);
-    terminal.send_asked();
-    terminal.see("build:docs-42: answered: merge; accepted by build");
-    let answer = build.world.document("answered/docs-42.json")["answer"].clone();
-    assert_eq!((answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()), (Some("merge"), Some("ann"), Some("quickly")));
-    assert!(answer["channel"].as_str().unwrap().starts_with("inbox on ") && answer["through"] == "terminal", "{answer}");
-    terminal.press(&["Escape"]);
-    // A key that comes with the escape would be another key.
-    terminal.see_no_more("with \"build\"");
-    let screen = terminal.see("1 question is waiting");
-    assert!(!screen.contains("docs-42  "), "{screen}");
-    // The outcome of the answer, with its host. The run is shown there, and the answer is taken back there.
-    terminal.press(&["Tab"]);
-    let screen = terminal.see("→ accepted by build");
-    assert!(screen.contains("accepted ") && screen.contains("build:docs-42") && screen.contains("quickly"), "{screen}");
-    terminal.press(&["Enter"]);
-    terminal.see("its log is on build");
-    terminal.take_back();
-    terminal.see("is taken back there, not here: on build, ask-answer undo docs-42");
-    terminal.press(&["Tab"]);
-    terminal.see("? help");
-    // A question that waits again because it was taken back there is answered again.
-    build.world.ok("ask-answer", &["undo", "docs-42"]);
-    terminal.see("2 questions are waiting");
-    terminal.press(&["/build", "Enter"]);
-    terminal.see("1 with \"build\"");
-    let screen = enter(&terminal);
-    assert!(!screen.contains("accepted by"), "{screen}");
-    terminal.press(&["2", "Enter"]);
-    terminal.see("build:docs-42: answered: drop; accepted by build");
-    assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "drop");
-}
-
-#[test]
 fn questions_with_one_id_on_three_machines_stay_three() {
     needs!("sshd", "ssh", "tmux");
     let (here, build) = two();
@@ -256,4 +207,60 @@ fn an_answer_that_does_not_count_there_leaves_its_draft() {
     let screen = enter(&terminal);
     assert!(screen.contains("> 1 merge"), "what was chosen is chosen again: {screen}");
     assert!(!build.world.in_mailbox("answered/docs-42.json").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_question_of_another_machine_is_seen_and_answered() {
+        needs!("sshd", "ssh", "tmux");
+        let (here, build) = two();
+        here.ok("ask-post", &["-w", "local-1", "Here?"]);
+        let terminal = Terminal::new(&here);
+        let screen = open(&terminal, "2 questions are waiting");
+        assert!(screen.contains("build:docs-42") && screen.contains("local-1") && screen.contains("Merge the sections?"), "{screen}");
+        terminal.press(&["/build", "Enter"]);
+        terminal.see("1 with \"build\"");
+        let screen = enter(&terminal);
+        assert!(screen.starts_with("build:docs-42 · by reviewer") && screen.contains("1 merge  Yes"), "{screen}");
+        terminal.press(&["n"]);
+        terminal.see("A note beside");
+        terminal.press(&["quickly", "Enter"]);
+        terminal.see("note: quickly");
+        terminal.press(&["1"]);
+        terminal.send_asked();
+        terminal.see("build:docs-42: answered: merge; accepted by build");
+        let answer = build.world.document("answered/docs-42.json")["answer"].clone();
+        assert_eq!(
+            (answer["value"].as_str(), answer["by"].as_str(), answer["note"].as_str()),
+            (Some("merge"), Some("ann"), Some("quickly"))
+        );
+        assert!(answer["channel"].as_str().unwrap().starts_with("inbox on ") && answer["through"] == "terminal", "{answer}");
+        terminal.press(&["Escape"]);
+        // A key that comes with the escape would be another key.
+        terminal.see_no_more("with \"build\"");
+        let screen = terminal.see("1 question is waiting");
+        assert!(!screen.contains("docs-42  "), "{screen}");
+        // The outcome of the answer, with its host. The run is shown there, and the answer is taken back there.
+        terminal.press(&["Tab"]);
+        let screen = terminal.see("→ accepted by build");
+        assert!(screen.contains("accepted ") && screen.contains("build:docs-42") && screen.contains("quickly"), "{screen}");
+        terminal.press(&["Enter"]);
+        terminal.see("its log is on build");
+        terminal.take_back();
+        terminal.see("is taken back there, not here: on build, ask-answer undo docs-42");
+        terminal.press(&["Tab"]);
+        terminal.see("? help");
+        // A question that waits again because it was taken back there is answered again.
+        build.world.ok("ask-answer", &["undo", "docs-42"]);
+        terminal.see("2 questions are waiting");
+        terminal.press(&["/build", "Enter"]);
+        terminal.see("1 with \"build\"");
+        let screen = enter(&terminal);
+        assert!(!screen.contains("accepted by"), "{screen}");
+        terminal.press(&["2", "Enter"]);
+        terminal.see("build:docs-42: answered: drop; accepted by build");
+        assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "drop");
+    }
 }

@@ -3,41 +3,9 @@
 use std::sync::Arc;
 
 use super::{enter, open};
-use crate::postgres::cluster::{Cluster, Database};
-use crate::postgres::host::{Host, asked};
+use crate::machines::postgres::cluster::{Cluster, Database};
+use crate::machines::postgres::host::{Host, asked};
 use crate::support::{Signal, Terminal, World, needs, signal, until};
-
-#[test]
-fn an_answer_through_a_database_is_sent_and_then_accepted() {
-    needs!("postgres", "tmux");
-    let (database, host, _) = asked();
-    let here = looking_into(&database, "ann");
-    let terminal = Terminal::new(&here);
-    let screen = open(&terminal, "laptop:docs");
-    assert!(screen.contains("Merge?"), "{screen}");
-    enter(&terminal);
-    terminal.press(&["2", "Enter"]);
-    terminal.see("laptop:docs: sent: b; not yet accepted by laptop");
-    terminal.see("(sent) ");
-    terminal.press(&["Enter"]);
-    terminal.see("sent: b; not yet accepted by laptop");
-    // The database has it: nothing is waited for, and the person knows how it stands.
-    terminal.press(&["q"]);
-    let screen = terminal.see("left=0");
-    assert!(screen.contains("laptop:docs: sent: b; not yet accepted by laptop"), "{screen}");
-    open(&terminal, "laptop:docs");
-    host.ask("more");
-    host.sync();
-    terminal.see("laptop:more");
-    terminal.see_no_more("laptop:docs ");
-    assert_eq!(host.world.document("answered/docs.json")["answer"]["value"], "b");
-    terminal.press(&["/more", "Enter"]);
-    enter(&terminal);
-    terminal.press(&["1", "Enter"]);
-    terminal.see("laptop:more: sent: a; not yet accepted by laptop");
-    host.sync();
-    terminal.see("laptop:more: answered: a; accepted by laptop");
-}
 
 #[test]
 fn an_undecided_answer_is_shown_to_all_others_first() {
@@ -103,4 +71,40 @@ fn looking_into(database: &Database, person: &str) -> World {
     here.make_mailbox();
     here.configure(&format!("[peers.team]\npostgres = \"{}\"\n", database.address(person)));
     here
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_answer_through_a_database_is_sent_and_then_accepted() {
+        needs!("postgres", "tmux");
+        let (database, host, _) = asked();
+        let here = looking_into(&database, "ann");
+        let terminal = Terminal::new(&here);
+        let screen = open(&terminal, "laptop:docs");
+        assert!(screen.contains("Merge?"), "{screen}");
+        enter(&terminal);
+        terminal.press(&["2", "Enter"]);
+        terminal.see("laptop:docs: sent: b; not yet accepted by laptop");
+        terminal.see("(sent) ");
+        terminal.press(&["Enter"]);
+        terminal.see("sent: b; not yet accepted by laptop");
+        // The database has it: nothing is waited for, and the person knows how it stands.
+        terminal.press(&["q"]);
+        let screen = terminal.see("left=0");
+        assert!(screen.contains("laptop:docs: sent: b; not yet accepted by laptop"), "{screen}");
+        open(&terminal, "laptop:docs");
+        host.ask("more");
+        host.sync();
+        terminal.see("laptop:more");
+        terminal.see_no_more("laptop:docs ");
+        assert_eq!(host.world.document("answered/docs.json")["answer"]["value"], "b");
+        terminal.press(&["/more", "Enter"]);
+        enter(&terminal);
+        terminal.press(&["1", "Enter"]);
+        terminal.see("laptop:more: sent: a; not yet accepted by laptop");
+        host.sync();
+        terminal.see("laptop:more: answered: a; accepted by laptop");
+    }
 }

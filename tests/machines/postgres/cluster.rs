@@ -1,14 +1,15 @@
 //! A PostgreSQL cluster of the tests' own, and databases in it.
 //!
-//! All tests that run at the same time share one cluster, in memory; each has a database of its own. The last one that ends stops it and
-//! removes it. A test that kills the server has a cluster of its own.
+//! All tests of a process share one cluster, in memory; each has a database of its own. It ends with the process. A test that kills the
+//! server has a cluster of its own.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use postgres::{Client, NoTls};
@@ -187,7 +188,14 @@ impl Drop for Cluster {
     }
 }
 
-static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+/// The cluster that the tests share, and the pipe of the process that removes it when this process is gone.
+static SHARED: LazyLock<(Arc<Cluster>, Child)> = LazyLock::new(|| {
+    let cluster = Cluster::new();
+    let script = r#"cat; kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"; sleep 1; rm -rf "$1""#;
+    let mut end = Command::new("sh");
+    end.args(["-c", script, "sh", cluster.socket()]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    (Arc::new(cluster), end.spawn().expect("a shell"))
+});
 static DATABASES: AtomicUsize = AtomicUsize::new(0);
 
 /// A database with askbox's schema.
@@ -199,14 +207,7 @@ pub struct Database {
 impl Database {
     /// A database in the cluster that all tests share.
     pub fn new() -> Self {
-        let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let cluster = shared.upgrade().unwrap_or_else(|| {
-            let new = Arc::new(Cluster::new());
-            *shared = Arc::downgrade(&new);
-            new
-        });
-        drop(shared);
-        Self::in_cluster(cluster)
+        Self::in_cluster(SHARED.0.clone())
     }
 
     /// A database in this cluster.

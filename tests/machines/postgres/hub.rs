@@ -46,27 +46,6 @@ fn decided(hub: &Peers, host: &HostName, offer: &Offer) -> Verdict {
 }
 
 #[test]
-fn the_questions_of_all_hosts_are_answered_in_one_place() {
-    needs!("postgres");
-    let database = Database::new();
-    let hosts = [Host::new(&database, "laptop"), Host::new(&database, "build"), Host::new(&database, "tower")];
-    hosts.iter().for_each(|host| drop(host.ask("docs")));
-    let _processes: Vec<_> = hosts.iter().map(Host::serve).collect();
-    let hub = hub(&database);
-    for host in &hosts {
-        until("its question is seen", || view(&hub, host.name).is_some_and(|view| view.questions.len() == 1 && !view.is_stale()));
-    }
-    for host in &hosts {
-        let name: HostName = host.name.parse().unwrap();
-        let offer = offer_to(&hub, host.name, "docs").expect("it is seen");
-        let verdict = decided(&hub, &name, &offer);
-        assert_eq!(verdict.decided, Decided::Accepted, "{verdict:?}");
-        assert_eq!(host.world.document("answered/docs.json")["answer"]["offer_id"], offer.offer_id.to_string());
-        until("it waits no longer", || view(&hub, host.name).is_some_and(|view| view.questions.is_empty()));
-    }
-}
-
-#[test]
 fn an_offer_is_sent_and_no_more_until_its_host_has_decided() {
     needs!("postgres");
     let (database, host, _) = asked();
@@ -122,4 +101,29 @@ fn a_host_that_is_away_is_shown_with_the_age_of_what_is_known() {
     let offer = ann.offer("laptop", "docs", "b");
     host.sync();
     assert_eq!(ann.hears(&offer).outcome, "accepted");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_questions_of_all_hosts_are_answered_in_one_place() {
+        needs!("postgres");
+        let database = Database::new();
+        let hosts = [Host::new(&database, "laptop"), Host::new(&database, "build"), Host::new(&database, "tower")];
+        hosts.iter().for_each(|host| drop(host.ask("docs")));
+        let _processes: Vec<_> = hosts.iter().map(Host::serve).collect();
+        let hub = hub(&database);
+        for host in &hosts {
+            until("its question is seen", || view(&hub, host.name).is_some_and(|view| view.questions.len() == 1 && !view.is_stale()));
+        }
+        for host in &hosts {
+            let name: HostName = host.name.parse().unwrap();
+            let offer = offer_to(&hub, host.name, "docs").expect("it is seen");
+            let verdict = decided(&hub, &name, &offer);
+            assert_eq!(verdict.decided, Decided::Accepted, "{verdict:?}");
+            assert_eq!(host.world.document("answered/docs.json")["answer"]["offer_id"], offer.offer_id.to_string());
+            until("it waits no longer", || view(&hub, host.name).is_some_and(|view| view.questions.is_empty()));
+        }
+    }
 }

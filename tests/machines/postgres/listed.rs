@@ -88,30 +88,6 @@ fn the_questions_of_a_database_are_listed_like_those_by_ssh() {
 }
 
 #[test]
-fn the_running_process_reads_for_each_offer_what_counts() {
-    needs!("postgres");
-    let (database, laptop, _) = asked();
-    let _process = laptop.serve();
-    laptop.says("is the host");
-    let here = seen_from(&database);
-    let before = std::fs::read_to_string(laptop.world.config()).expect("a configuration");
-    let accept = |ways: &str| std::fs::write(laptop.world.config(), format!("{before}\n[answers]\naccept = {ways}\n")).expect("a file");
-    accept("['web', 'message']");
-    let refused = here.run("ask-answer", &["laptop:docs", "b"]);
-    let words = &refused.stderr;
-    assert!(refused.code() == 5 && words.contains("which answers.accept does not name"), "{words}");
-    assert!(words.contains("there an answer counts only through `web`, `message`") && !words.contains("sign it"), "{words}");
-    assert!(words.lines().all(|line| line.trim_end() != "hint:"), "{words}");
-    assert!(laptop.world.in_mailbox("pending/docs.json").exists());
-    // An unreadable configuration decides nothing, and the offer waits.
-    accept("3");
-    let waits = here.run("ask-answer", &["laptop:docs", "b"]);
-    assert_eq!((waits.code(), laptop.world.in_mailbox("pending/docs.json").exists()), (6, true), "{}", waits.words());
-    accept("['terminal', 'agent']");
-    until("the answer is accepted", || laptop.world.in_mailbox("answered/docs.json").exists());
-}
-
-#[test]
 fn the_doctor_says_that_the_role_of_a_host_can_only_look() {
     needs!("postgres");
     let (database, _laptop, _) = asked();
@@ -244,4 +220,32 @@ fn an_answer_signed_elsewhere_counts_on_a_databases_host() {
     let closed = laptop.world.closed("site", "delivered", 1)[0]["answer"].clone();
     assert_eq!((closed["by"].as_str(), &closed["signature"]), (Some("ann the reviewer"), &answered["answer"]["signature"]), "{closed}");
     assert!(closed["signature"].is_string(), "{closed}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_running_process_reads_for_each_offer_what_counts() {
+        needs!("postgres");
+        let (database, laptop, _) = asked();
+        let _process = laptop.serve();
+        laptop.says("is the host");
+        let here = seen_from(&database);
+        let before = std::fs::read_to_string(laptop.world.config()).expect("a configuration");
+        let accept = |ways: &str| std::fs::write(laptop.world.config(), format!("{before}\n[answers]\naccept = {ways}\n")).expect("a file");
+        accept("['web', 'message']");
+        let refused = here.run("ask-answer", &["laptop:docs", "b"]);
+        let words = &refused.stderr;
+        assert!(refused.code() == 5 && words.contains("which answers.accept does not name"), "{words}");
+        assert!(words.contains("there an answer counts only through `web`, `message`") && !words.contains("sign it"), "{words}");
+        assert!(words.lines().all(|line| line.trim_end() != "hint:"), "{words}");
+        assert!(laptop.world.in_mailbox("pending/docs.json").exists());
+        // An unreadable configuration decides nothing, and the offer waits.
+        accept("3");
+        let waits = here.run("ask-answer", &["laptop:docs", "b"]);
+        assert_eq!((waits.code(), laptop.world.in_mailbox("pending/docs.json").exists()), (6, true), "{}", waits.words());
+        accept("['terminal', 'agent']");
+        until("the answer is accepted", || laptop.world.in_mailbox("answered/docs.json").exists());
+    }
 }

@@ -5,30 +5,6 @@ use super::hub::hub;
 use crate::support::{needs, until};
 
 #[test]
-fn a_round_is_told_in_each_of_its_states_once() {
-    needs!("postgres");
-    let (database, host, mut ann) = asked();
-    ann.sees_state("laptop", "docs", "pending");
-    host.world.ok("ask-answer", &["docs", "a"]);
-    host.sync();
-    ann.sees_state("laptop", "docs", "answered");
-    let ending = database.value("SELECT ending FROM askbox.question").expect("an ending");
-    assert!(ending.contains(r#""value":"a""#) && ending.contains(r#""by":"ann""#), "{ending}");
-    host.world.ok("ask-answer", &["undo", "docs"]);
-    host.sync();
-    ann.sees_state("laptop", "docs", "pending");
-    assert_eq!(database.value("SELECT ending FROM askbox.question"), None);
-    host.world.ok("ask-answer", &["docs", "b"]);
-    host.world.ok("relaunch", &["docs"]);
-    host.sync();
-    ann.sees_state("laptop", "docs", "delivered");
-    // A look without changes writes nothing.
-    let change = database.value("SELECT max(change)::text FROM askbox.question");
-    host.sync();
-    assert_eq!(database.value("SELECT max(change)::text FROM askbox.question"), change);
-}
-
-#[test]
 fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();
@@ -124,4 +100,32 @@ fn a_thousand_questions_arrive_with_one_look() {
     // The next poll is an hour away: the folder says that something happened.
     host.world.ok("ask-answer", &["w500", "yes"]);
     until("the answer is told", || count("1").as_deref() == Some("1"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_round_is_told_in_each_of_its_states_once() {
+        needs!("postgres");
+        let (database, host, mut ann) = asked();
+        ann.sees_state("laptop", "docs", "pending");
+        host.world.ok("ask-answer", &["docs", "a"]);
+        host.sync();
+        ann.sees_state("laptop", "docs", "answered");
+        let ending = database.value("SELECT ending FROM askbox.question").expect("an ending");
+        assert!(ending.contains(r#""value":"a""#) && ending.contains(r#""by":"ann""#), "{ending}");
+        host.world.ok("ask-answer", &["undo", "docs"]);
+        host.sync();
+        ann.sees_state("laptop", "docs", "pending");
+        assert_eq!(database.value("SELECT ending FROM askbox.question"), None);
+        host.world.ok("ask-answer", &["docs", "b"]);
+        host.world.ok("relaunch", &["docs"]);
+        host.sync();
+        ann.sees_state("laptop", "docs", "delivered");
+        // A look without changes writes nothing.
+        let change = database.value("SELECT max(change)::text FROM askbox.question");
+        host.sync();
+        assert_eq!(database.value("SELECT max(change)::text FROM askbox.question"), change);
+    }
 }

@@ -90,45 +90,6 @@ fn a_host_attacks_others_and_the_schema_in_vain() {
     assert_eq!(ann.told(own).expect("a verdict").outcome, "lost");
 }
 
-#[test]
-fn a_person_reads_and_offers_and_does_nothing_else() {
-    needs!("postgres");
-    let database = Database::new();
-    let host = Host::new(&database, "laptop");
-    let round = host.ask("docs");
-    host.sync();
-    let mut ann = Person::new(&database, "ann");
-    let offer = ann.offer("laptop", "docs", "a");
-    let before = state(&database);
-    let insert = |columns: &str, values: &str| {
-        format!(
-            "INSERT INTO askbox.offer (offer_id, host, workflow_id, question_id, question_hash, doc{columns})
-                VALUES (gen_random_uuid(), 'laptop', 'docs', '{round}', '{round}', '{{}}'{values})"
-        )
-    };
-    for statement in [
-        "UPDATE askbox.question SET rank = 2",
-        "UPDATE askbox.host SET token = gen_random_uuid()",
-        &format!("UPDATE askbox.offer SET outcome = 'accepted' WHERE offer_id = '{offer}'"),
-        &format!("UPDATE askbox.offer SET doc = '' WHERE offer_id = '{offer}'"),
-        &format!("DELETE FROM askbox.offer WHERE offer_id = '{offer}'"),
-        "DELETE FROM askbox.question",
-        "TRUNCATE askbox.offer",
-        // An offer in another person's name, one that is decided beforehand, and one that comes before the others.
-        &insert(", sent_by", ", 'bob'"),
-        &insert(", outcome", ", 'accepted'"),
-        &insert(", sent_at", ", 'epoch'"),
-        "INSERT INTO askbox.question SELECT * FROM askbox.question",
-        "INSERT INTO askbox.host (host, token, program, clock_ms) VALUES ('ann', gen_random_uuid(), 'x', 0)",
-        "CREATE TABLE askbox.mine (x int)",
-        "DROP SCHEMA askbox CASCADE",
-        "SET ROLE laptop",
-    ] {
-        refused(&mut ann.client, statement);
-        assert_eq!(state(&database), before, "{statement}");
-    }
-}
-
 /// All that a role might have changed.
 fn state(database: &Database) -> Vec<Option<String>> {
     let tables = ["askbox.host", "askbox.question", "askbox.offer", "askbox.migration", "pg_policies", "pg_roles", "pg_auth_members"];
@@ -137,4 +98,47 @@ fn state(database: &Database) -> Vec<Option<String>> {
         database.value(&format!("SELECT md5(coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '')) FROM {table} t"))
     };
     tables.iter().map(content).collect()
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_person_reads_and_offers_and_does_nothing_else() {
+        needs!("postgres");
+        let database = Database::new();
+        let host = Host::new(&database, "laptop");
+        let round = host.ask("docs");
+        host.sync();
+        let mut ann = Person::new(&database, "ann");
+        let offer = ann.offer("laptop", "docs", "a");
+        let before = state(&database);
+        let insert = |columns: &str, values: &str| {
+            format!(
+                "INSERT INTO askbox.offer (offer_id, host, workflow_id, question_id, question_hash, doc{columns})
+                VALUES (gen_random_uuid(), 'laptop', 'docs', '{round}', '{round}', '{{}}'{values})"
+            )
+        };
+        for statement in [
+            "UPDATE askbox.question SET rank = 2",
+            "UPDATE askbox.host SET token = gen_random_uuid()",
+            &format!("UPDATE askbox.offer SET outcome = 'accepted' WHERE offer_id = '{offer}'"),
+            &format!("UPDATE askbox.offer SET doc = '' WHERE offer_id = '{offer}'"),
+            &format!("DELETE FROM askbox.offer WHERE offer_id = '{offer}'"),
+            "DELETE FROM askbox.question",
+            "TRUNCATE askbox.offer",
+            // An offer in another person's name, one that is decided beforehand, and one that comes before the others.
+            &insert(", sent_by", ", 'bob'"),
+            &insert(", outcome", ", 'accepted'"),
+            &insert(", sent_at", ", 'epoch'"),
+            "INSERT INTO askbox.question SELECT * FROM askbox.question",
+            "INSERT INTO askbox.host (host, token, program, clock_ms) VALUES ('ann', gen_random_uuid(), 'x', 0)",
+            "CREATE TABLE askbox.mine (x int)",
+            "DROP SCHEMA askbox CASCADE",
+            "SET ROLE laptop",
+        ] {
+            refused(&mut ann.client, statement);
+            assert_eq!(state(&database), before, "{statement}");
+        }
+    }
 }

@@ -12,20 +12,6 @@ fn shared() -> Arc<Cluster> {
 }
 
 #[test]
-fn many_migrations_at_once_are_one() {
-    needs!("postgres");
-    let database = Database::empty_in(shared());
-    let world = World::new();
-    in_parallel(6, &[(); 6], |()| {
-        world.ok("askbox", &["sync", "migrate", "--database", &database.address("owner")]);
-    });
-    assert_eq!(database.value("SELECT count(*)::text FROM askbox.migration").as_deref(), Some("1"));
-    let printed = world.ok("askbox", &["sync", "migrate", "--print"]);
-    let sha256 = database.value("SELECT sha256 FROM askbox.migration").expect("a hash");
-    assert!(printed.contains(&format!("-- 1.001_questions_and_offers, SHA-256 {sha256}")), "{printed}");
-}
-
-#[test]
 fn versions_that_do_not_fit_refuse_each_other_by_name() {
     needs!("postgres");
     let database = Database::empty_in(shared());
@@ -159,4 +145,22 @@ fn over_a_network_the_servers_certificate_is_verified() {
     assert!(out.code() == 1 && out.stderr.contains("invalid peer certificate"), "{}", out.words());
     let out = migrate("localhost", "/nowhere.pem");
     assert!(out.code() == 1 && out.stderr.contains("/nowhere.pem"), "{}", out.words());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn many_migrations_at_once_are_one() {
+        needs!("postgres");
+        let database = Database::empty_in(shared());
+        let world = World::new();
+        in_parallel(6, &[(); 6], |()| {
+            world.ok("askbox", &["sync", "migrate", "--database", &database.address("owner")]);
+        });
+        assert_eq!(database.value("SELECT count(*)::text FROM askbox.migration").as_deref(), Some("1"));
+        let printed = world.ok("askbox", &["sync", "migrate", "--print"]);
+        let sha256 = database.value("SELECT sha256 FROM askbox.migration").expect("a hash");
+        assert!(printed.contains(&format!("-- 1.001_questions_and_offers, SHA-256 {sha256}")), "{printed}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::load::{Ends, Load};
-use crate::postgres::cluster::Database;
+use crate::machines::postgres::cluster::Database;
 use crate::support::{Server, World, until};
 
 /// Every round that was asked is over as it had to be, and each that was delivered to a model was shown once. Returns how many rounds there

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use load::{AGENT, Load};
 use spent::Spent;
 
-use crate::postgres::cluster::Database;
+use crate::machines::postgres::cluster::Database;
 use crate::support::{Page, Running, Server, Terminal, World, needs, number, until};
 
 /// How long the load lasts. The suite leaves it out.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::gc::{DAY, gc, traces, world};
+use crate::mailbox::gc::{DAY, gc, traces, world};
 use crate::support::{Watcher, until};
 
 #[test]

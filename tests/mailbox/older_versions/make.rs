@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{World, files, until};
 
-/// `cargo test --test mailbox the_fixture_of_this_version -- --ignored`, once before each release that changes a document. A fixture
+/// `tests/run mailbox the_fixture_of_this_version -- --ignored`, once before each release that changes a document. A fixture
 /// of a version that was released is never made again.
 #[test]
 #[ignore = "writes tests/fixtures/mailboxes"]

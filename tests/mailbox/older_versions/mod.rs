@@ -54,80 +54,87 @@ fn restored(fixture: &Path) -> World {
     world
 }
 
-#[test]
-fn every_document_of_an_older_mailbox_is_read_as_it_was() {
-    for fixture in fixtures() {
-        let world = restored(&fixture);
-        let stands: Vec<Value> = world.sh("relaunch status --all --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let stands: BTreeMap<_, _> = stands.iter().map(|s| (s["workflow_id"].as_str().unwrap(), &s["state"])).collect();
-        let expected = [
-            ("answered", "answered"),
-            ("asked-back", "delivered"),
-            ("bare", "pending"),
-            ("batch", "pending"),
-            ("by-default", "delivered"),
-            ("by-hand", "answered"),
-            ("claimed", "orphaned"),
-            ("declined", "delivered"),
-            ("delivered", "delivered"),
-            ("leaf", "pending"),
-            ("number", "pending"),
-            ("one", "pending"),
-            ("parked", "parked"),
-            ("root", "awaiting"),
-            ("several", "pending"),
-            ("until-file", "waiting"),
-            ("until-time", "waiting"),
-            ("words", "pending"),
-        ];
-        for (workflow, state) in expected {
-            assert_eq!(stands.get(workflow), Some(&&json!(state)), "{workflow} in {}", fixture.display());
-            world.sh(&format!("ask-answer show {workflow}; relaunch status {workflow}"));
-        }
-        assert_eq!(stands.len(), expected.len(), "{stands:?}");
-        let tree = world.sh("askbox tree");
-        assert!(tree.contains("awaiting") && tree.contains("leaf"), "{tree}");
-        let past: Vec<Value> = world.sh("askbox history --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let ended =
-            |workflow: &str| past.iter().filter(|round| round["workflow_id"] == workflow).map(|round| &round["state"]).collect::<Vec<_>>();
-        for workflow in ["by-default", "declined", "asked-back", "root", "leaf"] {
-            assert_eq!(ended(workflow), ["delivered"], "{workflow}: {past:#?}");
-        }
-        assert_eq!((ended("expired"), ended("superseded")), (vec![&json!("expired")], vec![&json!("withdrawn"), &json!("superseded")]));
-        assert!(world.sh("checkpoint show delivered").contains("apply the choice"));
-        let doctor = world.shell("askbox doctor").stdout;
-        assert!(!doctor.contains("unreadable") && doctor.contains("quarantine/torn.json"), "{doctor}");
-        for closed in world.names("closed") {
-            let question = read_question::document(&world.in_mailbox("closed").join(&closed)).unwrap().typed;
-            let hash = question.answer.as_ref().and_then(|answer| answer.question_hash);
-            assert!(hash.is_none_or(|hash| hash == question.hash().unwrap()), "{closed}: an answer is to the same question as before");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn every_document_of_an_older_mailbox_is_read_as_it_was() {
+        for fixture in fixtures() {
+            let world = restored(&fixture);
+            let stands: Vec<Value> =
+                world.sh("relaunch status --all --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let stands: BTreeMap<_, _> = stands.iter().map(|s| (s["workflow_id"].as_str().unwrap(), &s["state"])).collect();
+            let expected = [
+                ("answered", "answered"),
+                ("asked-back", "delivered"),
+                ("bare", "pending"),
+                ("batch", "pending"),
+                ("by-default", "delivered"),
+                ("by-hand", "answered"),
+                ("claimed", "orphaned"),
+                ("declined", "delivered"),
+                ("delivered", "delivered"),
+                ("leaf", "pending"),
+                ("number", "pending"),
+                ("one", "pending"),
+                ("parked", "parked"),
+                ("root", "awaiting"),
+                ("several", "pending"),
+                ("until-file", "waiting"),
+                ("until-time", "waiting"),
+                ("words", "pending"),
+            ];
+            for (workflow, state) in expected {
+                assert_eq!(stands.get(workflow), Some(&&json!(state)), "{workflow} in {}", fixture.display());
+                world.sh(&format!("ask-answer show {workflow}; relaunch status {workflow}"));
+            }
+            assert_eq!(stands.len(), expected.len(), "{stands:?}");
+            let tree = world.sh("askbox tree");
+            assert!(tree.contains("awaiting") && tree.contains("leaf"), "{tree}");
+            let past: Vec<Value> = world.sh("askbox history --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let ended = |workflow: &str| {
+                past.iter().filter(|round| round["workflow_id"] == workflow).map(|round| &round["state"]).collect::<Vec<_>>()
+            };
+            for workflow in ["by-default", "declined", "asked-back", "root", "leaf"] {
+                assert_eq!(ended(workflow), ["delivered"], "{workflow}: {past:#?}");
+            }
+            assert_eq!((ended("expired"), ended("superseded")), (vec![&json!("expired")], vec![&json!("withdrawn"), &json!("superseded")]));
+            assert!(world.sh("checkpoint show delivered").contains("apply the choice"));
+            let doctor = world.shell("askbox doctor").stdout;
+            assert!(!doctor.contains("unreadable") && doctor.contains("quarantine/torn.json"), "{doctor}");
+            for closed in world.names("closed") {
+                let question = read_question::document(&world.in_mailbox("closed").join(&closed)).unwrap().typed;
+                let hash = question.answer.as_ref().and_then(|answer| answer.question_hash);
+                assert!(hash.is_none_or(|hash| hash == question.hash().unwrap()), "{closed}: an answer is to the same question as before");
+            }
         }
     }
-}
 
-#[test]
-fn what_waits_in_an_older_mailbox_is_answered_and_pruned() {
-    for fixture in fixtures() {
-        let world = restored(&fixture);
-        world.sh("relaunch go");
-        let watcher = world.watch();
-        let answers = ["one b", "several a c", "number 5", "words 'my name'", "bare yes", "batch db=pg name=x", "leaf soon"];
-        answers.iter().for_each(|answer| drop(world.sh(&format!("ask-answer {answer}"))));
-        world.sh("relaunch retry parked; touch there; ask-answer cancel until-time");
-        for workflow in ["answered", "by-hand", "claimed", "one", "several", "number", "words", "bare", "batch", "parked", "until-file"] {
-            world.reaches(workflow, "delivered");
+    #[test]
+    fn what_waits_in_an_older_mailbox_is_answered_and_pruned() {
+        for fixture in fixtures() {
+            let world = restored(&fixture);
+            world.sh("relaunch go");
+            let watcher = world.watch();
+            let answers = ["one b", "several a c", "number 5", "words 'my name'", "bare yes", "batch db=pg name=x", "leaf soon"];
+            answers.iter().for_each(|answer| drop(world.sh(&format!("ask-answer {answer}"))));
+            world.sh("relaunch retry parked; touch there; ask-answer cancel until-time");
+            for workflow in ["answered", "by-hand", "claimed", "one", "several", "number", "words", "bare", "batch", "parked", "until-file"]
+            {
+                world.reaches(workflow, "delivered");
+            }
+            assert_eq!(world.reaches("leaf", "delivered")["result"], "it is over");
+            assert_eq!(world.reaches("root", "delivered")["result"], "passed on: it is over");
+            assert!(world.told("claimed", 2).contains("Merge?"), "the round of a killed supervisor goes on");
+            let kept = &world.rounds("closed", "batch")[0];
+            assert_eq!((&kept["x_mine"], &kept["answer"]["value"]["db"]), (&json!({"kept": [1, 2.50, "ü"]}), &json!("pg")));
+            watcher.stop();
+            until("the last supervisor is gone", || world.processes(" supervise ").is_empty());
+            world.sh("askbox gc --keep 0s");
+            for folder in ["pending", "answered", "running", "parked", "closed", "runs", "workflows", "timers", "awaits"] {
+                assert_eq!(world.names(folder), [] as [&str; 0], "{folder}");
+            }
+            world.assert_whole("after it was pruned");
         }
-        assert_eq!(world.reaches("leaf", "delivered")["result"], "it is over");
-        assert_eq!(world.reaches("root", "delivered")["result"], "passed on: it is over");
-        assert!(world.told("claimed", 2).contains("Merge?"), "the round of a killed supervisor goes on");
-        let kept = &world.rounds("closed", "batch")[0];
-        assert_eq!((&kept["x_mine"], &kept["answer"]["value"]["db"]), (&json!({"kept": [1, 2.50, "ü"]}), &json!("pg")));
-        watcher.stop();
-        until("the last supervisor is gone", || world.processes(" supervise ").is_empty());
-        world.sh("askbox gc --keep 0s");
-        for folder in ["pending", "answered", "running", "parked", "closed", "runs", "workflows", "timers", "awaits"] {
-            assert_eq!(world.names(folder), [] as [&str; 0], "{folder}");
-        }
-        world.assert_whole("after it was pruned");
     }
 }

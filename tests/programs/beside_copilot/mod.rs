@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::beside_opencode::{Talk, allows, closed, waiting, why};
+use crate::programs::beside_opencode::{Talk, allows, closed, waiting, why};
 use crate::support::{World, needs, root, until, was_told};
 
 fn world() -> World {
@@ -46,38 +46,6 @@ fn asks(copilot: &mut Talk, id: &str, kind: &str, command: &str) {
 
 fn nobody_waits(world: &World) -> bool {
     world.processes("live copilot").is_empty()
-}
-
-#[test]
-fn the_extension_gives_copilot_the_answer_and_rests() {
-    needs!("node");
-    let world = world();
-    let mut copilot = loaded(&world);
-    assert!(nobody_waits(&world), "nothing runs without a dialog");
-    asks(&mut copilot, "r-1", "shell", "touch a");
-    let id = waiting(&world);
-    let question = world.document(&format!("pending/{id}.json"));
-    assert!(
-        question["live"]["program"] == "copilot" && question["live"]["session"] == "a965bd4c-c2c2-4b24-989f-22f274774bd5",
-        "{question}"
-    );
-    assert!(question["question"].as_str().unwrap().contains("command: touch a"), "{question}");
-    let outcome = allows(&world, &id);
-    assert_eq!(outcome.code(), 0, "{}", outcome.words());
-    assert_eq!(copilot.hear().unwrap(), json!({"requestId": "r-1", "result": {"kind": "approve-once"}, "success": true}));
-    closed(&world, &id, "delivered");
-    until("the process beside it has ended", || nobody_waits(&world));
-    asks(&mut copilot, "r-2", "shell", "touch b");
-    let id = waiting(&world);
-    world.ok("ask-answer", &["decline", &id, "--note", "use another name"]);
-    let result = copilot.hear().unwrap()["result"].take();
-    assert!(result["kind"] == "reject" && result["feedback"].as_str().unwrap().contains("use another name"), "{result}");
-    closed(&world, &id, "delivered");
-    asks(&mut copilot, "r-3", "shell", "touch c");
-    let id = waiting(&world);
-    world.ok("ask-answer", &["decline", &id, "--stop"]);
-    assert_eq!(copilot.hear().unwrap()["result"], json!({"kind": "reject"}), "it ends the turn");
-    closed(&world, &id, "delivered");
 }
 
 #[test]
@@ -153,4 +121,40 @@ fn runs_and_people_without_the_experiment_meet_no_extension() {
     let mut off = Talk::start(world.command("askbox").args(["live", "copilot"]));
     assert_eq!(off.hear(), None, "it ends by itself");
     assert!(world.names("pending").is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_extension_gives_copilot_the_answer_and_rests() {
+        needs!("node");
+        let world = world();
+        let mut copilot = loaded(&world);
+        assert!(nobody_waits(&world), "nothing runs without a dialog");
+        asks(&mut copilot, "r-1", "shell", "touch a");
+        let id = waiting(&world);
+        let question = world.document(&format!("pending/{id}.json"));
+        assert!(
+            question["live"]["program"] == "copilot" && question["live"]["session"] == "a965bd4c-c2c2-4b24-989f-22f274774bd5",
+            "{question}"
+        );
+        assert!(question["question"].as_str().unwrap().contains("command: touch a"), "{question}");
+        let outcome = allows(&world, &id);
+        assert_eq!(outcome.code(), 0, "{}", outcome.words());
+        assert_eq!(copilot.hear().unwrap(), json!({"requestId": "r-1", "result": {"kind": "approve-once"}, "success": true}));
+        closed(&world, &id, "delivered");
+        until("the process beside it has ended", || nobody_waits(&world));
+        asks(&mut copilot, "r-2", "shell", "touch b");
+        let id = waiting(&world);
+        world.ok("ask-answer", &["decline", &id, "--note", "use another name"]);
+        let result = copilot.hear().unwrap()["result"].take();
+        assert!(result["kind"] == "reject" && result["feedback"].as_str().unwrap().contains("use another name"), "{result}");
+        closed(&world, &id, "delivered");
+        asks(&mut copilot, "r-3", "shell", "touch c");
+        let id = waiting(&world);
+        world.ok("ask-answer", &["decline", &id, "--stop"]);
+        assert_eq!(copilot.hear().unwrap()["result"], json!({"kind": "reject"}), "it ends the turn");
+        closed(&world, &id, "delivered");
+    }
 }

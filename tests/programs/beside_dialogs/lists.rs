@@ -6,27 +6,6 @@ use super::{SESSION, allow, asking, bash, closed, decision, event, hook_of, wait
 use crate::support::{Signal, Terminal, feed, needs, program, signal, until};
 
 #[test]
-fn a_target_is_told_of_dialogs_alone_or_never() {
-    let world = world();
-    let target = |name: &str| {
-        let program = world.path(format!("{name}.sh"));
-        let noted = world.path(format!("{name}.told"));
-        crate::support::files::write_program(&program, &format!("#!/bin/sh\ncat >> '{}'\n", noted.display()));
-        format!("[target.{name}]\nexec = ['{}']\nlive = \"{name}\"\n", program.display())
-    };
-    let targets = ["only", "never"].map(target).concat();
-    world.configure(&format!("[live]\nenabled = true\ngrace = \"0s\"\n[notify]\ngrace = \"0s\"\n{targets}"));
-    let mut watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
-    let (_hook, id) = asking(&world);
-    world.ok("ask-post", &["-w", "run", "Which?"]);
-    let told = |name: &str| std::fs::read_to_string(world.path(format!("{name}.told"))).unwrap_or_default();
-    until("both targets are told", || told("only").contains(&id) && told("never").contains("\"run\""));
-    assert!(!told("only").contains("\"run\"") && !told("never").contains(&id), "{} {}", told("only"), told("never"));
-    signal(i32::try_from(watcher.id()).unwrap(), Signal::TERM);
-    watcher.wait().unwrap();
-}
-
-#[test]
 fn the_status_line_tells_of_agents_that_hold() {
     let world = world();
     let line = |session: &str| {
@@ -50,32 +29,6 @@ fn the_status_line_tells_of_agents_that_hold() {
     allow(&world, &id, "once");
     assert_eq!(decision(hook)["behavior"], "allow");
     assert_eq!(line(SESSION), "");
-}
-
-#[test]
-fn sessions_are_listed_with_what_they_do_and_ask() {
-    let mut world = world();
-    world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
-    assert!(world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code, Codex, Copilot, Kimi or Qwen runs here"));
-    let (_hook, id) = asking(&world);
-    let write = |process: u32, session: &str, status: &str| {
-        let text = json!({"pid": process, "sessionId": session, "cwd": "/work/shop", "status": status, "waitingFor": "permission prompt"});
-        std::fs::write(world.path(format!("config/sessions/{process}.json")), text.to_string()).unwrap();
-    };
-    write(std::process::id(), SESSION, "busy");
-    let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-    write(other.id(), "b1", "waiting");
-    write(1 << 22, "gone", "waiting");
-    let shown = world.ok("askbox", &["sessions"]);
-    let lines: Vec<_> = shown.lines().collect();
-    assert!(lines.len() == 3 && shown.contains("waits at its terminal: permission prompt") && !shown.contains("gone"), "{shown}");
-    assert!(lines.iter().any(|line| line.contains(SESSION) && line.contains("busy") && line.contains(&id)), "{shown}");
-    let in_json = world.ok("askbox", &["sessions", "--json"]);
-    let first: Value = serde_json::from_str(in_json.lines().find(|line| line.contains(SESSION)).unwrap()).unwrap();
-    assert_eq!((&first["questions"], &first["status"]), (&json!([id]), &json!("busy")));
-    other.kill().unwrap();
-    other.wait().unwrap();
-    assert_eq!(world.ok("askbox", &["sessions", "--json"]).lines().count(), 1);
 }
 
 #[test]
@@ -168,4 +121,58 @@ fn a_session_is_woken_by_the_ends_of_its_own_questions() {
     let again = hook("FileChanged", "1");
     assert!(again.code() == 0 && again.stderr.is_empty(), "told once: {}", again.words());
     assert!(hook("UserPromptSubmit", "1").ok().stdout.is_empty(), "nor with the next prompt");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_target_is_told_of_dialogs_alone_or_never() {
+        let world = world();
+        let target = |name: &str| {
+            let program = world.path(format!("{name}.sh"));
+            let noted = world.path(format!("{name}.told"));
+            crate::support::files::write_program(&program, &format!("#!/bin/sh\ncat >> '{}'\n", noted.display()));
+            format!("[target.{name}]\nexec = ['{}']\nlive = \"{name}\"\n", program.display())
+        };
+        let targets = ["only", "never"].map(target).concat();
+        world.configure(&format!("[live]\nenabled = true\ngrace = \"0s\"\n[notify]\ngrace = \"0s\"\n{targets}"));
+        let mut watcher = world.any_command(program("relaunch")).arg("watch").spawn().unwrap();
+        let (_hook, id) = asking(&world);
+        world.ok("ask-post", &["-w", "run", "Which?"]);
+        let told = |name: &str| std::fs::read_to_string(world.path(format!("{name}.told"))).unwrap_or_default();
+        until("both targets are told", || told("only").contains(&id) && told("never").contains("\"run\""));
+        assert!(!told("only").contains("\"run\"") && !told("never").contains(&id), "{} {}", told("only"), told("never"));
+        signal(i32::try_from(watcher.id()).unwrap(), Signal::TERM);
+        watcher.wait().unwrap();
+    }
+
+    #[test]
+    fn sessions_are_listed_with_what_they_do_and_ask() {
+        let mut world = world();
+        world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
+        assert!(
+            world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code, Codex, Copilot, Kimi or Qwen runs here")
+        );
+        let (_hook, id) = asking(&world);
+        let write = |process: u32, session: &str, status: &str| {
+            let text =
+                json!({"pid": process, "sessionId": session, "cwd": "/work/shop", "status": status, "waitingFor": "permission prompt"});
+            std::fs::write(world.path(format!("config/sessions/{process}.json")), text.to_string()).unwrap();
+        };
+        write(std::process::id(), SESSION, "busy");
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        write(other.id(), "b1", "waiting");
+        write(1 << 22, "gone", "waiting");
+        let shown = world.ok("askbox", &["sessions"]);
+        let lines: Vec<_> = shown.lines().collect();
+        assert!(lines.len() == 3 && shown.contains("waits at its terminal: permission prompt") && !shown.contains("gone"), "{shown}");
+        assert!(lines.iter().any(|line| line.contains(SESSION) && line.contains("busy") && line.contains(&id)), "{shown}");
+        let in_json = world.ok("askbox", &["sessions", "--json"]);
+        let first: Value = serde_json::from_str(in_json.lines().find(|line| line.contains(SESSION)).unwrap()).unwrap();
+        assert_eq!((&first["questions"], &first["status"]), (&json!([id]), &json!("busy")));
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(world.ok("askbox", &["sessions", "--json"]).lines().count(), 1);
+    }
 }

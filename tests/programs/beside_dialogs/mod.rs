@@ -140,81 +140,6 @@ fn allow(world: &World, id: &str, key: &str) {
 }
 
 #[test]
-fn the_first_answer_is_the_decision_and_the_receipt_delivers_it() {
-    let world = world();
-    let (hook, id) = asking(&world);
-    allow(&world, &id, "once");
-    assert_eq!(decision(hook), json!({"behavior": "allow", "updatedInput": bash()}));
-    takes(&world, "allow");
-    closed(&world, &id, "delivered");
-}
-
-#[test]
-fn without_a_receipt_the_sender_reads_that_it_came_too_late() {
-    let world = world();
-    let (hook, id) = asking(&world);
-    let sent_at = Instant::now();
-    let refused = std::thread::scope(|scope| {
-        let refusing = scope.spawn(|| {
-            let refused = world.run("ask-answer", &["decline", &id, "--note", "no"]);
-            assert!(was_told(refused.code(), sent_at), "{}", refused.words());
-            refused
-        });
-        assert_eq!(decision(hook)["behavior"], "deny");
-        has_result(&world);
-        refusing.join().unwrap()
-    });
-    assert!(refused.code() == 0 || refused.words().contains("came too late"), "{}", refused.words());
-    closed(&world, &id, "superseded");
-}
-
-#[test]
-fn each_sign_that_the_dialog_is_over_withdraws_the_question() {
-    type Sign = fn(&World, &mut Child);
-    let signs: [(&str, Sign); 5] = [
-        ("SIGTERM", |_, hook| signal(i32::try_from(hook.id()).unwrap(), Signal::TERM)),
-        ("a result", |world, _| has_result(world)),
-        ("the decision of another hook", |world, _| takes(world, "allow")),
-        ("the status", |world, _| {
-            // The hook must have seen it wait.
-            std::thread::sleep(std::time::Duration::from_millis(400));
-            says(world, "busy");
-        }),
-        ("the closed output", |_, hook| drop(hook.stdout.take())),
-    ];
-    for (what, sign) in signs {
-        let world = world();
-        says(&world, "waiting");
-        let (mut hook, id) = asking(&world);
-        sign(&world, &mut hook);
-        let begun = Instant::now();
-        let end = closed(&world, &id, "withdrawn");
-        println!("{what}: withdrawn after {:?}: {}", begun.elapsed(), end["closed"]["why"]);
-        assert!(hook.wait().unwrap().success(), "{what}");
-        assert_eq!(world.audit(&id), ["posted", "withdrawn"], "{what}");
-        let late = world.run("ask-answer", &["decline", &id]);
-        assert!(late.code() != 0 && late.words().contains("before you answered"), "{what}: {}", late.words());
-    }
-}
-
-#[test]
-fn a_hook_killed_while_it_withdraws_is_followed() {
-    let world = world();
-    let (mut hook, id) = asking(&world);
-    let mailbox = askbox_mailbox::Mailbox::open(world.mailbox()).unwrap();
-    let lock = mailbox.lock(&id.parse().unwrap()).unwrap();
-    let pid = i32::try_from(hook.id()).unwrap();
-    signal(pid, Signal::TERM);
-    until("another process goes on", || !world.processes("--ended").is_empty());
-    signal(pid, Signal::KILL);
-    hook.wait().unwrap();
-    drop(lock);
-    let end = closed(&world, &id, "withdrawn");
-    assert!(end["closed"]["why"].as_str().unwrap().contains("refused or left"), "{end}");
-    until("no process is left", || world.processes("askbox hook").is_empty());
-}
-
-#[test]
 fn a_hook_killed_while_it_posts_is_followed() {
     needs!("strace");
     let mut posted = 0;
@@ -267,19 +192,6 @@ fn two_hooks_of_one_dialog_ask_once() {
 }
 
 #[test]
-fn the_hook_is_silent_where_no_decision_would_refuse() {
-    let world = world();
-    calls(&world, "Bash", &bash());
-    let run = format!("w/{SESSION}/1");
-    for env in [("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CLAUDE_CODE_SESSION_ATTENDED", ""), ("ASKBOX_RUN", run.as_str())] {
-        assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[env])), Value::Null, "{env:?}");
-    }
-    world.configure("");
-    assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[])), Value::Null, "[live] is off");
-    assert!(world.names("pending").is_empty());
-}
-
-#[test]
 fn an_unattended_session_asks_only_if_the_operator_wants_it() {
     let world = world();
     world.configure("[live]\nenabled = true\nunattended = true\nhold = \"300ms\"\n");
@@ -298,17 +210,6 @@ fn an_unattended_session_asks_only_if_the_operator_wants_it() {
     assert!(world.ok("ask-answer", &["show", &id]).contains("nobody attends this session"));
     allow(&world, &id, "once");
     assert_eq!(decision(hook)["behavior"], "allow");
-}
-
-#[test]
-fn a_call_that_is_too_long_to_be_shown_stays_at_its_terminal() {
-    let world = world();
-    let input = json!({"command": "x".repeat(40_000)});
-    calls(&world, "Bash", &input);
-    assert_eq!(decision(hook_with(&world, "Bash", &input, &[])), Value::Null);
-    assert!(world.names("pending").is_empty());
-    let entry = world.audited().pop().unwrap();
-    assert!(entry["event"] == "dialog_not_asked" && entry["why"].as_str().unwrap().contains("as it is shown to a person"), "{entry}");
 }
 
 #[test]
@@ -431,4 +332,107 @@ fn the_plugins_hook_waits_for_days_and_never_blocks_a_dialog() {
     assert_eq!((&hook["timeout"], &hook["onFailure"], &hook["async"]), (&json!(30 * 86_400), &Value::Null, &Value::Null));
     let command = hook["command"].as_str().unwrap();
     assert!(command.contains(r#"[ -z "$ASKBOX_RUN" ]"#) && command.contains("exec askbox hook"), "{command}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_first_answer_is_the_decision_and_the_receipt_delivers_it() {
+        let world = world();
+        let (hook, id) = asking(&world);
+        allow(&world, &id, "once");
+        assert_eq!(decision(hook), json!({"behavior": "allow", "updatedInput": bash()}));
+        takes(&world, "allow");
+        closed(&world, &id, "delivered");
+    }
+
+    #[test]
+    fn without_a_receipt_the_sender_reads_that_it_came_too_late() {
+        let world = world();
+        let (hook, id) = asking(&world);
+        let sent_at = Instant::now();
+        let refused = std::thread::scope(|scope| {
+            let refusing = scope.spawn(|| {
+                let refused = world.run("ask-answer", &["decline", &id, "--note", "no"]);
+                assert!(was_told(refused.code(), sent_at), "{}", refused.words());
+                refused
+            });
+            assert_eq!(decision(hook)["behavior"], "deny");
+            has_result(&world);
+            refusing.join().unwrap()
+        });
+        assert!(refused.code() == 0 || refused.words().contains("came too late"), "{}", refused.words());
+        closed(&world, &id, "superseded");
+    }
+
+    #[test]
+    fn each_sign_that_the_dialog_is_over_withdraws_the_question() {
+        type Sign = fn(&World, &mut Child);
+        let signs: [(&str, Sign); 5] = [
+            ("SIGTERM", |_, hook| signal(i32::try_from(hook.id()).unwrap(), Signal::TERM)),
+            ("a result", |world, _| has_result(world)),
+            ("the decision of another hook", |world, _| takes(world, "allow")),
+            ("the status", |world, _| {
+                // The hook must have seen it wait.
+                std::thread::sleep(std::time::Duration::from_millis(400));
+                says(world, "busy");
+            }),
+            ("the closed output", |_, hook| drop(hook.stdout.take())),
+        ];
+        for (what, sign) in signs {
+            let world = world();
+            says(&world, "waiting");
+            let (mut hook, id) = asking(&world);
+            sign(&world, &mut hook);
+            let begun = Instant::now();
+            let end = closed(&world, &id, "withdrawn");
+            println!("{what}: withdrawn after {:?}: {}", begun.elapsed(), end["closed"]["why"]);
+            assert!(hook.wait().unwrap().success(), "{what}");
+            assert_eq!(world.audit(&id), ["posted", "withdrawn"], "{what}");
+            let late = world.run("ask-answer", &["decline", &id]);
+            assert!(late.code() != 0 && late.words().contains("before you answered"), "{what}: {}", late.words());
+        }
+    }
+
+    #[test]
+    fn a_hook_killed_while_it_withdraws_is_followed() {
+        let world = world();
+        let (mut hook, id) = asking(&world);
+        let mailbox = askbox_mailbox::Mailbox::open(world.mailbox()).unwrap();
+        let lock = mailbox.lock(&id.parse().unwrap()).unwrap();
+        let pid = i32::try_from(hook.id()).unwrap();
+        signal(pid, Signal::TERM);
+        until("another process goes on", || !world.processes("--ended").is_empty());
+        signal(pid, Signal::KILL);
+        hook.wait().unwrap();
+        drop(lock);
+        let end = closed(&world, &id, "withdrawn");
+        assert!(end["closed"]["why"].as_str().unwrap().contains("refused or left"), "{end}");
+        until("no process is left", || world.processes("askbox hook").is_empty());
+    }
+
+    #[test]
+    fn the_hook_is_silent_where_no_decision_would_refuse() {
+        let world = world();
+        calls(&world, "Bash", &bash());
+        let run = format!("w/{SESSION}/1");
+        for env in [("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CLAUDE_CODE_SESSION_ATTENDED", ""), ("ASKBOX_RUN", run.as_str())] {
+            assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[env])), Value::Null, "{env:?}");
+        }
+        world.configure("");
+        assert_eq!(decision(hook_with(&world, "Bash", &bash(), &[])), Value::Null, "[live] is off");
+        assert!(world.names("pending").is_empty());
+    }
+
+    #[test]
+    fn a_call_that_is_too_long_to_be_shown_stays_at_its_terminal() {
+        let world = world();
+        let input = json!({"command": "x".repeat(40_000)});
+        calls(&world, "Bash", &input);
+        assert_eq!(decision(hook_with(&world, "Bash", &input, &[])), Value::Null);
+        assert!(world.names("pending").is_empty());
+        let entry = world.audited().pop().unwrap();
+        assert!(entry["event"] == "dialog_not_asked" && entry["why"].as_str().unwrap().contains("as it is shown to a person"), "{entry}");
+    }
 }

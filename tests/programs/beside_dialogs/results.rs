@@ -67,51 +67,6 @@ fn awaited_in(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn the_result_of_a_run_is_told_once_to_the_session_that_waits() {
-    let world = world();
-    hook(&world, "SessionStart", "1").ok();
-    starts(&world, "one", &["--background"]).ok();
-    assert_eq!(awaited_in(&world, "one"), SESSION);
-    let before = changed(&world);
-    goes_on(&world, "one");
-    world.reaches("one", "delivered");
-    until("the session is woken", || changed(&world) != before);
-    let unattended = hook(&world, "FileChanged", "0");
-    assert!(unattended.code() == 0 && unattended.words().is_empty(), "in `claude -p` this would block a prompt");
-    let woken = hook(&world, "FileChanged", "1");
-    assert!(woken.code() == 2 && woken.stderr.contains("- one: its run finished (relaunch resume one)"), "{}", woken.words());
-    assert!(!woken.words().contains("secret"), "an agent's words could be taken for the user's: {}", woken.words());
-    is_silent(&world, "it was told");
-    assert!(hook(&world, "UserPromptSubmit", "1").ok().stdout.is_empty(), "nor with the next prompt");
-    let read = output(&mut in_session(&world, &["resume", "one"])).ok().stdout;
-    assert_eq!(read, "the secret of one\n");
-    is_silent(&world, "it was read");
-}
-
-#[test]
-fn a_result_that_the_command_prints_wakes_nobody() {
-    let world = world();
-    hook(&world, "SessionStart", "1").ok();
-    goes_on(&world, "one");
-    let before = changed(&world);
-    assert_eq!(starts(&world, "one", &[]).ok().stdout, "the secret of one\n");
-    assert_eq!(awaited_in(&world, "one"), Value::Null);
-    // It waits for a while, and then for the rest.
-    assert_eq!(starts(&world, "two", &["--timeout", "1s"]).ok().stdout, "SGN_PEND_STARTED (two)\n");
-    assert_eq!(awaited_in(&world, "two"), SESSION);
-    let mut looks = in_session(&world, &["resume", "two", "--timeout", "1m"]);
-    let looking = looks.stdout(std::process::Stdio::piped()).spawn().unwrap();
-    until("the command waits for the result", || awaited_in(&world, "two").is_null());
-    goes_on(&world, "two");
-    let printed = looking.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), "the secret of two\n");
-    assert_eq!(changed(&world), before, "the session has read both results");
-    is_silent(&world, "it has read both");
-    // Another session that looks does not take the news away.
-    assert_eq!(world.run("relaunch", &["resume", "one"]).ok().stdout, "the secret of one\n");
-}
-
-#[test]
 fn a_look_without_a_result_leaves_the_session_waiting() {
     let world = world();
     hook(&world, "SessionStart", "1").ok();
@@ -180,4 +135,53 @@ fn only_a_live_session_outside_of_runs_waits_for_results() {
     assert_eq!(awaited_in(&world, "two"), Value::Null, "nobody attends it");
     ["one", "two"].iter().for_each(|id| goes_on(&world, id));
     ["one", "two"].iter().for_each(|id| drop(world.reaches(id, "delivered")));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_result_of_a_run_is_told_once_to_the_session_that_waits() {
+        let world = world();
+        hook(&world, "SessionStart", "1").ok();
+        starts(&world, "one", &["--background"]).ok();
+        assert_eq!(awaited_in(&world, "one"), SESSION);
+        let before = changed(&world);
+        goes_on(&world, "one");
+        world.reaches("one", "delivered");
+        until("the session is woken", || changed(&world) != before);
+        let unattended = hook(&world, "FileChanged", "0");
+        assert!(unattended.code() == 0 && unattended.words().is_empty(), "in `claude -p` this would block a prompt");
+        let woken = hook(&world, "FileChanged", "1");
+        assert!(woken.code() == 2 && woken.stderr.contains("- one: its run finished (relaunch resume one)"), "{}", woken.words());
+        assert!(!woken.words().contains("secret"), "an agent's words could be taken for the user's: {}", woken.words());
+        is_silent(&world, "it was told");
+        assert!(hook(&world, "UserPromptSubmit", "1").ok().stdout.is_empty(), "nor with the next prompt");
+        let read = output(&mut in_session(&world, &["resume", "one"])).ok().stdout;
+        assert_eq!(read, "the secret of one\n");
+        is_silent(&world, "it was read");
+    }
+
+    #[test]
+    fn a_result_that_the_command_prints_wakes_nobody() {
+        let world = world();
+        hook(&world, "SessionStart", "1").ok();
+        goes_on(&world, "one");
+        let before = changed(&world);
+        assert_eq!(starts(&world, "one", &[]).ok().stdout, "the secret of one\n");
+        assert_eq!(awaited_in(&world, "one"), Value::Null);
+        // It waits for a while, and then for the rest.
+        assert_eq!(starts(&world, "two", &["--timeout", "1s"]).ok().stdout, "SGN_PEND_STARTED (two)\n");
+        assert_eq!(awaited_in(&world, "two"), SESSION);
+        let mut looks = in_session(&world, &["resume", "two", "--timeout", "1m"]);
+        let looking = looks.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        until("the command waits for the result", || awaited_in(&world, "two").is_null());
+        goes_on(&world, "two");
+        let printed = looking.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&printed.stdout), "the secret of two\n");
+        assert_eq!(changed(&world), before, "the session has read both results");
+        is_silent(&world, "it has read both");
+        // Another session that looks does not take the news away.
+        assert_eq!(world.run("relaunch", &["resume", "one"]).ok().stdout, "the secret of one\n");
+    }
 }

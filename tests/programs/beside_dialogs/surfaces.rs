@@ -17,25 +17,6 @@ fn inbox(world: &World) -> Terminal<'_> {
 }
 
 #[test]
-fn the_inbox_and_the_page_can_show_live_sessions_alone() {
-    needs!("tmux");
-    let world = world();
-    let (_hook, id) = asking(&world);
-    world.ok("ask-post", &["-w", "run", "Which?"]);
-    let page = world.serve_page();
-    let browser = page.signed_in(&world, "ann's phone");
-    let all = browser.see("/").text();
-    assert!(all.contains(&id) && all.contains("run"), "{all}");
-    let live = browser.see("/?find=is%3Alive").text();
-    assert!(live.contains(&id) && live.contains("claude session in ") && !live.contains("Which?"), "{live}");
-    let terminal = inbox(&world);
-    terminal.see("Which?");
-    terminal.press(&["/", "is:live"]);
-    let live = terminal.see_no_more("Which?");
-    assert!(live.contains("> live-"), "{live}");
-}
-
-#[test]
 fn the_page_offers_a_late_answer_as_the_sessions_next_prompt() {
     let world = world();
     let page = world.serve_page();
@@ -137,5 +118,28 @@ fn keys_delay_no_news_of_an_agent_in_the_background() {
     for mut process in [watcher, hook] {
         signal(i32::try_from(process.id()).unwrap(), Signal::TERM);
         process.wait().unwrap();
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_inbox_and_the_page_can_show_live_sessions_alone() {
+        needs!("tmux");
+        let world = world();
+        let (_hook, id) = asking(&world);
+        world.ok("ask-post", &["-w", "run", "Which?"]);
+        let page = world.serve_page();
+        let browser = page.signed_in(&world, "ann's phone");
+        let all = browser.see("/").text();
+        assert!(all.contains(&id) && all.contains("run"), "{all}");
+        let live = browser.see("/?find=is%3Alive").text();
+        assert!(live.contains(&id) && live.contains("claude session in ") && !live.contains("Which?"), "{live}");
+        let terminal = inbox(&world);
+        terminal.see("Which?");
+        terminal.press(&["/", "is:live"]);
+        let live = terminal.see_no_more("Which?");
+        assert!(live.contains("> live-"), "{live}");
     }
 }

@@ -200,61 +200,6 @@ fn questions_of_opencode_are_answered_in_their_order() {
 }
 
 #[test]
-fn a_dialog_that_ends_at_opencodes_terminal_is_withdrawn() {
-    let world = world();
-    let mut live = Talk::live(&world);
-    live.tell(&asked(&world, command("per_1", "ls")));
-    let id = waiting(&world);
-    live.tell(&json!({"type": "ended", "id": "per_1"}));
-    assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
-    assert_ne!(world.run("ask-answer", &[&id, "once"]).code(), 0);
-    live.hang_up();
-    live.ends();
-    assert_eq!(live.hear(), None, "nothing was replied");
-}
-
-#[test]
-fn an_answer_that_opencode_does_not_find_came_too_late() {
-    let world = world();
-    let mut live = Talk::live(&world);
-    for (told, says) in [(replied("per_1", 404), "came too late"), (json!({"type": "ended", "id": "per_1"}), "came too late")] {
-        live.tell(&asked(&world, command("per_1", "ls")));
-        let id = waiting(&world);
-        let words = to_allow(&world, &id);
-        let sent_at = Instant::now();
-        let mut sender = world.command("ask-answer").args(&words).stderr(Stdio::piped()).spawn().unwrap();
-        live.hear().unwrap();
-        live.tell(&told);
-        let end = until("the round is closed", || world.rounds("closed", &id).pop().filter(|_| world.names("running").is_empty()));
-        assert!(end["closed"]["state"] == "superseded" && why(&end).contains(says), "{end}");
-        let status = sender.wait().unwrap();
-        assert!(was_told(status.code().unwrap(), sent_at), "its sender is told: {status}");
-        world.sh("rm -rf \"$ASKBOX_DIR\"/closed/*");
-    }
-}
-
-#[test]
-fn an_answer_that_opencode_does_not_confirm_is_not_delivered() {
-    let world = world();
-    for told in [Some(replied("per_1", 500)), Some(json!({"type": "failed", "id": "per_1", "why": "no such call"})), None] {
-        let mut live = Talk::live(&world);
-        live.tell(&asked(&world, command("per_1", "ls")));
-        let id = waiting(&world);
-        let words = to_allow(&world, &id);
-        let mut sender = world.command("ask-answer").args(&words).stderr(Stdio::null()).spawn().unwrap();
-        live.hear().unwrap();
-        match &told {
-            Some(told) => live.tell(told),
-            None => live.hang_up(),
-        }
-        let end = until("the round is closed", || world.rounds("closed", &id).pop());
-        assert_eq!(end["closed"]["state"], "superseded", "{end}");
-        sender.wait().unwrap();
-        world.sh("rm -rf \"$ASKBOX_DIR\"/closed/*");
-    }
-}
-
-#[test]
 fn opencode_that_is_gone_leaves_no_question() {
     let world = world();
     let mut live = Talk::live(&world);
@@ -351,4 +296,63 @@ fn runs_and_people_who_did_not_ask_for_it_meet_no_plugin() {
     assert_eq!(off.hear(), None);
     off.ends();
     assert!(world.names("pending").is_empty());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_dialog_that_ends_at_opencodes_terminal_is_withdrawn() {
+        let world = world();
+        let mut live = Talk::live(&world);
+        live.tell(&asked(&world, command("per_1", "ls")));
+        let id = waiting(&world);
+        live.tell(&json!({"type": "ended", "id": "per_1"}));
+        assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
+        assert_ne!(world.run("ask-answer", &[&id, "once"]).code(), 0);
+        live.hang_up();
+        live.ends();
+        assert_eq!(live.hear(), None, "nothing was replied");
+    }
+
+    #[test]
+    fn an_answer_that_opencode_does_not_find_came_too_late() {
+        let world = world();
+        let mut live = Talk::live(&world);
+        for (told, says) in [(replied("per_1", 404), "came too late"), (json!({"type": "ended", "id": "per_1"}), "came too late")] {
+            live.tell(&asked(&world, command("per_1", "ls")));
+            let id = waiting(&world);
+            let words = to_allow(&world, &id);
+            let sent_at = Instant::now();
+            let mut sender = world.command("ask-answer").args(&words).stderr(Stdio::piped()).spawn().unwrap();
+            live.hear().unwrap();
+            live.tell(&told);
+            let end = until("the round is closed", || world.rounds("closed", &id).pop().filter(|_| world.names("running").is_empty()));
+            assert!(end["closed"]["state"] == "superseded" && why(&end).contains(says), "{end}");
+            let status = sender.wait().unwrap();
+            assert!(was_told(status.code().unwrap(), sent_at), "its sender is told: {status}");
+            world.sh("rm -rf \"$ASKBOX_DIR\"/closed/*");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_opencode_does_not_confirm_is_not_delivered() {
+        let world = world();
+        for told in [Some(replied("per_1", 500)), Some(json!({"type": "failed", "id": "per_1", "why": "no such call"})), None] {
+            let mut live = Talk::live(&world);
+            live.tell(&asked(&world, command("per_1", "ls")));
+            let id = waiting(&world);
+            let words = to_allow(&world, &id);
+            let mut sender = world.command("ask-answer").args(&words).stderr(Stdio::null()).spawn().unwrap();
+            live.hear().unwrap();
+            match &told {
+                Some(told) => live.tell(told),
+                None => live.hang_up(),
+            }
+            let end = until("the round is closed", || world.rounds("closed", &id).pop());
+            assert_eq!(end["closed"]["state"], "superseded", "{end}");
+            sender.wait().unwrap();
+            world.sh("rm -rf \"$ASKBOX_DIR\"/closed/*");
+        }
+    }
 }

@@ -30,25 +30,6 @@ fn nobody_waits(world: &World) -> bool {
 }
 
 #[test]
-fn the_plugin_gives_opencode_the_answer_and_rests() {
-    needs!("node");
-    let world = world();
-    let mut opencode = loaded(&world);
-    assert!(nobody_waits(&world), "nothing runs without a dialog");
-    let mut of_subagent = command("per_1", "touch a");
-    of_subagent["request"]["sessionID"] = "ses_2".into();
-    opencode.tell(&of_subagent);
-    let id = waiting(&world);
-    let question = world.document(&format!("pending/{id}.json"));
-    assert_eq!(question["live"]["agent"], "general", "{question}");
-    let outcome = allows(&world, &id);
-    assert_eq!(outcome.code(), 0, "{}", outcome.words());
-    assert_eq!(opencode.hear().unwrap(), json!({"url": "/permission/per_1/reply", "body": {"reply": "once"}, "status": 200}));
-    closed(&world, &id, "delivered");
-    until("the process beside it has ended", || nobody_waits(&world));
-}
-
-#[test]
 fn the_plugin_tells_of_dialogs_that_end_at_the_terminal() {
     needs!("node");
     let world = world();
@@ -90,4 +71,27 @@ fn the_plugin_leaves_a_dialog_alone_if_askbox_fails() {
     broken.tell(&command("per_3", "touch c"));
     let question = world.document(&format!("pending/{}.json", waiting(&world)));
     assert!(question["question"].as_str().unwrap().contains("touch c"));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_plugin_gives_opencode_the_answer_and_rests() {
+        needs!("node");
+        let world = world();
+        let mut opencode = loaded(&world);
+        assert!(nobody_waits(&world), "nothing runs without a dialog");
+        let mut of_subagent = command("per_1", "touch a");
+        of_subagent["request"]["sessionID"] = "ses_2".into();
+        opencode.tell(&of_subagent);
+        let id = waiting(&world);
+        let question = world.document(&format!("pending/{id}.json"));
+        assert_eq!(question["live"]["agent"], "general", "{question}");
+        let outcome = allows(&world, &id);
+        assert_eq!(outcome.code(), 0, "{}", outcome.words());
+        assert_eq!(opencode.hear().unwrap(), json!({"url": "/permission/per_1/reply", "body": {"reply": "once"}, "status": 200}));
+        closed(&world, &id, "delivered");
+        until("the process beside it has ended", || nobody_waits(&world));
+    }
 }

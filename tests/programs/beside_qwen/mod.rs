@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::beside_opencode::{allows, closed, waiting, why};
+use crate::programs::beside_opencode::{allows, closed, waiting, why};
 use crate::support::process::is_alive;
 use crate::support::{Terminal, World, files, kill, root, until, was_told};
 
@@ -77,32 +77,6 @@ impl<'a> Qwen<'a> {
 }
 
 #[test]
-fn a_command_of_qwen_is_allowed_once_in_the_mailbox() {
-    let world = world();
-    let qwen = Qwen::begin(&world);
-    let args = qwen.log("args")[0].clone();
-    assert!(args[0] == "--json-file" && args[2] == "--input-file" && args[4] == "--continue", "{args}");
-    assert_eq!(world.processes(&format!("--of {}", qwen.pid())), qwen.beside(), "qwen has the pid of the command");
-    qwen.asks("r-1", "touch a");
-    let id = waiting(&world);
-    let question = world.document(&format!("pending/{id}.json"));
-    assert!(question["live"]["program"] == "qwen" && question["live"]["session"] == "a965bd4c-c2c2-4b24-989f-22f274774bd5", "{question}");
-    assert!(question["question"].as_str().unwrap().contains("command: touch a"), "{question}");
-    assert_eq!(question["options"].as_object().map(|keys| keys.keys().cloned().collect::<Vec<_>>()), Some(vec!["once".to_owned()]));
-    let outcome = allows(&world, &id);
-    assert_eq!(outcome.code(), 0, "{}", outcome.words());
-    closed(&world, &id, "delivered");
-    assert_eq!(qwen.log("ran"), ["r-1"]);
-    assert_eq!(qwen.log("heard"), [json!({"type": "confirmation_response", "request_id": "r-1", "allowed": true})]);
-    qwen.terminal.burst(&["C-c"]);
-    until("qwen was interrupted", || !qwen.log("interrupted").is_empty());
-    assert!(is_alive(qwen.beside()[0]), "it is in a session of its own");
-    qwen.tell(&json!({"end": 7}));
-    qwen.terminal.see("qwen ended with 7");
-    qwen.nothing_is_left();
-}
-
-#[test]
 fn qwens_silence_after_a_refusal_becomes_a_receipt() {
     let world = world();
     let qwen = Qwen::begin(&world);
@@ -112,39 +86,6 @@ fn qwens_silence_after_a_refusal_becomes_a_receipt() {
     closed(&world, &id, "delivered");
     assert_eq!((qwen.log("refused"), qwen.log("ran")), (vec!["r-1".into()], vec![]));
     assert!(qwen.log("heard").len() >= 2, "the second refusal is the question for the receipt");
-}
-
-#[test]
-fn a_dialog_that_ends_at_qwens_terminal_is_withdrawn() {
-    let world = world();
-    let qwen = Qwen::begin(&world);
-    let prompt = json!({"event": {"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}});
-    qwen.asks("r-1", "touch a");
-    let id = waiting(&world);
-    qwen.tell(&json!({"terminal": "r-1", "allowed": true}));
-    assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
-    // Esc shows with the next turn.
-    qwen.asks("r-2", "touch b");
-    let id = waiting(&world);
-    qwen.tell(&json!({"terminal": "r-2", "allowed": false}));
-    qwen.tell(&prompt);
-    assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
-    // Until then, an answer is too late, whatever it says.
-    for (n, decides) in [(3, "once"), (4, "decline")] {
-        let request = format!("r-{n}");
-        qwen.asks(&request, "touch c");
-        let id = waiting(&world);
-        qwen.tell(&json!({"terminal": request, "allowed": false}));
-        until("the person has refused", || qwen.log("refused").contains(&request.as_str().into()));
-        if decides == "once" {
-            let sent_at = Instant::now();
-            assert!(was_told(allows(&world, &id).code(), sent_at), "its sender is told");
-        } else {
-            world.run("ask-answer", &["decline", &id]);
-        }
-        assert!(why(&closed(&world, &id, "superseded")).contains("it came too late"), "{decides}");
-    }
-    assert_eq!(qwen.log("ran"), ["r-1"]);
 }
 
 #[test]
@@ -222,4 +163,70 @@ fn a_dialog_told_twice_in_two_forms_stays_at_its_terminal() {
     let other = waiting(&world);
     assert!(world.document(&format!("pending/{other}.json"))["question"].as_str().unwrap().contains("touch a"));
     assert_eq!(world.names("pending").len(), 1);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_command_of_qwen_is_allowed_once_in_the_mailbox() {
+        let world = world();
+        let qwen = Qwen::begin(&world);
+        let args = qwen.log("args")[0].clone();
+        assert!(args[0] == "--json-file" && args[2] == "--input-file" && args[4] == "--continue", "{args}");
+        assert_eq!(world.processes(&format!("--of {}", qwen.pid())), qwen.beside(), "qwen has the pid of the command");
+        qwen.asks("r-1", "touch a");
+        let id = waiting(&world);
+        let question = world.document(&format!("pending/{id}.json"));
+        assert!(
+            question["live"]["program"] == "qwen" && question["live"]["session"] == "a965bd4c-c2c2-4b24-989f-22f274774bd5",
+            "{question}"
+        );
+        assert!(question["question"].as_str().unwrap().contains("command: touch a"), "{question}");
+        assert_eq!(question["options"].as_object().map(|keys| keys.keys().cloned().collect::<Vec<_>>()), Some(vec!["once".to_owned()]));
+        let outcome = allows(&world, &id);
+        assert_eq!(outcome.code(), 0, "{}", outcome.words());
+        closed(&world, &id, "delivered");
+        assert_eq!(qwen.log("ran"), ["r-1"]);
+        assert_eq!(qwen.log("heard"), [json!({"type": "confirmation_response", "request_id": "r-1", "allowed": true})]);
+        qwen.terminal.burst(&["C-c"]);
+        until("qwen was interrupted", || !qwen.log("interrupted").is_empty());
+        assert!(is_alive(qwen.beside()[0]), "it is in a session of its own");
+        qwen.tell(&json!({"end": 7}));
+        qwen.terminal.see("qwen ended with 7");
+        qwen.nothing_is_left();
+    }
+
+    #[test]
+    fn a_dialog_that_ends_at_qwens_terminal_is_withdrawn() {
+        let world = world();
+        let qwen = Qwen::begin(&world);
+        let prompt = json!({"event": {"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}});
+        qwen.asks("r-1", "touch a");
+        let id = waiting(&world);
+        qwen.tell(&json!({"terminal": "r-1", "allowed": true}));
+        assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
+        // Esc shows with the next turn.
+        qwen.asks("r-2", "touch b");
+        let id = waiting(&world);
+        qwen.tell(&json!({"terminal": "r-2", "allowed": false}));
+        qwen.tell(&prompt);
+        assert!(why(&closed(&world, &id, "withdrawn")).contains("at its terminal"));
+        // Until then, an answer is too late, whatever it says.
+        for (n, decides) in [(3, "once"), (4, "decline")] {
+            let request = format!("r-{n}");
+            qwen.asks(&request, "touch c");
+            let id = waiting(&world);
+            qwen.tell(&json!({"terminal": request, "allowed": false}));
+            until("the person has refused", || qwen.log("refused").contains(&request.as_str().into()));
+            if decides == "once" {
+                let sent_at = Instant::now();
+                assert!(was_told(allows(&world, &id).code(), sent_at), "its sender is told");
+            } else {
+                world.run("ask-answer", &["decline", &id]);
+            }
+            assert!(why(&closed(&world, &id, "superseded")).contains("it came too late"), "{decides}");
+        }
+        assert_eq!(qwen.log("ran"), ["r-1"]);
+    }
 }

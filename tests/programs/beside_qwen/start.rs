@@ -20,22 +20,6 @@ fn starts_plainly(world: &World, args: &str, variables: &[&str], right: &Value) 
 }
 
 #[test]
-fn qwen_starts_as_it_is_without_the_experiment_or_a_person() {
-    let world = world();
-    for (args, right) in [
-        ("-p 'do it'", json!(["-p", "do it"])),
-        ("mcp list", json!(["mcp", "list"])),
-        ("--input-file mine -y", json!(["--input-file", "mine", "-y"])),
-        ("< /dev/null", json!([])),
-    ] {
-        assert!(!starts_plainly(&world, args, &[], &right).contains("stay at this terminal"), "{args}");
-    }
-    starts_plainly(&world, "-c", &["ASKBOX_RUN=w 1 2"], &json!(["-c"]));
-    world.reconfigure("experimental_qwen = true", "experimental_qwen = false");
-    starts_plainly(&world, "-c", &[], &json!(["-c"]));
-}
-
-#[test]
 fn qwen_starts_as_it_is_if_nothing_can_wait_beside_it() {
     let world = world();
     std::fs::write(world.path("no-folder"), "").unwrap();
@@ -57,4 +41,24 @@ fn a_script_named_qwen_that_starts_this_command_is_no_circle() {
     let words = world.refused(1, "askbox live qwen -- -c");
     assert!(words.contains("the program `qwen` is not on PATH") && words.contains("npm install"), "{words}");
     world.refused(2, "askbox live copilot -- -c");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn qwen_starts_as_it_is_without_the_experiment_or_a_person() {
+        let world = world();
+        for (args, right) in [
+            ("-p 'do it'", json!(["-p", "do it"])),
+            ("mcp list", json!(["mcp", "list"])),
+            ("--input-file mine -y", json!(["--input-file", "mine", "-y"])),
+            ("< /dev/null", json!([])),
+        ] {
+            assert!(!starts_plainly(&world, args, &[], &right).contains("stay at this terminal"), "{args}");
+        }
+        starts_plainly(&world, "-c", &["ASKBOX_RUN=w 1 2"], &json!(["-c"]));
+        world.reconfigure("experimental_qwen = true", "experimental_qwen = false");
+        starts_plainly(&world, "-c", &[], &json!(["-c"]));
+    }
 }

@@ -16,32 +16,6 @@ fn problem(world: &World, kind: &str) -> String {
 }
 
 #[test]
-fn an_unreadable_configuration_is_a_problem_of_every_workflow() {
-    let world = well();
-    let _watcher = world.watch();
-    broken(&world);
-    answered(&world, "bw");
-    let status = until("the agent is not launched", || Some(world.status("bw")).filter(|status| status["state"] == "orphaned"));
-    let (why, todo) = (status["why"].as_str().unwrap(), status["todo"].as_str().unwrap());
-    assert!(why.contains("the configuration cannot be read") && why.contains("names `fkae`, which has no [runner.fkae]"), "{why}");
-    assert!(todo.contains("add that section, or use one of: claude"), "{todo}");
-    let said = world.refused(1, "askbox doctor bw");
-    let file = world.path(".config/askbox/config.toml").display().to_string();
-    assert!(said.contains(&format!("config: {file}: runner.default: names `fkae`")), "{said}");
-    assert!(said.contains(&format!("$ ${{EDITOR:-vi}} {file}\n")) && !said.contains("not checked"), "{said}");
-}
-
-#[test]
-fn a_runner_of_an_unreadable_configuration_is_not_reported() {
-    let world = well();
-    broken(&world);
-    let file = world.path(".config/askbox/config.toml").display().to_string();
-    let said = problem(&world, "config");
-    assert!(said.starts_with("runner.default: names `fkae`"), "{said}");
-    assert_eq!(world.refused(1, "askbox doctor").matches(&format!("{file}: ")).count(), 1);
-}
-
-#[test]
 fn a_single_failure_of_a_run_is_named_with_its_cause() {
     let world = well();
     let agent = std::fs::read_to_string(world.path("agent")).unwrap();
@@ -108,4 +82,34 @@ fn the_doctor_says_once_what_a_wait_for_a_file_waits_for() {
     world.sh("ask-post -w w --until-file built");
     let said = problem(&world, "stale");
     assert_eq!(said.matches("built").count(), 1, "{said}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_unreadable_configuration_is_a_problem_of_every_workflow() {
+        let world = well();
+        let _watcher = world.watch();
+        broken(&world);
+        answered(&world, "bw");
+        let status = until("the agent is not launched", || Some(world.status("bw")).filter(|status| status["state"] == "orphaned"));
+        let (why, todo) = (status["why"].as_str().unwrap(), status["todo"].as_str().unwrap());
+        assert!(why.contains("the configuration cannot be read") && why.contains("names `fkae`, which has no [runner.fkae]"), "{why}");
+        assert!(todo.contains("add that section, or use one of: claude"), "{todo}");
+        let said = world.refused(1, "askbox doctor bw");
+        let file = world.path(".config/askbox/config.toml").display().to_string();
+        assert!(said.contains(&format!("config: {file}: runner.default: names `fkae`")), "{said}");
+        assert!(said.contains(&format!("$ ${{EDITOR:-vi}} {file}\n")) && !said.contains("not checked"), "{said}");
+    }
+
+    #[test]
+    fn a_runner_of_an_unreadable_configuration_is_not_reported() {
+        let world = well();
+        broken(&world);
+        let file = world.path(".config/askbox/config.toml").display().to_string();
+        let said = problem(&world, "config");
+        assert!(said.starts_with("runner.default: names `fkae`"), "{said}");
+        assert_eq!(world.refused(1, "askbox doctor").matches(&format!("{file}: ")).count(), 1);
+    }
 }

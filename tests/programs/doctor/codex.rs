@@ -18,19 +18,6 @@ fn with_codex(version: &str) -> World {
 }
 
 #[test]
-fn doctor_reports_a_codex_that_is_missing_or_old() {
-    let world = with_codex("0.166.0");
-    configure(&world, ON);
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    files::write_program(&world.path("bin/codex"), "#!/bin/sh\necho 'codex-cli 0.98.1'\n");
-    assert_eq!(finds(&world, "live_version", "bin/codex"), "codex update");
-    std::fs::remove_file(world.path("bin/codex")).unwrap();
-    assert_eq!(finds(&world, "live_without_codex", "live.codex"), "npm install -g @openai/codex");
-    configure(&world, "");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-}
-
-#[test]
 fn doctor_reports_settings_of_codex_that_ask_nobody() {
     let world = with_codex("0.169.0");
     configure(&world, ON);
@@ -72,4 +59,21 @@ fn doctor_says_whether_codexs_daemon_runs() {
     assert!(!world.sh("askbox doctor").contains("Codex"));
     configure(&world, ON);
     assert_eq!(finds(&world, "live_daemon", "live.codex"), "codex app-server daemon restart");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_a_codex_that_is_missing_or_old() {
+        let world = with_codex("0.166.0");
+        configure(&world, ON);
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        files::write_program(&world.path("bin/codex"), "#!/bin/sh\necho 'codex-cli 0.98.1'\n");
+        assert_eq!(finds(&world, "live_version", "bin/codex"), "codex update");
+        std::fs::remove_file(world.path("bin/codex")).unwrap();
+        assert_eq!(finds(&world, "live_without_codex", "live.codex"), "npm install -g @openai/codex");
+        configure(&world, "");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+    }
 }

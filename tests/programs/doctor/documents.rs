@@ -3,36 +3,6 @@
 use super::*;
 
 #[test]
-fn doctor_reports_stale_and_overdue_questions() {
-    let world = well();
-    world.sh(r#"echo '{"question":"Old?","workflow_id":"old","timestamp":"2020-01-01T00:00:00Z"}' > m/pending/old.json"#);
-    assert!(finds(&world, "stale", "old").starts_with("ask-answer show old"));
-    world.sh("ask-answer old 'at last' && rm m/answered/old.json && ask-post -w kept 'In time?' --timeout 1ms && sleep 0.01");
-    assert!(finds(&world, "overdue", "kept").starts_with("ask-answer show kept"));
-    world.sh("ask-answer cancel kept && ask-post -w silent 'In time?' -t yes_no --timeout 1ms --default no && sleep 0.01");
-    assert_eq!(finds(&world, "overdue", "silent"), "relaunch watch");
-    world.sh("ask-answer cancel silent && ask-post -w young 'Just now?'");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    assert_eq!(world.shell("sleep 0.01; askbox doctor --stale 1ms").code(), 1);
-    assert_eq!(world.shell("askbox doctor --stale soon").code(), 2);
-}
-
-#[test]
-fn doctor_reports_an_unreadable_or_misnamed_question() {
-    let world = well();
-    world.sh("echo '{' > m/pending/torn.json; touch -d '1 minute' m/pending/torn.json");
-    assert_eq!(findings(&world), [] as [Value; 0], "it may still be written");
-    world.sh("touch -d '1 minute ago' m/pending/torn.json");
-    let mend = finds(&world, "unreadable", "pending/torn.json");
-    let editor = editor(&world, r#"{"question":"Whole?","workflow_id":"torn"}"#);
-    world.sh(&(editor + &mend));
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    world.sh("mv m/pending/torn.json m/pending/wrong.json");
-    finds_and_mends(&world, "misnamed", "pending/wrong.json");
-    assert!(world.sh("ask-answer show torn").contains("Whole?"));
-}
-
-#[test]
 fn doctor_reports_a_question_whose_checkpoint_is_gone() {
     let world = well();
     world.sh("checkpoint save w --step one && ask-post -w w 'Go?' && rm m/checkpoints/w.json");
@@ -90,4 +60,38 @@ fn doctor_names_a_question_of_the_future_and_a_lost_folder() {
     assert!(finds(&world, "ahead", "later").starts_with("${EDITOR:-vi} "));
     world.sh("rm m/pending/later.json; mkdir project; (cd project && ask-post How? -w gone -o a=A); rmdir project");
     finds_and_mends(&world, "no_folder", "gone");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_stale_and_overdue_questions() {
+        let world = well();
+        world.sh(r#"echo '{"question":"Old?","workflow_id":"old","timestamp":"2020-01-01T00:00:00Z"}' > m/pending/old.json"#);
+        assert!(finds(&world, "stale", "old").starts_with("ask-answer show old"));
+        world.sh("ask-answer old 'at last' && rm m/answered/old.json && ask-post -w kept 'In time?' --timeout 1ms && sleep 0.01");
+        assert!(finds(&world, "overdue", "kept").starts_with("ask-answer show kept"));
+        world.sh("ask-answer cancel kept && ask-post -w silent 'In time?' -t yes_no --timeout 1ms --default no && sleep 0.01");
+        assert_eq!(finds(&world, "overdue", "silent"), "relaunch watch");
+        world.sh("ask-answer cancel silent && ask-post -w young 'Just now?'");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        assert_eq!(world.shell("sleep 0.01; askbox doctor --stale 1ms").code(), 1);
+        assert_eq!(world.shell("askbox doctor --stale soon").code(), 2);
+    }
+
+    #[test]
+    fn doctor_reports_an_unreadable_or_misnamed_question() {
+        let world = well();
+        world.sh("echo '{' > m/pending/torn.json; touch -d '1 minute' m/pending/torn.json");
+        assert_eq!(findings(&world), [] as [Value; 0], "it may still be written");
+        world.sh("touch -d '1 minute ago' m/pending/torn.json");
+        let mend = finds(&world, "unreadable", "pending/torn.json");
+        let editor = editor(&world, r#"{"question":"Whole?","workflow_id":"torn"}"#);
+        world.sh(&(editor + &mend));
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        world.sh("mv m/pending/torn.json m/pending/wrong.json");
+        finds_and_mends(&world, "misnamed", "pending/wrong.json");
+        assert!(world.sh("ask-answer show torn").contains("Whole?"));
+    }
 }

@@ -3,30 +3,9 @@
 use std::fs;
 
 use super::{finds_and_mends, well};
-use crate::beside::{opened, strangers};
+use crate::programs::beside::{opened, strangers};
 use crate::support::{Terminal, needs};
 use serde_json::Value;
-
-#[test]
-fn doctor_with_an_id_reads_that_workflow_alone() {
-    needs!("strace");
-    let world = well();
-    world.sh("ask-post -w mine 'Go?' && ask-answer cancel mine && ask-post -w mine 'Again?'");
-    let alone = opened(&world, "askbox doctor mine");
-    strangers(&world, 500);
-    assert_eq!(opened(&world, "askbox doctor mine"), alone);
-    assert!(world.sh("askbox doctor mine").ends_with("No problems found."));
-    // A problem of another workflow is not reported, and each problem of its own is.
-    world.sh("echo '{' > m/closed/stranger3.$(ls m/runs/stranger3).json; touch -d '1 hour ago' m/closed/stranger3.*");
-    world.sh("for f in m/closed/mine.*; do echo '{' > $f; touch -d '1 hour ago' $f; done; mkdir m/checkpoints/mine.json; touch -d '2 hours ago' m/runs/mine/.tmpabcdefabcdef");
-    let ran = world.shell("askbox doctor mine --json");
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let mut kinds: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap()).collect();
-    kinds.sort_unstable();
-    assert_eq!((kinds, ran.code()), (vec!["leftover", "no_file", "unreadable"], 1), "{report:#}");
-    let ran = world.shell("askbox doctor nobody");
-    assert_eq!((ran.code(), ran.stderr.lines().next()), (3, Some("error: nothing is known of nobody")), "{}", ran.stderr);
-}
 
 #[test]
 fn doctor_reports_a_child_missing_among_its_parents_names() {
@@ -71,4 +50,29 @@ fn doctor_shows_its_progress_on_a_terminal_only() {
     let slow = "strace -qq -o /dev/null -e trace=openat2 -e inject=openat2:delay_enter=2000";
     terminal.press(&[&format!("clear; {slow} askbox doctor >out & sleep 600; clear"), "Enter"]);
     terminal.see(" files, now in ");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_with_an_id_reads_that_workflow_alone() {
+        needs!("strace");
+        let world = well();
+        world.sh("ask-post -w mine 'Go?' && ask-answer cancel mine && ask-post -w mine 'Again?'");
+        let alone = opened(&world, "askbox doctor mine");
+        strangers(&world, 500);
+        assert_eq!(opened(&world, "askbox doctor mine"), alone);
+        assert!(world.sh("askbox doctor mine").ends_with("No problems found."));
+        // A problem of another workflow is not reported, and each problem of its own is.
+        world.sh("echo '{' > m/closed/stranger3.$(ls m/runs/stranger3).json; touch -d '1 hour ago' m/closed/stranger3.*");
+        world.sh("for f in m/closed/mine.*; do echo '{' > $f; touch -d '1 hour ago' $f; done; mkdir m/checkpoints/mine.json; touch -d '2 hours ago' m/runs/mine/.tmpabcdefabcdef");
+        let ran = world.shell("askbox doctor mine --json");
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let mut kinds: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap()).collect();
+        kinds.sort_unstable();
+        assert_eq!((kinds, ran.code()), (vec!["leftover", "no_file", "unreadable"], 1), "{report:#}");
+        let ran = world.shell("askbox doctor nobody");
+        assert_eq!((ran.code(), ran.stderr.lines().next()), (3, Some("error: nothing is known of nobody")), "{}", ran.stderr);
+    }
 }

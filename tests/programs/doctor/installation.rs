@@ -5,50 +5,6 @@ use std::net::TcpListener;
 use super::*;
 
 #[test]
-fn doctor_reports_an_unreadable_configuration() {
-    let world = well();
-    configure(&world, "[limit]\ngrace = '3s'\n");
-    // Without it the default agent is looked for as well.
-    world.sh("mkdir -p on && cp agent on/claude");
-    let found: Vec<Value> = findings(&world).into_iter().filter(|f| f["kind"] == "config").collect();
-    assert_eq!(found.len(), 1);
-    assert!(found[0]["problem"].as_str().unwrap().contains("did you mean `limits.grace`"), "{found:#?}");
-    assert!(found[0]["mend"].as_str().unwrap().starts_with("${EDITOR:-vi} "));
-    world.sh("rm .config/askbox/config.toml");
-    let ran = world.shell("ASKBOX_CONFIG=$PWD/none.toml PATH=$PWD/on:$PATH askbox doctor");
-    assert!(ran.stdout.contains("which does not exist") && ran.stdout.contains("$ askbox init\n"), "{}", ran.stdout);
-}
-
-#[test]
-fn doctor_reports_a_configuration_that_others_may_write() {
-    let world = well();
-    world.sh("chmod 666 .config/askbox/config.toml");
-    finds_and_mends(&world, "config_mode", "config.toml");
-}
-
-#[test]
-fn doctor_names_a_time_zone_that_the_system_does_not_know() {
-    let world = well();
-    configure(&world, "[notify]\nquiet = '22:00-07:00'\n");
-    let ran = world.shell("TZ=Europe/Berln askbox doctor");
-    assert!(ran.stdout.contains("time_zone") && ran.stdout.contains("`Europe/Berln`") && ran.stdout.contains("notify.quiet"), "{ran:?}");
-    assert!(!world.shell("TZ=UTC askbox doctor").stdout.contains("time_zone"));
-}
-
-#[test]
-fn doctor_as_root_leaves_the_mailbox_of_another_user_alone() {
-    needs!("root");
-    let world = well();
-    world.sh("ask-post How? -w w && chown -R 65534 m");
-    let said = world.refused(2, "askbox doctor");
-    assert!(said.contains("this runs as root, and the mailbox") && said.contains("belongs to user 65534"), "{said}");
-    assert!(said.contains("hint: run it as that user, without sudo; as root: sudo -u '#65534' askbox doctor"), "{said}");
-    world.refused(2, "askbox doctor --json w");
-    world.sh("chown -R 0 m");
-    assert!(!world.shell("askbox doctor").stderr.contains("runs as root"));
-}
-
-#[test]
 fn doctor_reports_a_missing_agent_program() {
     let world = well();
     world.sh("mv agent away");
@@ -202,4 +158,55 @@ fn doctor_names_a_secret_that_others_may_read() {
     let place = server.local_addr().unwrap();
     configure(&world, &format!("[target.hook]\nwebhook = 'http://{place}/x'\nsecret_file = '{token}'\n"));
     finds_and_mends(&world, "open_secret", "target.hook.secret_file");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_an_unreadable_configuration() {
+        let world = well();
+        configure(&world, "[limit]\ngrace = '3s'\n");
+        // Without it the default agent is looked for as well.
+        world.sh("mkdir -p on && cp agent on/claude");
+        let found: Vec<Value> = findings(&world).into_iter().filter(|f| f["kind"] == "config").collect();
+        assert_eq!(found.len(), 1);
+        assert!(found[0]["problem"].as_str().unwrap().contains("did you mean `limits.grace`"), "{found:#?}");
+        assert!(found[0]["mend"].as_str().unwrap().starts_with("${EDITOR:-vi} "));
+        world.sh("rm .config/askbox/config.toml");
+        let ran = world.shell("ASKBOX_CONFIG=$PWD/none.toml PATH=$PWD/on:$PATH askbox doctor");
+        assert!(ran.stdout.contains("which does not exist") && ran.stdout.contains("$ askbox init\n"), "{}", ran.stdout);
+    }
+
+    #[test]
+    fn doctor_reports_a_configuration_that_others_may_write() {
+        let world = well();
+        world.sh("chmod 666 .config/askbox/config.toml");
+        finds_and_mends(&world, "config_mode", "config.toml");
+    }
+
+    #[test]
+    fn doctor_names_a_time_zone_that_the_system_does_not_know() {
+        let world = well();
+        configure(&world, "[notify]\nquiet = '22:00-07:00'\n");
+        let ran = world.shell("TZ=Europe/Berln askbox doctor");
+        assert!(
+            ran.stdout.contains("time_zone") && ran.stdout.contains("`Europe/Berln`") && ran.stdout.contains("notify.quiet"),
+            "{ran:?}"
+        );
+        assert!(!world.shell("TZ=UTC askbox doctor").stdout.contains("time_zone"));
+    }
+
+    #[test]
+    fn doctor_as_root_leaves_the_mailbox_of_another_user_alone() {
+        needs!("root");
+        let world = well();
+        world.sh("ask-post How? -w w && chown -R 65534 m");
+        let said = world.refused(2, "askbox doctor");
+        assert!(said.contains("this runs as root, and the mailbox") && said.contains("belongs to user 65534"), "{said}");
+        assert!(said.contains("hint: run it as that user, without sudo; as root: sudo -u '#65534' askbox doctor"), "{said}");
+        world.refused(2, "askbox doctor --json w");
+        world.sh("chown -R 0 m");
+        assert!(!world.shell("askbox doctor").stderr.contains("runs as root"));
+    }
 }

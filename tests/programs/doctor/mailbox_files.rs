@@ -3,40 +3,6 @@
 use super::*;
 
 #[test]
-fn doctor_reports_folders_and_files_open_to_others() {
-    let world = well();
-    for (make, subject) in [
-        ("chmod 777 m", "/m"),
-        ("chmod 755 m", "/m"),
-        ("chmod 775 m/pending", "pending"),
-        ("chmod 500 m/running", "running"),
-        ("chmod 666 m/closed/*", "closed/seed."),
-        ("chmod 622 m/audit.jsonl", "audit.jsonl"),
-        ("chmod 200 m/closed/*", "closed/seed."),
-    ] {
-        world.sh(make);
-        finds_and_mends(&world, "mode", subject);
-    }
-}
-
-#[test]
-fn doctor_moves_a_folder_out_of_the_quarantine() {
-    let world = well();
-    world.sh("mkdir -p m/quarantine/x.json/inner; echo 'from pending/: it is a folder' > m/quarantine/x.json.reason");
-    finds_and_mends(&world, "quarantined", "quarantine/x.json");
-    assert!(world.path("x.json.aside/inner").is_dir() && !world.in_mailbox("quarantine/x.json.reason").exists());
-}
-
-#[test]
-fn doctor_says_that_a_mailbox_open_to_all_is_not_used() {
-    let world = well();
-    world.sh("chmod 777 m");
-    let said = world.run("askbox", &["doctor"]).stdout;
-    assert!(said.contains("every user of this machine may write to it (mode 0777), so no program of askbox opens it"), "{said}");
-    assert!(said.contains("  $ chmod 700 ") && !said.contains("No watcher is running; start one"), "{said}");
-}
-
-#[test]
 fn doctor_reports_files_of_another_user() {
     needs!("root");
     let world = well();
@@ -140,5 +106,43 @@ fn a_file_that_was_named_as_the_mailbox_is_not_moved() {
     for named in ["askbox doctor --json --mailbox notes.txt", "ASKBOX_DIR=$PWD/notes.txt askbox doctor --json"] {
         let ran = world.shell(named);
         assert!(ran.stdout.contains("is not a folder") && !ran.stdout.contains("mv -n"), "{}", ran.words());
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_folders_and_files_open_to_others() {
+        let world = well();
+        for (make, subject) in [
+            ("chmod 777 m", "/m"),
+            ("chmod 755 m", "/m"),
+            ("chmod 775 m/pending", "pending"),
+            ("chmod 500 m/running", "running"),
+            ("chmod 666 m/closed/*", "closed/seed."),
+            ("chmod 622 m/audit.jsonl", "audit.jsonl"),
+            ("chmod 200 m/closed/*", "closed/seed."),
+        ] {
+            world.sh(make);
+            finds_and_mends(&world, "mode", subject);
+        }
+    }
+
+    #[test]
+    fn doctor_moves_a_folder_out_of_the_quarantine() {
+        let world = well();
+        world.sh("mkdir -p m/quarantine/x.json/inner; echo 'from pending/: it is a folder' > m/quarantine/x.json.reason");
+        finds_and_mends(&world, "quarantined", "quarantine/x.json");
+        assert!(world.path("x.json.aside/inner").is_dir() && !world.in_mailbox("quarantine/x.json.reason").exists());
+    }
+
+    #[test]
+    fn doctor_says_that_a_mailbox_open_to_all_is_not_used() {
+        let world = well();
+        world.sh("chmod 777 m");
+        let said = world.run("askbox", &["doctor"]).stdout;
+        assert!(said.contains("every user of this machine may write to it (mode 0777), so no program of askbox opens it"), "{said}");
+        assert!(said.contains("  $ chmod 700 ") && !said.contains("No watcher is running; start one"), "{said}");
     }
 }

@@ -129,21 +129,6 @@ fn doctor_reports_a_mailbox_that_is_named_and_not_there() {
 }
 
 #[test]
-fn doctor_reports_a_named_folder_without_a_mailbox() {
-    let world = World::new();
-    write_program(&world.path("agent"), AGENT);
-    world.sh("chmod +x agent && mkdir -p .config/askbox && mkdir -m 700 m");
-    configure(&world, "");
-    let watcher = world.start_watcher();
-    watcher.says("waiting for the mailbox");
-    let out = world.shell("askbox doctor").stdout;
-    assert!(out.contains("There is no mailbox yet") && !out.contains("No watcher is running"), "{out}");
-    assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("holds no mailbox"), "{out}");
-    finds_and_mends(&world, "no_mailbox", "/m");
-    until("the watcher has its mailbox", || report(&world)["watcher"] == true);
-}
-
-#[test]
 fn doctor_shows_each_setting_in_force_with_its_source() {
     needs!("jq");
     let world = well();
@@ -168,4 +153,23 @@ fn doctor_repeats_its_mailbox_flag_in_its_commands() {
     world.sh("ask-post -w kept 'In time?' --timeout 1ms --mailbox other && chmod 700 other && sleep 0.01");
     let out = world.shell("askbox doctor --mailbox other").stdout;
     assert!(out.contains(&format!("$ ask-answer show kept --mailbox {}\n", world.path("other").display())), "{out}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_a_named_folder_without_a_mailbox() {
+        let world = World::new();
+        write_program(&world.path("agent"), AGENT);
+        world.sh("chmod +x agent && mkdir -p .config/askbox && mkdir -m 700 m");
+        configure(&world, "");
+        let watcher = world.start_watcher();
+        watcher.says("waiting for the mailbox");
+        let out = world.shell("askbox doctor").stdout;
+        assert!(out.contains("There is no mailbox yet") && !out.contains("No watcher is running"), "{out}");
+        assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("holds no mailbox"), "{out}");
+        finds_and_mends(&world, "no_mailbox", "/m");
+        until("the watcher has its mailbox", || report(&world)["watcher"] == true);
+    }
 }

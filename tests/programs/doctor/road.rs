@@ -21,42 +21,6 @@ fn stands_at(world: &World, step: &str, said: &str, next: &str) {
 }
 
 #[test]
-fn the_road_of_a_round_names_the_step_where_it_stands() {
-    let world = well();
-    world.sh("ask-post -w w 'Go?' -t yes_no");
-    stands_at(&world, "answered", "a person has to answer", "ask-answer show w");
-    world.sh("ask-answer w yes");
-    stands_at(&world, "watcher", "none is running", "relaunch watch");
-    let words = world.shell("askbox doctor w").stdout;
-    assert!(words.contains("The road of w, round ") && words.contains("-> watcher     none is running\n"), "{words}");
-    assert!(words.contains("Next:\n  $ relaunch watch\n") && words.contains("\n     delivered\n"), "{words}");
-    // A paused queue, with a watcher.
-    world.sh("relaunch pause --why lunch");
-    let watcher = world.watch();
-    stands_at(&world, "queue", "lunch", "relaunch go");
-    // The agent program is missing.
-    world.sh("mv agent elsewhere; relaunch go");
-    let (at, why, _) = stands(&world, "w");
-    assert!(at == "program" && why.contains("there is no program"), "{at}: {why}");
-    world.sh("mv elsewhere agent");
-    world.closed("w", "delivered", 1);
-    assert_eq!(stands(&world, "w"), ("end".into(), String::new(), String::new()));
-    assert!(world.sh("askbox doctor w").contains("It has come to its end."));
-    // A run that failed.
-    write_program(&world.path("agent"), "#!/bin/sh\nexit 3\n");
-    answered(&world, "w");
-    world.reaches("w", "parked");
-    stands_at(&world, "attempts", "1 failed, and it is parked", "relaunch retry w");
-    world.sh("relaunch drop w");
-    stands_at(&world, "delivered", "was dropped", "");
-    watcher.stop();
-    // A question that is over, and a workflow without any.
-    world.sh("ask-post -w w 'Go?' -t yes_no; ask-answer cancel w --why moot");
-    stands_at(&world, "answered", "was withdrawn", "");
-    world.refused(3, "askbox doctor nobody");
-}
-
-#[test]
 fn a_doctor_of_a_round_tells_every_cause_that_holds_it_up() {
     let world = well();
     world.sh("ask-post -w w 'Go?' -t yes_no");
@@ -124,4 +88,44 @@ fn the_road_stops_at_an_answer_that_does_not_count() {
     configure(&world, &signed);
     let (at, why, next) = stands(&world, "w");
     assert!(at == "counts" && why.starts_with("no: ") && next == "relaunch watch", "{at}: {why}: {next}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_road_of_a_round_names_the_step_where_it_stands() {
+        let world = well();
+        world.sh("ask-post -w w 'Go?' -t yes_no");
+        stands_at(&world, "answered", "a person has to answer", "ask-answer show w");
+        world.sh("ask-answer w yes");
+        stands_at(&world, "watcher", "none is running", "relaunch watch");
+        let words = world.shell("askbox doctor w").stdout;
+        assert!(words.contains("The road of w, round ") && words.contains("-> watcher     none is running\n"), "{words}");
+        assert!(words.contains("Next:\n  $ relaunch watch\n") && words.contains("\n     delivered\n"), "{words}");
+        // A paused queue, with a watcher.
+        world.sh("relaunch pause --why lunch");
+        let watcher = world.watch();
+        stands_at(&world, "queue", "lunch", "relaunch go");
+        // The agent program is missing.
+        world.sh("mv agent elsewhere; relaunch go");
+        let (at, why, _) = stands(&world, "w");
+        assert!(at == "program" && why.contains("there is no program"), "{at}: {why}");
+        world.sh("mv elsewhere agent");
+        world.closed("w", "delivered", 1);
+        assert_eq!(stands(&world, "w"), ("end".into(), String::new(), String::new()));
+        assert!(world.sh("askbox doctor w").contains("It has come to its end."));
+        // A run that failed.
+        write_program(&world.path("agent"), "#!/bin/sh\nexit 3\n");
+        answered(&world, "w");
+        world.reaches("w", "parked");
+        stands_at(&world, "attempts", "1 failed, and it is parked", "relaunch retry w");
+        world.sh("relaunch drop w");
+        stands_at(&world, "delivered", "was dropped", "");
+        watcher.stop();
+        // A question that is over, and a workflow without any.
+        world.sh("ask-post -w w 'Go?' -t yes_no; ask-answer cancel w --why moot");
+        stands_at(&world, "answered", "was withdrawn", "");
+        world.refused(3, "askbox doctor nobody");
+    }
 }

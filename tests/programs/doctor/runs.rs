@@ -16,51 +16,6 @@ fn passes_over(world: &World, workflow: &str) -> Watcher {
 }
 
 #[test]
-fn doctor_reports_an_answer_that_no_watcher_takes_up() {
-    let world = well();
-    answered(&world, "w");
-    let mut document = world.json("m/answered/w.json");
-    document["answer"]["at"] = soon().into();
-    std::fs::write(world.path("m/answered/w.json"), document.to_string()).unwrap();
-    assert_eq!(findings(&world), [] as [Value; 0], "it is young");
-    backdate(&world, "m/answered/w.json");
-    assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");
-    let _watcher = world.watch();
-    until("nothing is left to be mended", || findings(&world).is_empty());
-}
-
-#[test]
-fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
-    needs!("jq");
-    let world = well();
-    let watcher = passes_over(&world, "w");
-    let (said, pid) = (findings(&world)[0]["problem"].as_str().unwrap().to_owned(), watcher.process.pid());
-    assert!(said.contains(&format!("process {pid} (relaunch), which a signal has stopped; `kill -CONT {pid}` lets it go on")), "{said}");
-    assert!(report(&world)["watcher"] == true, "its lock is held");
-    finds_and_mends(&world, "watcher_hangs", "w");
-    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
-}
-
-#[test]
-fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
-    needs!("jq");
-    let world = well();
-    let watcher = passes_over(&world, "w");
-    // Signed long ago, accepted now.
-    world.sh("touch m/answered/w.json");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    world.sh("touch -d '70 seconds ago' m/answered/w.json; sed -i 's/attempts = 1/attempts = 1\\nmax_concurrent = 1/' .config/askbox/config.toml");
-    finds(&world, "watcher_hangs", "w");
-    write_program(&world.path("agent"), &AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"));
-    answered(&world, "busy");
-    let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
-    until("it runs", || world.state("busy") == "running");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    run.kill();
-    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
-}
-
-#[test]
 fn the_doctor_blames_no_watcher_while_the_queue_is_paused() {
     needs!("jq");
     let world = well();
@@ -167,4 +122,56 @@ fn what_a_held_queue_refuses_is_suggested_after_its_release() {
     assert_eq!(half_done["mend"], "relaunch go && relaunch -- one");
     world.sh("relaunch go");
     assert_eq!(finds(&world, "half_done", "one"), "relaunch -- one");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_an_answer_that_no_watcher_takes_up() {
+        let world = well();
+        answered(&world, "w");
+        let mut document = world.json("m/answered/w.json");
+        document["answer"]["at"] = soon().into();
+        std::fs::write(world.path("m/answered/w.json"), document.to_string()).unwrap();
+        assert_eq!(findings(&world), [] as [Value; 0], "it is young");
+        backdate(&world, "m/answered/w.json");
+        assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");
+        let _watcher = world.watch();
+        until("nothing is left to be mended", || findings(&world).is_empty());
+    }
+
+    #[test]
+    fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
+        needs!("jq");
+        let world = well();
+        let watcher = passes_over(&world, "w");
+        let (said, pid) = (findings(&world)[0]["problem"].as_str().unwrap().to_owned(), watcher.process.pid());
+        assert!(
+            said.contains(&format!("process {pid} (relaunch), which a signal has stopped; `kill -CONT {pid}` lets it go on")),
+            "{said}"
+        );
+        assert!(report(&world)["watcher"] == true, "its lock is held");
+        finds_and_mends(&world, "watcher_hangs", "w");
+        world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+    }
+
+    #[test]
+    fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
+        needs!("jq");
+        let world = well();
+        let watcher = passes_over(&world, "w");
+        // Signed long ago, accepted now.
+        world.sh("touch m/answered/w.json");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        world.sh("touch -d '70 seconds ago' m/answered/w.json; sed -i 's/attempts = 1/attempts = 1\\nmax_concurrent = 1/' .config/askbox/config.toml");
+        finds(&world, "watcher_hangs", "w");
+        write_program(&world.path("agent"), &AGENT.replace("read -r message", "read -r message; while [ ! -e go ]; do sleep 0.05; done"));
+        answered(&world, "busy");
+        let run = Running::start(&mut world.shell_command("exec relaunch busy >/dev/null 2>&1"));
+        until("it runs", || world.state("busy") == "running");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        run.kill();
+        world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+    }
 }

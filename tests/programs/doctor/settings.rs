@@ -5,41 +5,6 @@ use serde_json::Value;
 use super::{configure, findings, finds, finds_and_mends, report, well};
 
 #[test]
-fn doctor_reports_a_permission_mode_that_claude_refuses() {
-    let world = well();
-    world.sh("mkdir -p on && cp agent on/claude");
-    let claude = world.path("on/claude");
-    let with = |mode: &str| {
-        let config = format!("[relaunch]\nattempts = 1\n[runner.claude]\nprogram = '{}'\npermission_mode = '{mode}'\n", claude.display());
-        std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
-    };
-    with("acceptedits");
-    assert!(finds(&world, "permission_mode", "runner.claude.permission_mode").starts_with("${EDITOR:-vi} "));
-    with("acceptEdits");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-}
-
-#[test]
-fn doctor_reports_a_folder_for_metrics_that_does_not_exist() {
-    let world = well();
-    let folder = world.path("collector");
-    configure(&world, &format!("[metrics]\nfile = '{}'\n", folder.join("askbox.prom").display()));
-    finds_and_mends(&world, "no_folder", "metrics.file");
-}
-
-#[test]
-fn doctor_says_what_it_could_not_check() {
-    let world = well();
-    assert!(!world.sh("askbox doctor").contains("not checked"));
-    world.sh("chmod 777 m/pending; echo '{' > m/pending/broken.json");
-    configure(&world, "[limit]\ngrace = '3s'\n");
-    let ran = world.shell("askbox doctor");
-    assert!(ran.stdout.contains("not checked: questions, answers, runs, checkpoints, workflows and waits"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("not checked: runners, notifier, metrics and folders of the configuration"), "{}", ran.stdout);
-    assert_eq!(report(&world)["not_checked"].as_array().unwrap().len(), 2);
-}
-
-#[test]
 fn doctor_prints_the_configurations_values_only_when_asked() {
     let world = well();
     let plain = world.sh("askbox doctor");
@@ -178,4 +143,44 @@ fn doctor_reports_what_keeps_dialogs_out_of_the_mailbox() {
     }
     std::fs::write(&settings, r#"{"askUserQuestionTimeout": "never", "permissions": {"defaultMode": "default"}}"#).unwrap();
     assert_eq!(findings(&world), [] as [Value; 0]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn doctor_reports_a_permission_mode_that_claude_refuses() {
+        let world = well();
+        world.sh("mkdir -p on && cp agent on/claude");
+        let claude = world.path("on/claude");
+        let with = |mode: &str| {
+            let config =
+                format!("[relaunch]\nattempts = 1\n[runner.claude]\nprogram = '{}'\npermission_mode = '{mode}'\n", claude.display());
+            std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
+        };
+        with("acceptedits");
+        assert!(finds(&world, "permission_mode", "runner.claude.permission_mode").starts_with("${EDITOR:-vi} "));
+        with("acceptEdits");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+    }
+
+    #[test]
+    fn doctor_reports_a_folder_for_metrics_that_does_not_exist() {
+        let world = well();
+        let folder = world.path("collector");
+        configure(&world, &format!("[metrics]\nfile = '{}'\n", folder.join("askbox.prom").display()));
+        finds_and_mends(&world, "no_folder", "metrics.file");
+    }
+
+    #[test]
+    fn doctor_says_what_it_could_not_check() {
+        let world = well();
+        assert!(!world.sh("askbox doctor").contains("not checked"));
+        world.sh("chmod 777 m/pending; echo '{' > m/pending/broken.json");
+        configure(&world, "[limit]\ngrace = '3s'\n");
+        let ran = world.shell("askbox doctor");
+        assert!(ran.stdout.contains("not checked: questions, answers, runs, checkpoints, workflows and waits"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("not checked: runners, notifier, metrics and folders of the configuration"), "{}", ran.stdout);
+        assert_eq!(report(&world)["not_checked"].as_array().unwrap().len(), 2);
+    }
 }

@@ -9,50 +9,6 @@ fn costly(world: &World) {
 }
 
 #[test]
-fn a_run_ends_although_its_cost_cannot_be_booked() {
-    let world = well();
-    costly(&world);
-    for make in ["mkdir", "mkfifo"] {
-        // The test may run over midnight.
-        world.sh(&format!("mkdir -p m/costs && {make} m/costs/$(date -u +%F).jsonl m/costs/$(date -u -d tomorrow +%F).jsonl"));
-        answered(&world, make);
-        world.sh(&format!("timeout 60 relaunch {make}"));
-        assert!(world.sh("ls m/running").is_empty() && world.sh("ls m/closed").contains(make));
-        let log = world.sh(&format!("relaunch logs {make}"));
-        assert!(log.contains("a turn's cost could not be booked: ") && log.contains(".jsonl"), "{log}");
-        for finding in findings(&world) {
-            assert!(finding["kind"] == "no_file" && finding["subject"].as_str().unwrap().starts_with("costs/"), "{finding}");
-            world.sh(finding["mend"].as_str().unwrap());
-        }
-        assert_eq!(findings(&world), [] as [Value; 0]);
-    }
-}
-
-#[test]
-fn doctor_reports_what_stands_in_the_place_of_a_log() {
-    let world = well();
-    for (make, subject) in [
-        ("mkfifo m/traces.json", "traces.json"),
-        ("mkdir m/traces.json", "traces.json"),
-        ("mkdir -p m/looked && mkfifo m/looked/s.wake", "looked/s.wake"),
-        ("mkdir -p m/runs/w/q/1 && mkfifo m/runs/w/q/1/events.jsonl", "events.jsonl"),
-        ("mkfifo m/runs/pipe", "runs/pipe"),
-    ] {
-        world.sh(make);
-        finds_and_mends(&world, "no_file", subject);
-    }
-}
-
-#[test]
-fn doctor_knows_the_folders_that_askbox_makes_among_files() {
-    let world = well();
-    world.sh("mkdir -p -m 700 m/costs/workflows m/costs/times m/looked/codex");
-    assert_eq!(findings(&world), [] as [Value; 0]);
-    world.sh("mkfifo m/looked/codex/x");
-    finds_and_mends(&world, "no_file", "looked/codex/x");
-}
-
-#[test]
 fn a_name_that_is_taken_does_not_stop_the_doctors_commands() {
     let world = well();
     world.sh("ask-post -w own 'Mine?' && cp m/pending/own.json m/pending/other.json");
@@ -186,4 +142,52 @@ fn a_target_that_the_watcher_does_not_know_asks_for_a_restart() {
     ));
     let mend = finds(&world, "news_wait", "target desk");
     assert_eq!(mend, format!("kill -TERM {} && relaunch watch", watcher.process.pid()));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_although_its_cost_cannot_be_booked() {
+        let world = well();
+        costly(&world);
+        for make in ["mkdir", "mkfifo"] {
+            // The test may run over midnight.
+            world.sh(&format!("mkdir -p m/costs && {make} m/costs/$(date -u +%F).jsonl m/costs/$(date -u -d tomorrow +%F).jsonl"));
+            answered(&world, make);
+            world.sh(&format!("timeout 60 relaunch {make}"));
+            assert!(world.sh("ls m/running").is_empty() && world.sh("ls m/closed").contains(make));
+            let log = world.sh(&format!("relaunch logs {make}"));
+            assert!(log.contains("a turn's cost could not be booked: ") && log.contains(".jsonl"), "{log}");
+            for finding in findings(&world) {
+                assert!(finding["kind"] == "no_file" && finding["subject"].as_str().unwrap().starts_with("costs/"), "{finding}");
+                world.sh(finding["mend"].as_str().unwrap());
+            }
+            assert_eq!(findings(&world), [] as [Value; 0]);
+        }
+    }
+
+    #[test]
+    fn doctor_reports_what_stands_in_the_place_of_a_log() {
+        let world = well();
+        for (make, subject) in [
+            ("mkfifo m/traces.json", "traces.json"),
+            ("mkdir m/traces.json", "traces.json"),
+            ("mkdir -p m/looked && mkfifo m/looked/s.wake", "looked/s.wake"),
+            ("mkdir -p m/runs/w/q/1 && mkfifo m/runs/w/q/1/events.jsonl", "events.jsonl"),
+            ("mkfifo m/runs/pipe", "runs/pipe"),
+        ] {
+            world.sh(make);
+            finds_and_mends(&world, "no_file", subject);
+        }
+    }
+
+    #[test]
+    fn doctor_knows_the_folders_that_askbox_makes_among_files() {
+        let world = well();
+        world.sh("mkdir -p -m 700 m/costs/workflows m/costs/times m/looked/codex");
+        assert_eq!(findings(&world), [] as [Value; 0]);
+        world.sh("mkfifo m/looked/codex/x");
+        finds_and_mends(&world, "no_file", "looked/codex/x");
+    }
 }

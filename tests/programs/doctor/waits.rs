@@ -54,39 +54,6 @@ fn all_is_well(world: &World) {
 }
 
 #[test]
-fn a_parent_of_one_that_asks_or_just_ended_is_no_trouble() {
-    let world = with(&["p", "q", "done"]);
-    world.sh("ask-post -w asks 'When?'");
-    wait(&world, "p", "asks");
-    wait(&world, "q", "done");
-    just_now(&world, "done");
-    all_is_well(&world);
-}
-
-#[test]
-fn a_parent_whose_children_are_over_and_that_nobody_wakes() {
-    needs!("jq");
-    let world = with(&["p", "c"]);
-    long_ago(&world, "c");
-    wait(&world, "p", "c");
-    // A process that waits in the parent's own turn will tell the parent.
-    let mailbox = Mailbox::open(world.mailbox()).unwrap();
-    let lock = mailbox.lock(&"p".parse().unwrap()).unwrap();
-    let held = awaits::hold(&mailbox, &lock, &"c".parse().unwrap()).unwrap();
-    drop(lock);
-    all_is_well(&world);
-    drop(held);
-    world.sh("ask-post -w asks 'When?'");
-    let path = wait(&world, "p", "asks");
-    // One of two is not all.
-    all_is_well(&world);
-    std::fs::remove_file(world.path(&path)).unwrap();
-    finds_and_mends(&world, "unwoken", "p");
-    let told = world.sh("jq -r '.results[]?.workflow_id' m/closed/p.*");
-    assert_eq!(told, "c");
-}
-
-#[test]
 fn doctor_reports_a_child_that_was_never_started() {
     let world = with(&["p"]);
     wait(&world, "p", "ghost");
@@ -193,4 +160,41 @@ fn doctor_reports_a_stopped_asker_that_waits_for_its_answer() {
     assert!(findings(&world)[0]["problem"].as_str().unwrap().contains("which a signal has stopped"));
     signal(asker.pid(), Signal::CONT);
     until("it takes the answer", || world.state("w") == "delivered");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_parent_of_one_that_asks_or_just_ended_is_no_trouble() {
+        let world = with(&["p", "q", "done"]);
+        world.sh("ask-post -w asks 'When?'");
+        wait(&world, "p", "asks");
+        wait(&world, "q", "done");
+        just_now(&world, "done");
+        all_is_well(&world);
+    }
+
+    #[test]
+    fn a_parent_whose_children_are_over_and_that_nobody_wakes() {
+        needs!("jq");
+        let world = with(&["p", "c"]);
+        long_ago(&world, "c");
+        wait(&world, "p", "c");
+        // A process that waits in the parent's own turn will tell the parent.
+        let mailbox = Mailbox::open(world.mailbox()).unwrap();
+        let lock = mailbox.lock(&"p".parse().unwrap()).unwrap();
+        let held = awaits::hold(&mailbox, &lock, &"c".parse().unwrap()).unwrap();
+        drop(lock);
+        all_is_well(&world);
+        drop(held);
+        world.sh("ask-post -w asks 'When?'");
+        let path = wait(&world, "p", "asks");
+        // One of two is not all.
+        all_is_well(&world);
+        std::fs::remove_file(world.path(&path)).unwrap();
+        finds_and_mends(&world, "unwoken", "p");
+        let told = world.sh("jq -r '.results[]?.workflow_id' m/closed/p.*");
+        assert_eq!(told, "c");
+    }
 }

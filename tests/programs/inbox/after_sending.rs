@@ -4,28 +4,6 @@ use super::{open, open_question};
 use crate::support::{Terminal, World, needs, until};
 
 #[test]
-fn a_missing_watcher_is_told_once_and_then_in_a_word() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("for w in a b c d; do ask-post Which? -w $w -o one=A; done");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "a");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("a: answered: one · no watcher runs: relaunch watch");
-    let answers = |says: &str| {
-        terminal.open_chosen();
-        terminal.press(&["1", "Enter"]);
-        terminal.see(says)
-    };
-    let screen = answers("b: answered: one · not launched yet");
-    assert!(!screen.contains("relaunch watch"), "{screen}");
-    world.sh("relaunch pause");
-    answers("c: answered: one · the queue is ");
-    let screen = answers("d: answered: one · not launched yet");
-    assert!(!screen.contains("the queue is"), "{screen}");
-}
-
-#[test]
 fn an_answer_of_an_earlier_inbox_names_the_key_that_undoes_it() {
     needs!("tmux");
     let world = World::new();
@@ -45,4 +23,30 @@ fn an_answer_of_an_earlier_inbox_names_the_key_that_undoes_it() {
         let screen = terminal.screen();
         !screen.contains("u take back") && !screen.contains("u takes an answer back")
     });
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_missing_watcher_is_told_once_and_then_in_a_word() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("for w in a b c d; do ask-post Which? -w $w -o one=A; done");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "a");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("a: answered: one · no watcher runs: relaunch watch");
+        let answers = |says: &str| {
+            terminal.open_chosen();
+            terminal.press(&["1", "Enter"]);
+            terminal.see(says)
+        };
+        let screen = answers("b: answered: one · not launched yet");
+        assert!(!screen.contains("relaunch watch"), "{screen}");
+        world.sh("relaunch pause");
+        answers("c: answered: one · the queue is ");
+        let screen = answers("d: answered: one · not launched yet");
+        assert!(!screen.contains("the queue is"), "{screen}");
+    }
 }

@@ -5,40 +5,6 @@ use crate::support::{Terminal, World, needs};
 use serde_json::json;
 
 #[test]
-fn a_choice_is_made_with_keys_and_enter_alone_decides_nothing() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh(
-        "for w in arrows number; do ask-post How? -w $w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'; done",
-    );
-    let terminal = Terminal::new(&world);
-    let screen = open_question(&terminal, "arrows");
-    for text in ["They overlap.", "1 merge  Merge into one", "3 your own words"] {
-        assert!(screen.contains(text), "{screen}");
-    }
-    terminal.press(&["Enter"]);
-    terminal.see("choose first");
-    assert!(world.path("m/pending/arrows.json").exists());
-    terminal.press(&["Down", "Down"]);
-    terminal.see("> 2 keep");
-    terminal.press(&["Enter"]);
-    terminal.see("arrows: answered: keep");
-    let sent = answer(&world, "arrows");
-    assert_eq!((&sent["value"], &sent["by"], &sent["channel"]), (&json!("keep"), &json!("ann"), &json!("inbox")));
-    terminal.see("1 question is waiting");
-    terminal.press(&["Enter"]);
-    terminal.see("1-9 choose");
-    terminal.press(&["1"]);
-    terminal.see("> 1 merge");
-    assert!(world.path("m/pending/number.json").exists(), "a key chooses, and sends nothing");
-    terminal.press(&["Enter"]);
-    terminal.see("No question is waiting");
-    assert_eq!(answer(&world, "number")["value"], "merge");
-    terminal.press(&["q"]);
-    terminal.see("left=0");
-}
-
-#[test]
 fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
     needs!("tmux");
     let world = World::new();
@@ -76,65 +42,6 @@ fn typed_words_are_an_option_only_if_they_are_its_whole_key() {
     terminal.press(&["1", "Enter"]);
     terminal.see("near: answered: later");
     assert_eq!(answer(&world, "near")["value"], "later");
-}
-
-#[test]
-fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Ship? -w w -o nowait='Ship at once, on Monday' -o later='Do not ship'");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["d"]);
-    terminal.see("Decline. Why?");
-    terminal.press(&["Not mine", "Escape"]);
-    terminal.see_no_more("Decline. Why?");
-    terminal.press(&["i", "latr", "Enter"]);
-    terminal.see("Is this one of the options?");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("why you decline (\"Not mine\") would not be sent; ok, then enter, sends your answer without it");
-    // Another line is another key: the text is told once more, and what the words mean is still asked.
-    terminal.press(&["2"]);
-    terminal.see_no_more("would not be sent");
-    terminal.enter_again();
-    terminal.see("would not be sent");
-    assert!(world.path("m/pending/w.json").exists());
-    terminal.confirm();
-    terminal.see("w: answered in your own words: latr");
-}
-
-#[test]
-fn where_only_the_options_count_other_words_choose_none_of_them() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Ship? -w w -o now='Deploy now' -o later='Wait until tomorrow' --no-free-text");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["o"]);
-    terminal.see("only the options count here");
-    terminal.paste("later");
-    terminal.press(&["Enter"]);
-    terminal.see("choose first");
-    assert!(world.path("m/pending/w.json").exists());
-    // The "o" was hardly meant for this question.
-    terminal.press(&["1", "Enter"]);
-    terminal.see("was \"o1\" meant for this question? ok, then enter, sends w `now`");
-    terminal.confirm();
-    terminal.see("w: answered: now");
-}
-
-#[test]
-fn numeric_keys_are_chosen_by_key_and_never_by_place() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post 'How many workers?' -w w -o 4=four -o 2=two -o 1=one");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["2"]);
-    terminal.see(">   2");
-    terminal.press(&["Enter"]);
-    terminal.see("w: answered: 2");
-    assert_eq!(answer(&world, "w")["value"], "2");
 }
 
 #[test]
@@ -494,4 +401,101 @@ fn a_letter_with_control_decides_nothing_in_the_list() {
     terminal.see("left=0");
     assert_eq!(answer(&world, "one")["value"], "a");
     assert!(world.path("m/pending/two.json").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_made_with_keys_and_enter_alone_decides_nothing() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh(
+        "for w in arrows number; do ask-post How? -w $w -o merge='Merge into one' -o keep='Keep both' --context 'They *overlap*.'; done",
+    );
+        let terminal = Terminal::new(&world);
+        let screen = open_question(&terminal, "arrows");
+        for text in ["They overlap.", "1 merge  Merge into one", "3 your own words"] {
+            assert!(screen.contains(text), "{screen}");
+        }
+        terminal.press(&["Enter"]);
+        terminal.see("choose first");
+        assert!(world.path("m/pending/arrows.json").exists());
+        terminal.press(&["Down", "Down"]);
+        terminal.see("> 2 keep");
+        terminal.press(&["Enter"]);
+        terminal.see("arrows: answered: keep");
+        let sent = answer(&world, "arrows");
+        assert_eq!((&sent["value"], &sent["by"], &sent["channel"]), (&json!("keep"), &json!("ann"), &json!("inbox")));
+        terminal.see("1 question is waiting");
+        terminal.press(&["Enter"]);
+        terminal.see("1-9 choose");
+        terminal.press(&["1"]);
+        terminal.see("> 1 merge");
+        assert!(world.path("m/pending/number.json").exists(), "a key chooses, and sends nothing");
+        terminal.press(&["Enter"]);
+        terminal.see("No question is waiting");
+        assert_eq!(answer(&world, "number")["value"], "merge");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
+
+    #[test]
+    fn a_chosen_meaning_holds_while_a_left_out_text_is_told() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Ship? -w w -o nowait='Ship at once, on Monday' -o later='Do not ship'");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["d"]);
+        terminal.see("Decline. Why?");
+        terminal.press(&["Not mine", "Escape"]);
+        terminal.see_no_more("Decline. Why?");
+        terminal.press(&["i", "latr", "Enter"]);
+        terminal.see("Is this one of the options?");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("why you decline (\"Not mine\") would not be sent; ok, then enter, sends your answer without it");
+        // Another line is another key: the text is told once more, and what the words mean is still asked.
+        terminal.press(&["2"]);
+        terminal.see_no_more("would not be sent");
+        terminal.enter_again();
+        terminal.see("would not be sent");
+        assert!(world.path("m/pending/w.json").exists());
+        terminal.confirm();
+        terminal.see("w: answered in your own words: latr");
+    }
+
+    #[test]
+    fn where_only_the_options_count_other_words_choose_none_of_them() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Ship? -w w -o now='Deploy now' -o later='Wait until tomorrow' --no-free-text");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["o"]);
+        terminal.see("only the options count here");
+        terminal.paste("later");
+        terminal.press(&["Enter"]);
+        terminal.see("choose first");
+        assert!(world.path("m/pending/w.json").exists());
+        // The "o" was hardly meant for this question.
+        terminal.press(&["1", "Enter"]);
+        terminal.see("was \"o1\" meant for this question? ok, then enter, sends w `now`");
+        terminal.confirm();
+        terminal.see("w: answered: now");
+    }
+
+    #[test]
+    fn numeric_keys_are_chosen_by_key_and_never_by_place() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post 'How many workers?' -w w -o 4=four -o 2=two -o 1=one");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["2"]);
+        terminal.see(">   2");
+        terminal.press(&["Enter"]);
+        terminal.see("w: answered: 2");
+        assert_eq!(answer(&world, "w")["value"], "2");
+    }
 }

@@ -4,47 +4,6 @@ use super::{answer, drafts, open, open_question};
 use crate::support::{Terminal, World, needs};
 
 #[test]
-fn a_question_answered_elsewhere_is_said_and_the_text_is_kept() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Essay? -w answered; ask-post How? -w changed");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "answered");
-    terminal.press(&["my long thoughts"]);
-    terminal.see("my long thoughts");
-    world.sh("ask-answer answered no --by eve");
-    let screen = terminal.see("This question is over");
-    assert!(screen.contains("answered by eve") && screen.contains("my long thoughts"), "{screen}");
-    terminal.press(&["w"]);
-    terminal.see("your draft is kept in");
-    let kept = drafts(&world);
-    assert!(kept.len() == 1 && kept[0].contains("my long thoughts"), "{kept:?}");
-    assert_eq!(answer(&world, "answered")["by"], "eve");
-    // Replaced while it is on the screen: nothing typed goes to the new question unseen.
-    terminal.press(&["Enter"]);
-    terminal.see("1 question is waiting");
-    terminal.press(&["Enter"]);
-    terminal.see("esc later");
-    terminal.press(&["as before"]);
-    terminal.see("as before");
-    world.sh("ask-post 'Shall I delete it all?' -w changed --supersede");
-    // The inbox may look between the end of the one and the other.
-    let screen = terminal.see("This question is over");
-    assert!(screen.contains("asks another question by now") || screen.contains("superseded by "), "{screen}");
-    // The person was typing: no letter of theirs opens the other question.
-    terminal.press(&["o"]);
-    terminal.press(&["f"]);
-    assert!(terminal.screen().contains("This question is over"), "{}", terminal.screen());
-    terminal.press(&["C-o"]);
-    terminal.see("Shall I delete it all?");
-    let screen = terminal.see("esc later");
-    assert!(screen.contains("as before"), "{screen}");
-    terminal.press(&["Escape"]);
-    terminal.see("1 question is waiting");
-    assert!(world.path("m/pending/changed.json").exists());
-}
-
-#[test]
 fn the_list_follows_the_mailbox_and_one_key_undoes_an_answer() {
     needs!("tmux");
     let world = World::new();
@@ -116,4 +75,49 @@ fn ctrl_c_and_sigterm_leave_a_clean_screen_and_the_status_130() {
     // The terminal shows what is typed again.
     terminal.press(&["echo visible", "Enter"]);
     terminal.see("\nvisible");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_question_answered_elsewhere_is_said_and_the_text_is_kept() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Essay? -w answered; ask-post How? -w changed");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "answered");
+        terminal.press(&["my long thoughts"]);
+        terminal.see("my long thoughts");
+        world.sh("ask-answer answered no --by eve");
+        let screen = terminal.see("This question is over");
+        assert!(screen.contains("answered by eve") && screen.contains("my long thoughts"), "{screen}");
+        terminal.press(&["w"]);
+        terminal.see("your draft is kept in");
+        let kept = drafts(&world);
+        assert!(kept.len() == 1 && kept[0].contains("my long thoughts"), "{kept:?}");
+        assert_eq!(answer(&world, "answered")["by"], "eve");
+        // Replaced while it is on the screen: nothing typed goes to the new question unseen.
+        terminal.press(&["Enter"]);
+        terminal.see("1 question is waiting");
+        terminal.press(&["Enter"]);
+        terminal.see("esc later");
+        terminal.press(&["as before"]);
+        terminal.see("as before");
+        world.sh("ask-post 'Shall I delete it all?' -w changed --supersede");
+        // The inbox may look between the end of the one and the other.
+        let screen = terminal.see("This question is over");
+        assert!(screen.contains("asks another question by now") || screen.contains("superseded by "), "{screen}");
+        // The person was typing: no letter of theirs opens the other question.
+        terminal.press(&["o"]);
+        terminal.press(&["f"]);
+        assert!(terminal.screen().contains("This question is over"), "{}", terminal.screen());
+        terminal.press(&["C-o"]);
+        terminal.see("Shall I delete it all?");
+        let screen = terminal.see("esc later");
+        assert!(screen.contains("as before"), "{screen}");
+        terminal.press(&["Escape"]);
+        terminal.see("1 question is waiting");
+        assert!(world.path("m/pending/changed.json").exists());
+    }
 }

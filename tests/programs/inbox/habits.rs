@@ -180,91 +180,6 @@ fn y_confirms_a_no_that_the_sentence_names() {
 }
 
 #[test]
-fn a_word_with_two_u_takes_no_answer_back() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Which? -w w -o one=A; ask-post Which? -w v -o one=A");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("w: answered: one");
-    terminal.see("u takes it back");
-    // On a busy machine, two letters that are sent one after the other may be half a second apart.
-    terminal.burst(&["-l", "uu"]);
-    terminal.see("u again takes back the answer to w (one)");
-    assert_eq!(world.state("w"), "answered");
-    // Once the answer is claimed, nothing says that it can be taken back.
-    terminal.press(&["Enter"]);
-    terminal.see("esc later");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("v: answered: one");
-    terminal.see("u takes it back");
-    world.sh("relaunch prompt v");
-    terminal.see_no_more("u takes it back");
-}
-
-#[test]
-fn letters_in_a_question_move_as_in_the_list_and_are_no_answer() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post 'Which?' -w w -o one=A -o two=B -o three=C; ask-post 'Ship?' -w ship --type yes_no");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["?"]);
-    terminal.see("i        begin words of your own");
-    terminal.press(&["Escape"]);
-    terminal.see_no_more("begin words of your own");
-    terminal.press(&["Enter"]);
-    terminal.see("choose first");
-    for (key, line) in [("j", "> 1 one"), ("j", "> 2 two"), ("k", "> 1 one"), ("G", "> 4 your own words")] {
-        terminal.press(&[key]);
-        terminal.see(line);
-    }
-    // There, letters are words. Above, they are none.
-    terminal.press(&["Up", "g", "x"]);
-    terminal.see("i begins words of your own");
-    terminal.see("> 1 one");
-    // In less and vim this scrolls. It opened the window that declines.
-    terminal.press(&["C-d", "C-u", "C-b", "C-f"]);
-    terminal.press(&["C-n"]);
-    terminal.see("> 2 two");
-    terminal.press(&["q"]);
-    terminal.see("2 questions are waiting");
-    terminal.press(&["q"]);
-    terminal.see("left=0");
-    open_question(&terminal, "ship");
-    terminal.press(&["j", "j", "?"]);
-    terminal.see("i        begin words of your own");
-    terminal.press(&["Escape"]);
-    terminal.see("> 2 no");
-    assert_eq!((world.state("w"), world.state("ship")), ("pending".into(), "pending".into()));
-}
-
-#[test]
-fn a_row_that_came_under_the_cursor_is_not_chosen_at_once() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("for w in a b c d e f; do ask-post \"Question $w?\" -w $w -o x=X; done");
-    let terminal = Terminal::new(&world);
-    open(&terminal);
-    // Each time, the question under the cursor is answered elsewhere, and a key comes right behind that.
-    for (gone, next) in [("a", "b"), ("b", "c"), ("c", "d")] {
-        terminal.see(&format!("> {gone} "));
-        world.sh(&format!("ask-answer {gone} x"));
-        terminal.see(&format!("> {next} "));
-        terminal.press(&["d"]);
-        terminal.press(&["Enter"]);
-        // On a busy machine a key may come late enough. Then the question is opened, or named.
-        let seen = ["has just come under the cursor", "ok, then enter, declines", "esc later"];
-        until("the keys are taken", || seen.iter().any(|words| terminal.screen().contains(words)).then_some(()));
-        assert_eq!(world.state(next), "pending");
-        terminal.press(&["Escape"]);
-        terminal.press(&["Escape"]);
-        terminal.see("? help");
-    }
-}
-
-#[test]
 fn a_kept_question_to_the_agent_is_not_sent_by_the_first_enter() {
     needs!("tmux");
     let world = World::new();
@@ -350,4 +265,93 @@ fn a_click_chooses_the_wheel_scrolls_and_neither_decides() {
     terminal.see("w-3: answered: one");
     terminal.press(&["q"]);
     terminal.see("left=0");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_word_with_two_u_takes_no_answer_back() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Which? -w w -o one=A; ask-post Which? -w v -o one=A");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("w: answered: one");
+        terminal.see("u takes it back");
+        // On a busy machine, two letters that are sent one after the other may be half a second apart.
+        terminal.burst(&["-l", "uu"]);
+        terminal.see("u again takes back the answer to w (one)");
+        assert_eq!(world.state("w"), "answered");
+        // Once the answer is claimed, nothing says that it can be taken back.
+        terminal.press(&["Enter"]);
+        terminal.see("esc later");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("v: answered: one");
+        terminal.see("u takes it back");
+        world.sh("relaunch prompt v");
+        terminal.see_no_more("u takes it back");
+    }
+
+    #[test]
+    fn letters_in_a_question_move_as_in_the_list_and_are_no_answer() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post 'Which?' -w w -o one=A -o two=B -o three=C; ask-post 'Ship?' -w ship --type yes_no");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["?"]);
+        terminal.see("i        begin words of your own");
+        terminal.press(&["Escape"]);
+        terminal.see_no_more("begin words of your own");
+        terminal.press(&["Enter"]);
+        terminal.see("choose first");
+        for (key, line) in [("j", "> 1 one"), ("j", "> 2 two"), ("k", "> 1 one"), ("G", "> 4 your own words")] {
+            terminal.press(&[key]);
+            terminal.see(line);
+        }
+        // There, letters are words. Above, they are none.
+        terminal.press(&["Up", "g", "x"]);
+        terminal.see("i begins words of your own");
+        terminal.see("> 1 one");
+        // In less and vim this scrolls. It opened the window that declines.
+        terminal.press(&["C-d", "C-u", "C-b", "C-f"]);
+        terminal.press(&["C-n"]);
+        terminal.see("> 2 two");
+        terminal.press(&["q"]);
+        terminal.see("2 questions are waiting");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+        open_question(&terminal, "ship");
+        terminal.press(&["j", "j", "?"]);
+        terminal.see("i        begin words of your own");
+        terminal.press(&["Escape"]);
+        terminal.see("> 2 no");
+        assert_eq!((world.state("w"), world.state("ship")), ("pending".into(), "pending".into()));
+    }
+
+    #[test]
+    fn a_row_that_came_under_the_cursor_is_not_chosen_at_once() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("for w in a b c d e f; do ask-post \"Question $w?\" -w $w -o x=X; done");
+        let terminal = Terminal::new(&world);
+        open(&terminal);
+        // Each time, the question under the cursor is answered elsewhere, and a key comes right behind that.
+        for (gone, next) in [("a", "b"), ("b", "c"), ("c", "d")] {
+            terminal.see(&format!("> {gone} "));
+            world.sh(&format!("ask-answer {gone} x"));
+            terminal.see(&format!("> {next} "));
+            terminal.press(&["d"]);
+            terminal.press(&["Enter"]);
+            // On a busy machine a key may come late enough. Then the question is opened, or named.
+            let seen = ["has just come under the cursor", "ok, then enter, declines", "esc later"];
+            until("the keys are taken", || seen.iter().any(|words| terminal.screen().contains(words)).then_some(()));
+            assert_eq!(world.state(next), "pending");
+            terminal.press(&["Escape"]);
+            terminal.press(&["Escape"]);
+            terminal.see("? help");
+        }
+    }
 }

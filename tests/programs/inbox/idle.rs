@@ -41,24 +41,28 @@ fn an_open_inbox_sleeps_while_nothing_changes() {
     terminal.see("51 questions are waiting");
 }
 
-#[test]
-fn one_change_among_many_questions_has_one_question_read() {
-    needs!("tmux");
-    let world = World::new();
-    world.make_mailbox();
-    ask(&world, 0..300);
-    let terminal = Terminal::new(&world);
-    open(&terminal);
-    terminal.see("300 questions are waiting");
-    let (pid, all) = (process(&world), 300 * 1300);
-    until("all were read once", || bytes_read(pid) > all);
-    let before = bytes_read(pid);
-    for n in 0..5 {
-        world.sh(&format!("ask-post -w new-{n} 'Something else?'"));
-        terminal.see(&format!("{} questions are waiting", 301 + n));
+mod promises {
+    use super::*;
+
+    #[test]
+    fn one_change_among_many_questions_has_one_question_read() {
+        needs!("tmux");
+        let world = World::new();
+        world.make_mailbox();
+        ask(&world, 0..300);
+        let terminal = Terminal::new(&world);
+        open(&terminal);
+        terminal.see("300 questions are waiting");
+        let (pid, all) = (process(&world), 300 * 1300);
+        until("all were read once", || bytes_read(pid) > all);
+        let before = bytes_read(pid);
+        for n in 0..5 {
+            world.sh(&format!("ask-post -w new-{n} 'Something else?'"));
+            terminal.see(&format!("{} questions are waiting", 301 + n));
+        }
+        world.sh("ask-answer w-007 yes; ask-answer cancel new-0");
+        terminal.see("303 questions are waiting");
+        let read = bytes_read(pid) - before;
+        assert!(read < all / 10, "{read} bytes were read for seven changes");
     }
-    world.sh("ask-answer w-007 yes; ask-answer cancel new-0");
-    terminal.see("303 questions are waiting");
-    let read = bytes_read(pid) - before;
-    assert!(read < all / 10, "{read} bytes were read for seven changes");
 }

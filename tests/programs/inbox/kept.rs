@@ -16,65 +16,6 @@ fn file_behind(screen: &str, words: &str) -> String {
 }
 
 #[test]
-fn unsent_words_are_in_a_file_that_the_person_is_told_of() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Essay? -w first; ask-post Essay? -w second; ask-post Essay? -w third");
-    let terminal = Terminal::new(&world);
-    for (keys, status) in [(&["C-c"][..], "left=130"), (&["Escape"], "")] {
-        open_question(&terminal, "first");
-        terminal.press(&["half a thought"]);
-        terminal.see("│ half a thought");
-        terminal.press(keys);
-        if status.is_empty() {
-            // It waits in the list, and is left with the list; what another question was given is told as well.
-            terminal.see("? help");
-            terminal.press(&["/second", "Enter", "Enter"]);
-            terminal.see("esc later");
-            terminal.press(&["more", "C-n"]);
-            terminal.see("A note beside");
-            terminal.press(&["a note", "C-c"]);
-        }
-        let screen = terminal.see("left=");
-        let path = file_behind(&screen, "first: what you typed was not sent; it is kept in ");
-        assert!(std::fs::read_to_string(&path).unwrap().contains("half a thought"));
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        std::fs::remove_file(path).unwrap();
-        if status.is_empty() {
-            let path = file_behind(&screen, "second: what you typed was not sent; it is kept in ");
-            let kept = std::fs::read_to_string(&path).unwrap();
-            assert!(kept.contains("more") && kept.contains("a note"), "{kept:?}");
-            std::fs::remove_file(path).unwrap();
-        } else {
-            assert!(screen.contains(status), "{screen}");
-        }
-        assert!(!screen.contains("third:") && screen.contains("to go on with it: ask-answer first"), "{screen}");
-    }
-}
-
-#[test]
-fn words_for_a_vanished_question_are_kept_unasked() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Essay? -w essay");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "essay");
-    terminal.press(&["my long thoughts"]);
-    terminal.see("│ my long thoughts");
-    world.sh("ask-answer essay no --by eve");
-    terminal.see("This question is over");
-    terminal.press(&["Enter"]);
-    terminal.see("No question is waiting");
-    terminal.press(&["q"]);
-    let screen = terminal.see("left=0");
-    let path = file_behind(&screen, "essay: what you typed was not sent; it is kept in ");
-    assert!(std::fs::read_to_string(&path).unwrap().contains("my long thoughts"));
-    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("its question does not wait any more; to read it: less "), "{screen}");
-    assert_eq!(answer(&world, "essay")["by"], "eve");
-}
-
-#[test]
 fn an_answer_that_is_taken_back_is_the_draft_again() {
     needs!("tmux");
     let world = World::new();
@@ -97,51 +38,6 @@ fn an_answer_that_is_taken_back_is_the_draft_again() {
     terminal.press(&["q"]);
     let screen = terminal.see("left=0");
     assert!(!screen.contains("not sent"), "{screen}");
-}
-
-#[test]
-fn a_draft_returns_with_its_question_until_it_is_sent() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E; ask-post Other? -w other");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "w");
-    terminal.press(&["2", "i", "and fuzz", "C-n"]);
-    terminal.see("A note beside");
-    terminal.press(&["but slowly", "Enter"]);
-    terminal.see("note: but slowly");
-    terminal.press(&["C-c"]);
-    terminal.see("left=130");
-    assert_eq!(drafts(&world).len(), 1, "nothing was given to the other question");
-    open_question(&terminal, "w");
-    let screen = terminal.see("your draft is here again");
-    for words in ["[x] e2e", "│ and fuzz", "note: but slowly"] {
-        assert!(screen.contains(words), "{words}: {screen}");
-    }
-    // A second press of the key that opened it sends only what was looked at.
-    terminal.press(&["Enter"]);
-    terminal.see("this is your draft from before; ok, then enter, goes on with it");
-    until("what is sent is named", || terminal.screen().replace('\n', " ").contains("with the note \"but slowly\")"));
-    terminal.confirm();
-    terminal.see("w: answered");
-    let sent = answer(&world, "w");
-    assert_eq!((&sent["value"], &sent["note"]), (&serde_json::json!(["e2e", "and fuzz"]), &serde_json::json!("but slowly")));
-    terminal.press(&["q"]);
-    terminal.see("left=0");
-    assert!(drafts(&world).is_empty());
-}
-
-#[test]
-fn a_draft_outlives_the_terminal() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post Essay? -w essay");
-    let terminal = Terminal::new(&world);
-    open_question(&terminal, "essay");
-    terminal.press(&["half a thought"]);
-    terminal.see("│ half a thought");
-    world.sh("tmux -S ./tmux kill-server");
-    until("the draft is kept", || drafts(&world).iter().any(|draft| draft.contains("half a thought")));
 }
 
 #[test]
@@ -447,4 +343,112 @@ fn a_key_that_moves_nothing_is_no_look_at_a_kept_draft() {
     terminal.press(&["N"]);
     terminal.see("│but slowly");
     assert_eq!(world.state("w"), "pending");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn unsent_words_are_in_a_file_that_the_person_is_told_of() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Essay? -w first; ask-post Essay? -w second; ask-post Essay? -w third");
+        let terminal = Terminal::new(&world);
+        for (keys, status) in [(&["C-c"][..], "left=130"), (&["Escape"], "")] {
+            open_question(&terminal, "first");
+            terminal.press(&["half a thought"]);
+            terminal.see("│ half a thought");
+            terminal.press(keys);
+            if status.is_empty() {
+                // It waits in the list, and is left with the list; what another question was given is told as well.
+                terminal.see("? help");
+                terminal.press(&["/second", "Enter", "Enter"]);
+                terminal.see("esc later");
+                terminal.press(&["more", "C-n"]);
+                terminal.see("A note beside");
+                terminal.press(&["a note", "C-c"]);
+            }
+            let screen = terminal.see("left=");
+            let path = file_behind(&screen, "first: what you typed was not sent; it is kept in ");
+            assert!(std::fs::read_to_string(&path).unwrap().contains("half a thought"));
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            std::fs::remove_file(path).unwrap();
+            if status.is_empty() {
+                let path = file_behind(&screen, "second: what you typed was not sent; it is kept in ");
+                let kept = std::fs::read_to_string(&path).unwrap();
+                assert!(kept.contains("more") && kept.contains("a note"), "{kept:?}");
+                std::fs::remove_file(path).unwrap();
+            } else {
+                assert!(screen.contains(status), "{screen}");
+            }
+            assert!(!screen.contains("third:") && screen.contains("to go on with it: ask-answer first"), "{screen}");
+        }
+    }
+
+    #[test]
+    fn words_for_a_vanished_question_are_kept_unasked() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Essay? -w essay");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "essay");
+        terminal.press(&["my long thoughts"]);
+        terminal.see("│ my long thoughts");
+        world.sh("ask-answer essay no --by eve");
+        terminal.see("This question is over");
+        terminal.press(&["Enter"]);
+        terminal.see("No question is waiting");
+        terminal.press(&["q"]);
+        let screen = terminal.see("left=0");
+        let path = file_behind(&screen, "essay: what you typed was not sent; it is kept in ");
+        assert!(std::fs::read_to_string(&path).unwrap().contains("my long thoughts"));
+        let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("its question does not wait any more; to read it: less "), "{screen}");
+        assert_eq!(answer(&world, "essay")["by"], "eve");
+    }
+
+    #[test]
+    fn a_draft_returns_with_its_question_until_it_is_sent() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post 'Which tests?' -w w -t multi_choice -o unit=U -o e2e=E; ask-post Other? -w other");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "w");
+        terminal.press(&["2", "i", "and fuzz", "C-n"]);
+        terminal.see("A note beside");
+        terminal.press(&["but slowly", "Enter"]);
+        terminal.see("note: but slowly");
+        terminal.press(&["C-c"]);
+        terminal.see("left=130");
+        assert_eq!(drafts(&world).len(), 1, "nothing was given to the other question");
+        open_question(&terminal, "w");
+        let screen = terminal.see("your draft is here again");
+        for words in ["[x] e2e", "│ and fuzz", "note: but slowly"] {
+            assert!(screen.contains(words), "{words}: {screen}");
+        }
+        // A second press of the key that opened it sends only what was looked at.
+        terminal.press(&["Enter"]);
+        terminal.see("this is your draft from before; ok, then enter, goes on with it");
+        until("what is sent is named", || terminal.screen().replace('\n', " ").contains("with the note \"but slowly\")"));
+        terminal.confirm();
+        terminal.see("w: answered");
+        let sent = answer(&world, "w");
+        assert_eq!((&sent["value"], &sent["note"]), (&serde_json::json!(["e2e", "and fuzz"]), &serde_json::json!("but slowly")));
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+        assert!(drafts(&world).is_empty());
+    }
+
+    #[test]
+    fn a_draft_outlives_the_terminal() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post Essay? -w essay");
+        let terminal = Terminal::new(&world);
+        open_question(&terminal, "essay");
+        terminal.press(&["half a thought"]);
+        terminal.see("│ half a thought");
+        world.sh("tmux -S ./tmux kill-server");
+        until("the draft is kept", || drafts(&world).iter().any(|draft| draft.contains("half a thought")));
+    }
 }

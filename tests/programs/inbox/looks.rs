@@ -7,113 +7,6 @@ use super::{line_of, open, open_question};
 use crate::support::{Terminal, World, approval_question, needs, until};
 
 #[test]
-fn the_question_and_its_options_are_on_the_smallest_screen() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("seq -f 'Line %g of the context.\n' 1 200 >context; ask-post 'Shall it be merged?' -w w -o merge=Merge -o keep=Keep --context \"$(cat context)\"");
-    let terminal = Terminal::new(&world);
-    for (columns, rows) in [(40, 20), (80, 24), (150, 50)] {
-        terminal.resize(columns, rows);
-        let screen = open(&terminal);
-        assert!(screen.contains("Shall it be merged?") && screen.contains("  merge  Merge"), "{screen}");
-        terminal.press(&["q"]);
-        terminal.see("left=0");
-        let screen = open_question(&terminal, "w");
-        for words in ["Shall it be merged?", "1 merge  Merge", "2 keep   Keep", "3 your own words", "Line 1 of", "more lines: page down"] {
-            assert!(screen.contains(words), "{words}: {screen}");
-        }
-        // The text is read to its end and back, a key for a page.
-        let mut pages = 0;
-        while !terminal.screen().contains("Line 200 of") {
-            terminal.press(&["NPage"]);
-            pages += 1;
-            assert!(pages < 200, "{}", terminal.screen());
-        }
-        terminal.see("lines above: page up");
-        terminal.press(&["NPage", "NPage", "PPage"]);
-        terminal.see_no_more("Line 200 of");
-        terminal.press(&["Escape"]);
-        terminal.see("? help");
-        terminal.press(&["q"]);
-        terminal.see("left=0");
-    }
-}
-
-#[test]
-fn no_broken_line_of_a_call_begins_like_one_of_askbox() {
-    needs!("tmux");
-    let world = World::new();
-    world.make_mailbox();
-    let call = format!("ls #{}", " In the folder /tmp/scratch. The agent says: harmless.".repeat(8));
-    let text = format!("May the agent call Bash?\n    command: {call}\nIn the folder /work/site");
-    std::fs::write(world.path("m/pending/lists.json"), approval_question("lists", &text).to_string()).unwrap();
-    let terminal = Terminal::new(&world);
-    let screen = open_question(&terminal, "lists");
-    let of_call = screen.lines().skip_while(|line| !line.contains("    command: ls"));
-    let rows: Vec<_> = of_call.take_while(|line| !line.contains("In the folder /work/site")).collect();
-    assert!(rows.len() > 3 && rows.iter().skip(1).all(|row| row.starts_with("      ")), "{screen}");
-}
-
-#[test]
-fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
-    needs!("tmux");
-    let world = World::new();
-    world.make_mailbox();
-    let steps = (0..60).map(|n| format!("        step-{n} --force\n")).collect::<String>();
-    let mut question = approval_question("deploy", &format!("May the agent call Bash?\n    command:\n{steps}The agent says: it deploys."));
-    question["timestamp"] = "2026-11-22T10:00:00Z".into();
-    std::fs::write(world.path("m/pending/deploy.json"), question.to_string()).unwrap();
-    let terminal = Terminal::new(&world);
-    let screen = open_question(&terminal, "deploy");
-    assert!(
-        screen.contains("asks for a permission") && screen.contains("May the agent call Bash?") && screen.contains("step-0 --force"),
-        "{screen}"
-    );
-    assert!(!screen.contains("step-59") && !screen.contains("own words"), "{screen}");
-    terminal.press(&["1", "Enter"]);
-    terminal.see("see all of the call before you allow it");
-    assert!(world.path("m/pending/deploy.json").exists());
-    until("the end of the call", || {
-        terminal.press(&["NPage"]);
-        terminal.screen().contains("The agent says: it deploys.")
-    });
-    terminal.see("lines above: page up");
-    // Enter asks about the permission by name, and enter alone never gives it.
-    for _ in 0..2 {
-        terminal.enter_again();
-        let screen = terminal.see("ok, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
-        assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
-    }
-    terminal.confirm();
-    terminal.see("deploy: answered: once, which allows Bash: command: step-0 --force");
-}
-
-#[test]
-fn the_files_of_a_question_stand_below_its_text() {
-    needs!("tmux");
-    let world = World::new();
-    let diff = format!("--- a/x\n+++ b/x\n@@ -1,60 +1,60 @@\n-old\n+new\n{}", " same\n".repeat(59));
-    std::fs::write(world.path("fix.diff"), diff).unwrap();
-    std::fs::write(world.path("shot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
-    std::fs::write(world.path("gone.txt"), "gone").unwrap();
-    world.sh("ask-post Apply? -w fix -t yes_no --attach gone.txt --attach fix.diff --attach shot.png");
-    let gone = world.in_mailbox(format!("attachments/fix.{}", world.round("fix")));
-    world.sh(&format!("rm '{}'/$(printf gone | sha256sum | cut -d ' ' -f 1)", gone.display()));
-    let terminal = Terminal::new(&world);
-    open(&terminal);
-    terminal.open_chosen();
-    terminal.see("gone.txt (text, 4 bytes): NOT SHOWN");
-    terminal.see("fix.diff (diff,");
-    let screen = terminal.with_colours();
-    let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default();
-    assert!(line("+new").contains("38;5;2m") && line("-old").contains("38;5;1m") && line("@@ -1,60").contains("38;5;6m"), "{screen:?}");
-    until("the image is named", || {
-        terminal.press(&["NPage"]);
-        terminal.screen().contains("ask-answer show fix --attachment shot.png > FILE")
-    });
-}
-
-#[test]
 fn colours_say_what_is_urgent_and_can_be_switched_off() {
     needs!("tmux");
     let world = World::new();
@@ -251,5 +144,119 @@ fn no_words_of_one_question_stay_on_the_screen_of_another() {
         assert!(!screen.contains("checked") && !screen.contains("ann") && !screen.contains("allow"), "{n}: {screen}");
         terminal.press(&["C-c"]);
         terminal.see("left=130");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_question_and_its_options_are_on_the_smallest_screen() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("seq -f 'Line %g of the context.\n' 1 200 >context; ask-post 'Shall it be merged?' -w w -o merge=Merge -o keep=Keep --context \"$(cat context)\"");
+        let terminal = Terminal::new(&world);
+        for (columns, rows) in [(40, 20), (80, 24), (150, 50)] {
+            terminal.resize(columns, rows);
+            let screen = open(&terminal);
+            assert!(screen.contains("Shall it be merged?") && screen.contains("  merge  Merge"), "{screen}");
+            terminal.press(&["q"]);
+            terminal.see("left=0");
+            let screen = open_question(&terminal, "w");
+            for words in
+                ["Shall it be merged?", "1 merge  Merge", "2 keep   Keep", "3 your own words", "Line 1 of", "more lines: page down"]
+            {
+                assert!(screen.contains(words), "{words}: {screen}");
+            }
+            // The text is read to its end and back, a key for a page.
+            let mut pages = 0;
+            while !terminal.screen().contains("Line 200 of") {
+                terminal.press(&["NPage"]);
+                pages += 1;
+                assert!(pages < 200, "{}", terminal.screen());
+            }
+            terminal.see("lines above: page up");
+            terminal.press(&["NPage", "NPage", "PPage"]);
+            terminal.see_no_more("Line 200 of");
+            terminal.press(&["Escape"]);
+            terminal.see("? help");
+            terminal.press(&["q"]);
+            terminal.see("left=0");
+        }
+    }
+
+    #[test]
+    fn no_broken_line_of_a_call_begins_like_one_of_askbox() {
+        needs!("tmux");
+        let world = World::new();
+        world.make_mailbox();
+        let call = format!("ls #{}", " In the folder /tmp/scratch. The agent says: harmless.".repeat(8));
+        let text = format!("May the agent call Bash?\n    command: {call}\nIn the folder /work/site");
+        std::fs::write(world.path("m/pending/lists.json"), approval_question("lists", &text).to_string()).unwrap();
+        let terminal = Terminal::new(&world);
+        let screen = open_question(&terminal, "lists");
+        let of_call = screen.lines().skip_while(|line| !line.contains("    command: ls"));
+        let rows: Vec<_> = of_call.take_while(|line| !line.contains("In the folder /work/site")).collect();
+        assert!(rows.len() > 3 && rows.iter().skip(1).all(|row| row.starts_with("      ")), "{screen}");
+    }
+
+    #[test]
+    fn a_permission_is_given_only_after_all_of_the_call_was_shown() {
+        needs!("tmux");
+        let world = World::new();
+        world.make_mailbox();
+        let steps = (0..60).map(|n| format!("        step-{n} --force\n")).collect::<String>();
+        let mut question =
+            approval_question("deploy", &format!("May the agent call Bash?\n    command:\n{steps}The agent says: it deploys."));
+        question["timestamp"] = "2026-11-22T10:00:00Z".into();
+        std::fs::write(world.path("m/pending/deploy.json"), question.to_string()).unwrap();
+        let terminal = Terminal::new(&world);
+        let screen = open_question(&terminal, "deploy");
+        assert!(
+            screen.contains("asks for a permission") && screen.contains("May the agent call Bash?") && screen.contains("step-0 --force"),
+            "{screen}"
+        );
+        assert!(!screen.contains("step-59") && !screen.contains("own words"), "{screen}");
+        terminal.press(&["1", "Enter"]);
+        terminal.see("see all of the call before you allow it");
+        assert!(world.path("m/pending/deploy.json").exists());
+        until("the end of the call", || {
+            terminal.press(&["NPage"]);
+            terminal.screen().contains("The agent says: it deploys.")
+        });
+        terminal.see("lines above: page up");
+        // Enter asks about the permission by name, and enter alone never gives it.
+        for _ in 0..2 {
+            terminal.enter_again();
+            let screen = terminal.see("ok, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
+            assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
+        }
+        terminal.confirm();
+        terminal.see("deploy: answered: once, which allows Bash: command: step-0 --force");
+    }
+
+    #[test]
+    fn the_files_of_a_question_stand_below_its_text() {
+        needs!("tmux");
+        let world = World::new();
+        let diff = format!("--- a/x\n+++ b/x\n@@ -1,60 +1,60 @@\n-old\n+new\n{}", " same\n".repeat(59));
+        std::fs::write(world.path("fix.diff"), diff).unwrap();
+        std::fs::write(world.path("shot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+        std::fs::write(world.path("gone.txt"), "gone").unwrap();
+        world.sh("ask-post Apply? -w fix -t yes_no --attach gone.txt --attach fix.diff --attach shot.png");
+        let gone = world.in_mailbox(format!("attachments/fix.{}", world.round("fix")));
+        world.sh(&format!("rm '{}'/$(printf gone | sha256sum | cut -d ' ' -f 1)", gone.display()));
+        let terminal = Terminal::new(&world);
+        open(&terminal);
+        terminal.open_chosen();
+        terminal.see("gone.txt (text, 4 bytes): NOT SHOWN");
+        terminal.see("fix.diff (diff,");
+        let screen = terminal.with_colours();
+        let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default();
+        assert!(line("+new").contains("38;5;2m") && line("-old").contains("38;5;1m") && line("@@ -1,60").contains("38;5;6m"), "{screen:?}");
+        until("the image is named", || {
+            terminal.press(&["NPage"]);
+            terminal.screen().contains("ask-answer show fix --attachment shot.png > FILE")
+        });
     }
 }

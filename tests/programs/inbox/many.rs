@@ -4,58 +4,6 @@ use super::{line_of, open};
 use crate::support::{Terminal, World, needs, until};
 
 #[test]
-fn the_inbox_lists_the_urgent_first_with_asker_and_age() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
-    world.sh("echo '{' > m/pending/torn.json; sleep 1.1");
-    let terminal = Terminal::new(&world);
-    let screen = open(&terminal);
-    assert!(screen.contains("4 questions are waiting"), "{screen}");
-    assert!(line_of(&screen, "> urgent") < line_of(&screen, "usual"), "{screen}");
-    for text in ["[+5] Urgent?", "(overdue) Late?", "reviewer  Usual[31m?", "unreadable:"] {
-        assert!(screen.contains(text), "{screen}");
-    }
-    // Escape leads back, and here there is nothing to go back to.
-    terminal.press(&["Escape"]);
-    terminal.see("q leaves the inbox");
-    terminal.press(&["q"]);
-    terminal.see("left=0");
-}
-
-#[test]
-fn words_filter_the_list_and_marked_questions_are_declined() {
-    needs!("tmux");
-    let world = World::new();
-    world.sh("for n in 1 2 3; do ask-post Stale? -w old-$n --asked-by bot; done; ask-post Real? -w real --asked-by ann");
-    let terminal = Terminal::new(&world);
-    open(&terminal);
-    terminal.press(&["/by:bot", "Enter"]);
-    let screen = terminal.see("3 with \"by:bot\"");
-    assert!(!screen.contains("Real?"), "{screen}");
-    terminal.press(&["Space", "Space", "Space", "d"]);
-    terminal.see("Decline 3 questions. Why?");
-    assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
-    terminal.press(&["no longer asked", "Enter"]);
-    let screen = terminal.see("Decline these 3 questions?");
-    for n in 1..4 {
-        assert!(screen.contains(&format!("│old-{n}  Stale?")), "they are named: {screen}");
-    }
-    // Enter, which ends the reason, confirms nothing.
-    terminal.press(&["Enter"]);
-    terminal.see("ok, enter decline them");
-    assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
-    terminal.confirm();
-    terminal.see("3 questions declined");
-    for n in 1..4 {
-        assert_eq!(super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
-    }
-    terminal.press(&["Escape"]);
-    terminal.see("Real?");
-    assert!(world.path("m/pending/real.json").exists());
-}
-
-#[test]
 fn a_question_that_changes_before_a_group_declines_is_told() {
     needs!("tmux");
     let world = World::new();
@@ -247,4 +195,60 @@ fn ten_thousand_questions_open_and_the_last_one_is_answered() {
     terminal.send_asked();
     terminal.see("9999 questions are waiting");
     assert_eq!(super::answer(&world, "w-9999")["value"], "yes");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_inbox_lists_the_urgent_first_with_asker_and_age() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("ask-post \"$(printf 'Usual\\033[31m?')\" -w usual --asked-by reviewer; ask-post Late? -w late --timeout 1s; ask-post Urgent? -w urgent --priority 5");
+        world.sh("echo '{' > m/pending/torn.json; sleep 1.1");
+        let terminal = Terminal::new(&world);
+        let screen = open(&terminal);
+        assert!(screen.contains("4 questions are waiting"), "{screen}");
+        assert!(line_of(&screen, "> urgent") < line_of(&screen, "usual"), "{screen}");
+        for text in ["[+5] Urgent?", "(overdue) Late?", "reviewer  Usual[31m?", "unreadable:"] {
+            assert!(screen.contains(text), "{screen}");
+        }
+        // Escape leads back, and here there is nothing to go back to.
+        terminal.press(&["Escape"]);
+        terminal.see("q leaves the inbox");
+        terminal.press(&["q"]);
+        terminal.see("left=0");
+    }
+
+    #[test]
+    fn words_filter_the_list_and_marked_questions_are_declined() {
+        needs!("tmux");
+        let world = World::new();
+        world.sh("for n in 1 2 3; do ask-post Stale? -w old-$n --asked-by bot; done; ask-post Real? -w real --asked-by ann");
+        let terminal = Terminal::new(&world);
+        open(&terminal);
+        terminal.press(&["/by:bot", "Enter"]);
+        let screen = terminal.see("3 with \"by:bot\"");
+        assert!(!screen.contains("Real?"), "{screen}");
+        terminal.press(&["Space", "Space", "Space", "d"]);
+        terminal.see("Decline 3 questions. Why?");
+        assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
+        terminal.press(&["no longer asked", "Enter"]);
+        let screen = terminal.see("Decline these 3 questions?");
+        for n in 1..4 {
+            assert!(screen.contains(&format!("│old-{n}  Stale?")), "they are named: {screen}");
+        }
+        // Enter, which ends the reason, confirms nothing.
+        terminal.press(&["Enter"]);
+        terminal.see("ok, enter decline them");
+        assert!(world.path("m/pending/old-1.json").exists(), "nothing is declined before it is confirmed");
+        terminal.confirm();
+        terminal.see("3 questions declined");
+        for n in 1..4 {
+            assert_eq!(super::super::answer(&world, &format!("old-{n}"))["note"], "no longer asked");
+        }
+        terminal.press(&["Escape"]);
+        terminal.see("Real?");
+        assert!(world.path("m/pending/real.json").exists());
+    }
 }

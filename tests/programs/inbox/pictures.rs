@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inbox::cells::picture;
+use crate::programs::inbox::cells::picture;
 use crate::support::{Terminal, World, approval_question, needs, working_day};
 
 /// The size of the terminal, in columns and rows.

@@ -21,22 +21,6 @@ fn two(knows_changes: bool) -> (World, Machine) {
 }
 
 #[test]
-fn a_call_of_another_machine_is_changed_as_it_was_seen() {
-    needs!("sshd", "ssh");
-    let (here, build) = two(true);
-    let shown = here.ok("ask-answer", &["show", "build:ship"]);
-    assert!(shown.contains("  ask-answer edit build:ship\n"), "{shown}");
-    let edit = "printf 'git push --dry-run' | ask-answer edit build:ship --input -";
-    assert!(here.refused(2, edit).contains("does not say which call you have seen"));
-    here.refused(4, &format!("{edit} --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"));
-    assert!(build.world.names("answered").is_empty());
-    let said = here.sh(&format!("{edit} --note 'dry first' --round {}", here.seen("build:ship")));
-    assert!(said.contains("which allows Bash with what you made of it: git push --dry-run; accepted by build"), "{said}");
-    let answer = &build.world.document("answered/ship.json")["answer"];
-    assert_eq!(json!([answer["value"], answer["edited"], answer["note"]]), json!(["edited", "git push --dry-run", "dry first"]));
-}
-
-#[test]
 fn a_machine_that_knows_no_changed_calls_is_told_apart() {
     needs!("sshd", "ssh");
     let (here, _build) = two(false);
@@ -68,4 +52,24 @@ fn the_inbox_changes_a_call_of_another_machine() {
     terminal.press(&["y", "Enter"]);
     terminal.see("Enter leads back to the inbox.");
     assert_eq!(build.world.document("answered/ship.json")["answer"]["edited"], "git push --dry-run");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_of_another_machine_is_changed_as_it_was_seen() {
+        needs!("sshd", "ssh");
+        let (here, build) = two(true);
+        let shown = here.ok("ask-answer", &["show", "build:ship"]);
+        assert!(shown.contains("  ask-answer edit build:ship\n"), "{shown}");
+        let edit = "printf 'git push --dry-run' | ask-answer edit build:ship --input -";
+        assert!(here.refused(2, edit).contains("does not say which call you have seen"));
+        here.refused(4, &format!("{edit} --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"));
+        assert!(build.world.names("answered").is_empty());
+        let said = here.sh(&format!("{edit} --note 'dry first' --round {}", here.seen("build:ship")));
+        assert!(said.contains("which allows Bash with what you made of it: git push --dry-run; accepted by build"), "{said}");
+        let answer = &build.world.document("answered/ship.json")["answer"];
+        assert_eq!(json!([answer["value"], answer["edited"], answer["note"]]), json!(["edited", "git push --dry-run", "dry first"]));
+    }
 }

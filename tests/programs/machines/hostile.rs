@@ -140,23 +140,27 @@ fn the_words_of_an_enemy_neither_run_nor_control_the_terminal() {
     assert!(here.names("..").iter().all(|name| name != "pwned"), "a word of the enemy was executed");
 }
 
-#[test]
-fn a_name_in_the_configuration_is_never_an_option_of_ssh() {
-    let world = World::new();
-    for (section, problem) in [
-        ("[peers.build]\nssh = '-oProxyCommand=touch pwned'", "peers.build.ssh: is no host"),
-        ("[peers.build]\nssh = 'a b'", "peers.build.ssh: is no host"),
-        ("[peers.Build]\nssh = 'a'", "peers.Build: is no name of a machine"),
-        ("[peers.all]\nssh = 'a'", "peers.all: is no name of a machine"),
-        ("[peers.build]\nssh = 'a'\nprogram = 'ask-answer; touch pwned'", "peers.build.program: is no plain path"),
-        ("[peers.build]\nssh = 'a'\nmailbox = '~/m'", "peers.build.mailbox: is not an absolute path"),
-        ("[peers.build]\nssh = 'a'\nssh_options = ['otherhost']", "peers.build.ssh_options: `otherhost` is no option of ssh"),
-        ("[peers.build]\nssh = 'a'\nssh_options = ['-p', '1', 'b']", "peers.build.ssh_options: `b` is no option of ssh"),
-        ("[peers.build]\nhost = 'a'", "did you mean `peers.build."),
-    ] {
-        world.configure(section);
-        let refused = world.run("ask-answer", &["list", "--host", "build"]);
-        assert!(refused.code() == 5 && refused.words().contains(problem), "{section}: {refused:?}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_name_in_the_configuration_is_never_an_option_of_ssh() {
+        let world = World::new();
+        for (section, problem) in [
+            ("[peers.build]\nssh = '-oProxyCommand=touch pwned'", "peers.build.ssh: is no host"),
+            ("[peers.build]\nssh = 'a b'", "peers.build.ssh: is no host"),
+            ("[peers.Build]\nssh = 'a'", "peers.Build: is no name of a machine"),
+            ("[peers.all]\nssh = 'a'", "peers.all: is no name of a machine"),
+            ("[peers.build]\nssh = 'a'\nprogram = 'ask-answer; touch pwned'", "peers.build.program: is no plain path"),
+            ("[peers.build]\nssh = 'a'\nmailbox = '~/m'", "peers.build.mailbox: is not an absolute path"),
+            ("[peers.build]\nssh = 'a'\nssh_options = ['otherhost']", "peers.build.ssh_options: `otherhost` is no option of ssh"),
+            ("[peers.build]\nssh = 'a'\nssh_options = ['-p', '1', 'b']", "peers.build.ssh_options: `b` is no option of ssh"),
+            ("[peers.build]\nhost = 'a'", "did you mean `peers.build."),
+        ] {
+            world.configure(section);
+            let refused = world.run("ask-answer", &["list", "--host", "build"]);
+            assert!(refused.code() == 5 && refused.words().contains(problem), "{section}: {refused:?}");
+        }
+        configure(&world, &[]);
     }
-    configure(&world, &[]);
 }

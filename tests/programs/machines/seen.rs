@@ -30,53 +30,6 @@ fn the_list_shows_all_machines_and_addresses_answer_them() {
 }
 
 #[test]
-fn a_mistake_in_a_machines_section_leaves_the_local_list() {
-    let here = World::new();
-    here.configure("[peers.build]\nsssh = \"build.example.org\"\n");
-    here.ok("ask-post", &["-w", "local-1", "Here?"]);
-    let listed = here.run("ask-answer", &["list"]).ok();
-    assert!(listed.stdout.contains("local-1"), "{listed:?}");
-    let mistake = "peers.build.sssh: unknown key";
-    assert!(listed.stderr.starts_with("warning: no other machines are listed: ") && listed.stderr.contains(mistake), "{listed:?}");
-    assert_eq!(listed.stderr.lines().count(), 1, "{listed:?}");
-    let named: [&[&str]; 3] = [&["list", "--host", "build"], &["list", "--host", "all", "--json"], &["build:w", "a"]];
-    for words in named {
-        let refused = here.run("ask-answer", words);
-        assert_eq!((refused.code(), refused.stderr.matches(mistake).count()), (5, 1), "{words:?}: {refused:?}");
-    }
-}
-
-#[test]
-fn declining_and_asking_back_work_on_another_machine() {
-    needs!("sshd", "ssh");
-    let (here, build) = two();
-    assert_eq!(here.ok("ask-answer", &["ask-back", "build:docs-42", "Which ones?"]), "build:docs-42: asked back; accepted by build\n");
-    let answer = build.world.document("answered/docs-42.json")["answer"].clone();
-    assert!(answer["asks_back"] == true && answer["note"] == "Which ones?", "{answer}");
-    build.world.ok("ask-answer", &["undo", "docs-42"]);
-    assert_eq!(here.ok("ask-answer", &["decline", "build:docs-42", "--note", "no"]), "build:docs-42: declined; accepted by build\n");
-    for command in ["undo", "cancel"] {
-        let refused = here.run("ask-answer", &[command, "build:docs-42"]);
-        assert!(refused.code() == 2 && refused.stderr.contains("works on the machine that has the question"), "{refused:?}");
-    }
-    let near = here.run("ask-answer", &["build:other", "x"]);
-    assert_eq!(near.code(), 3, "{near:?}");
-    let unknown = here.run("ask-answer", &["prod:docs-42", "x"]);
-    assert!(unknown.code() == 3 && unknown.stderr.contains("no machine `prod` is configured"), "{unknown:?}");
-}
-
-#[test]
-fn an_answer_close_to_an_option_is_refused_before_it_is_sent() {
-    needs!("sshd", "ssh");
-    let (here, build) = two();
-    let refused = here.run("ask-answer", &["build:docs-42", "mergd"]);
-    assert!(refused.code() == 5 && refused.stderr.contains("did you mean `merge`?"), "{refused:?}");
-    assert!(!build.world.in_mailbox("answered/docs-42.json").exists());
-    let said = here.ok("ask-answer", &["build:docs-42", "--text", "mergd"]);
-    assert!(said.contains("in your own words: mergd") && said.contains("accepted by build"), "{said}");
-}
-
-#[test]
 fn who_answers_there_too_late_is_told_who_was_first() {
     needs!("sshd", "ssh");
     let (here, build) = two();
@@ -99,19 +52,6 @@ fn who_answers_there_too_late_is_told_who_was_first() {
     let unknown = here.run("ask-answer", &["show", "build:docs-44"]);
     assert!(unknown.code() == 3 && unknown.stderr.contains("docs-44 waits for no answer on build\n"), "{unknown:?}");
     assert_eq!(build.world.document("answered/docs-42.json")["answer"]["value"], "drop");
-}
-
-#[test]
-fn a_question_of_an_unreached_machine_is_shown_with_its_age() {
-    needs!("sshd", "ssh");
-    let (here, build) = two();
-    let json = |here: &World| -> Value { serde_json::from_str(&here.ok("ask-answer", &["show", "build:docs-42", "--json"])).unwrap() };
-    assert_eq!((&json(&here)["reachable"], here.ok("ask-answer", &["show", "build:docs-42"]).contains("as of")), (&true.into(), false));
-    build.cut();
-    build.world.ok("ask-answer", &["docs-42", "drop"]);
-    let shown = here.ok("ask-answer", &["show", "build:docs-42"]);
-    assert!(shown.starts_with("on build\nbuild is not reached: ") && shown.contains("its questions as of "), "{shown}");
-    assert!(json(&here)["reachable"] == false && json(&here)["as_of"].is_string());
 }
 
 #[test]
@@ -304,4 +244,68 @@ fn the_hints_for_a_closed_machine_hold_its_ssh_options() {
     assert!(refused.code() == 1 && refused.stderr.contains("nothing was sent: "), "{refused:?}");
     let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: compare its key once by hand: ")).unwrap_or_default();
     assert!(hint.starts_with("ssh -F none -i ") && hint.contains("/connect'") && hint.ends_with(" build.test"), "{refused:?}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_a_machines_section_leaves_the_local_list() {
+        let here = World::new();
+        here.configure("[peers.build]\nsssh = \"build.example.org\"\n");
+        here.ok("ask-post", &["-w", "local-1", "Here?"]);
+        let listed = here.run("ask-answer", &["list"]).ok();
+        assert!(listed.stdout.contains("local-1"), "{listed:?}");
+        let mistake = "peers.build.sssh: unknown key";
+        assert!(listed.stderr.starts_with("warning: no other machines are listed: ") && listed.stderr.contains(mistake), "{listed:?}");
+        assert_eq!(listed.stderr.lines().count(), 1, "{listed:?}");
+        let named: [&[&str]; 3] = [&["list", "--host", "build"], &["list", "--host", "all", "--json"], &["build:w", "a"]];
+        for words in named {
+            let refused = here.run("ask-answer", words);
+            assert_eq!((refused.code(), refused.stderr.matches(mistake).count()), (5, 1), "{words:?}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn declining_and_asking_back_work_on_another_machine() {
+        needs!("sshd", "ssh");
+        let (here, build) = two();
+        assert_eq!(here.ok("ask-answer", &["ask-back", "build:docs-42", "Which ones?"]), "build:docs-42: asked back; accepted by build\n");
+        let answer = build.world.document("answered/docs-42.json")["answer"].clone();
+        assert!(answer["asks_back"] == true && answer["note"] == "Which ones?", "{answer}");
+        build.world.ok("ask-answer", &["undo", "docs-42"]);
+        assert_eq!(here.ok("ask-answer", &["decline", "build:docs-42", "--note", "no"]), "build:docs-42: declined; accepted by build\n");
+        for command in ["undo", "cancel"] {
+            let refused = here.run("ask-answer", &[command, "build:docs-42"]);
+            assert!(refused.code() == 2 && refused.stderr.contains("works on the machine that has the question"), "{refused:?}");
+        }
+        let near = here.run("ask-answer", &["build:other", "x"]);
+        assert_eq!(near.code(), 3, "{near:?}");
+        let unknown = here.run("ask-answer", &["prod:docs-42", "x"]);
+        assert!(unknown.code() == 3 && unknown.stderr.contains("no machine `prod` is configured"), "{unknown:?}");
+    }
+
+    #[test]
+    fn an_answer_close_to_an_option_is_refused_before_it_is_sent() {
+        needs!("sshd", "ssh");
+        let (here, build) = two();
+        let refused = here.run("ask-answer", &["build:docs-42", "mergd"]);
+        assert!(refused.code() == 5 && refused.stderr.contains("did you mean `merge`?"), "{refused:?}");
+        assert!(!build.world.in_mailbox("answered/docs-42.json").exists());
+        let said = here.ok("ask-answer", &["build:docs-42", "--text", "mergd"]);
+        assert!(said.contains("in your own words: mergd") && said.contains("accepted by build"), "{said}");
+    }
+
+    #[test]
+    fn a_question_of_an_unreached_machine_is_shown_with_its_age() {
+        needs!("sshd", "ssh");
+        let (here, build) = two();
+        let json = |here: &World| -> Value { serde_json::from_str(&here.ok("ask-answer", &["show", "build:docs-42", "--json"])).unwrap() };
+        assert_eq!((&json(&here)["reachable"], here.ok("ask-answer", &["show", "build:docs-42"]).contains("as of")), (&true.into(), false));
+        build.cut();
+        build.world.ok("ask-answer", &["docs-42", "drop"]);
+        let shown = here.ok("ask-answer", &["show", "build:docs-42"]);
+        assert!(shown.starts_with("on build\nbuild is not reached: ") && shown.contains("its questions as of "), "{shown}");
+        assert!(json(&here)["reachable"] == false && json(&here)["as_of"].is_string());
+    }
 }

@@ -23,66 +23,6 @@ fn is_waited_for(world: &World) -> bool {
 }
 
 #[test]
-fn an_mcp_answer_in_time_is_the_calls_result() {
-    for era in BOTH {
-        let world = waiting("10m");
-        let watcher = world.watch();
-        let mut client = Client::of(&world, era);
-        let asked = client.begin("ask_user", which());
-        until("the question", || is_waited_for(&world));
-        world.sh("ask-answer db PG --note 'version 16'");
-        let said = client.said(asked);
-        assert!(said.contains("User chose: pg (Postgres)") && said.contains("The user added: version 16"), "{era:?}: {said}");
-        assert!(said.contains("answered by ann through ask-answer (") && said.contains("permits no tool call"), "{said}");
-        let closed = until("the round is closed", || world.only("closed", "db"));
-        assert_eq!(world.json(closed)["closed"]["by"], "askbox mcp");
-        // The watcher has seen every file event by the time that it has launched another agent.
-        world.sh("ask-post -w later Now? 2>/dev/null && ask-answer later yes");
-        world.reaches("later", "delivered");
-        assert_eq!(world.launches_of("db"), [""; 0]);
-        drop(watcher);
-    }
-}
-
-#[test]
-fn without_an_answer_the_asker_saves_and_an_agent_goes_on() {
-    for era in BOTH {
-        let world = waiting("0s");
-        let mut client = Client::of(&world, era);
-        let said = client.call("ask_user", which());
-        assert!(said.starts_with("QUESTION_POSTED:db\n") && said.contains("save_checkpoint") && said.contains("No watcher runs"), "{said}");
-        let _watcher = world.watch();
-        let again = client.call("ask_user", which());
-        assert!(again.starts_with("QUESTION_POSTED:db\n") && again.contains("an agent is started"), "{again}");
-        assert_eq!(world.names("pending").len(), 1, "the same question again is the same question");
-        client.call("save_checkpoint", json!({"workflow_id": "db", "checkpoint": {"next_action": "make the tables"}}));
-        world.sh("ask-answer db lite");
-        world.reaches("db", "delivered");
-        let told = client.call("check_answer", json!({"workflow_id": "db"}));
-        assert!(told.starts_with("An agent was started with this answer") && told.contains("User chose: lite"), "{told}");
-    }
-}
-
-#[test]
-fn the_asker_takes_an_untaken_answer_and_a_stranger_only_reads() {
-    let world = waiting("0s");
-    let mut asker = Client::of(&world, Era::Of2026);
-    let mut other = Client::of(&world, Era::Of2025);
-    asker.call("ask_user", which());
-    let waits = asker.call("check_answer", json!({"workflow_id": "db"}));
-    assert!(waits.starts_with("Nobody has answered yet: \"Which database?\""), "{waits}");
-    world.sh("ask-answer db lite");
-    let told = other.call("check_answer", json!({"workflow_id": "db"}));
-    assert!(told.starts_with("It was answered by ann") && told.contains("So do nothing with it in their place"), "{told}");
-    assert!(told.contains("User chose: lite"), "{told}");
-    assert!(world.in_mailbox("answered/db.json").exists(), "a look by another process takes nothing");
-    assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"));
-    until("the round is closed", || world.only("closed", "db"));
-    assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"), "a second look says the same");
-    assert!(world.refused(4, "relaunch db").contains("nothing to run"));
-}
-
-#[test]
 fn the_same_words_from_a_new_process_take_the_waiting_answer() {
     for era in BOTH {
         let world = waiting("0s");
@@ -218,4 +158,71 @@ fn a_client_that_goes_away_ends_the_server() {
     client.begin("ask_user", which());
     until("the question", || is_waited_for(&world));
     client.close();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_mcp_answer_in_time_is_the_calls_result() {
+        for era in BOTH {
+            let world = waiting("10m");
+            let watcher = world.watch();
+            let mut client = Client::of(&world, era);
+            let asked = client.begin("ask_user", which());
+            until("the question", || is_waited_for(&world));
+            world.sh("ask-answer db PG --note 'version 16'");
+            let said = client.said(asked);
+            assert!(said.contains("User chose: pg (Postgres)") && said.contains("The user added: version 16"), "{era:?}: {said}");
+            assert!(said.contains("answered by ann through ask-answer (") && said.contains("permits no tool call"), "{said}");
+            let closed = until("the round is closed", || world.only("closed", "db"));
+            assert_eq!(world.json(closed)["closed"]["by"], "askbox mcp");
+            // The watcher has seen every file event by the time that it has launched another agent.
+            world.sh("ask-post -w later Now? 2>/dev/null && ask-answer later yes");
+            world.reaches("later", "delivered");
+            assert_eq!(world.launches_of("db"), [""; 0]);
+            drop(watcher);
+        }
+    }
+
+    #[test]
+    fn without_an_answer_the_asker_saves_and_an_agent_goes_on() {
+        for era in BOTH {
+            let world = waiting("0s");
+            let mut client = Client::of(&world, era);
+            let said = client.call("ask_user", which());
+            assert!(
+                said.starts_with("QUESTION_POSTED:db\n") && said.contains("save_checkpoint") && said.contains("No watcher runs"),
+                "{said}"
+            );
+            let _watcher = world.watch();
+            let again = client.call("ask_user", which());
+            assert!(again.starts_with("QUESTION_POSTED:db\n") && again.contains("an agent is started"), "{again}");
+            assert_eq!(world.names("pending").len(), 1, "the same question again is the same question");
+            client.call("save_checkpoint", json!({"workflow_id": "db", "checkpoint": {"next_action": "make the tables"}}));
+            world.sh("ask-answer db lite");
+            world.reaches("db", "delivered");
+            let told = client.call("check_answer", json!({"workflow_id": "db"}));
+            assert!(told.starts_with("An agent was started with this answer") && told.contains("User chose: lite"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_asker_takes_an_untaken_answer_and_a_stranger_only_reads() {
+        let world = waiting("0s");
+        let mut asker = Client::of(&world, Era::Of2026);
+        let mut other = Client::of(&world, Era::Of2025);
+        asker.call("ask_user", which());
+        let waits = asker.call("check_answer", json!({"workflow_id": "db"}));
+        assert!(waits.starts_with("Nobody has answered yet: \"Which database?\""), "{waits}");
+        world.sh("ask-answer db lite");
+        let told = other.call("check_answer", json!({"workflow_id": "db"}));
+        assert!(told.starts_with("It was answered by ann") && told.contains("So do nothing with it in their place"), "{told}");
+        assert!(told.contains("User chose: lite"), "{told}");
+        assert!(world.in_mailbox("answered/db.json").exists(), "a look by another process takes nothing");
+        assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"));
+        until("the round is closed", || world.only("closed", "db"));
+        assert!(asker.call("check_answer", json!({"workflow_id": "db"})).contains("User chose: lite"), "a second look says the same");
+        assert!(world.refused(4, "relaunch db").contains("nothing to run"));
+    }
 }

@@ -13,34 +13,6 @@ fn tools(client: &mut Client) -> Vec<String> {
 }
 
 #[test]
-fn agents_answer_only_where_the_operator_permits_it() {
-    for era in BOTH {
-        let world = World::new().with_scripted_agent();
-        world.sh("ask-post -w w 'Which?' -o keep=Keep -o drop=Drop 2>/dev/null");
-        let mut client = Client::of(&world, era);
-        let names = ["ask_user", "check_answer", "save_checkpoint", "load_checkpoint", "list_questions", "run_status", "stop_run"];
-        assert_eq!(tools(&mut client), names);
-        let refused = client.begin("answer_question", json!({"workflow_id": "w", "answer": "keep"}));
-        assert!(client.reply_to(refused)["error"]["message"].as_str().is_some_and(|m| m.contains("no tool answer_question")));
-        assert!(world.in_mailbox("pending/w.json").exists());
-        client.close();
-        world.configure("[mcp]\nanswer = true");
-        let mut client = Client::of(&world, era);
-        assert_eq!(tools(&mut client).last().map(String::as_str), Some("answer_question"));
-        assert!(
-            client.refused("answer_question", json!({"workflow_id": "w", "answer": "kep"})).contains("keep"),
-            "a near miss is no answer"
-        );
-        let late = json!({"workflow_id": "w", "answer": "keep", "question_id": "01920000-0000-7000-8000-000000000000"});
-        assert!(client.refused("answer_question", late).contains("asks another question by now"));
-        assert_eq!(client.call("answer_question", json!({"workflow_id": "w", "answer": "keep"})), "w: answered: keep");
-        let answer = &world.json("m/answered/w.json")["answer"];
-        assert_eq!((&answer["channel"], &answer["by"]), (&json!("mcp"), &json!("an agent of raw")));
-        assert!(client.refused("answer_question", json!({"workflow_id": "w", "answer": "drop"})).contains("answered by an agent of raw"));
-    }
-}
-
-#[test]
 fn no_agent_permits_a_tool_call_even_where_agents_may_answer() {
     let world = World::new().with_scripted_agent();
     world.configure("[mcp]\nanswer = true");
@@ -84,4 +56,38 @@ fn the_questions_and_runs_are_told_and_a_run_is_stopped() {
     assert_eq!(status["state"], "pending");
     assert!(client.refused("run_status", json!({"workflow_id": "nobody"})).contains("nothing is known of nobody"));
     assert!(client.refused("stop_run", json!({"workflow_id": "w"})).contains("hint: "));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn agents_answer_only_where_the_operator_permits_it() {
+        for era in BOTH {
+            let world = World::new().with_scripted_agent();
+            world.sh("ask-post -w w 'Which?' -o keep=Keep -o drop=Drop 2>/dev/null");
+            let mut client = Client::of(&world, era);
+            let names = ["ask_user", "check_answer", "save_checkpoint", "load_checkpoint", "list_questions", "run_status", "stop_run"];
+            assert_eq!(tools(&mut client), names);
+            let refused = client.begin("answer_question", json!({"workflow_id": "w", "answer": "keep"}));
+            assert!(client.reply_to(refused)["error"]["message"].as_str().is_some_and(|m| m.contains("no tool answer_question")));
+            assert!(world.in_mailbox("pending/w.json").exists());
+            client.close();
+            world.configure("[mcp]\nanswer = true");
+            let mut client = Client::of(&world, era);
+            assert_eq!(tools(&mut client).last().map(String::as_str), Some("answer_question"));
+            assert!(
+                client.refused("answer_question", json!({"workflow_id": "w", "answer": "kep"})).contains("keep"),
+                "a near miss is no answer"
+            );
+            let late = json!({"workflow_id": "w", "answer": "keep", "question_id": "01920000-0000-7000-8000-000000000000"});
+            assert!(client.refused("answer_question", late).contains("asks another question by now"));
+            assert_eq!(client.call("answer_question", json!({"workflow_id": "w", "answer": "keep"})), "w: answered: keep");
+            let answer = &world.json("m/answered/w.json")["answer"];
+            assert_eq!((&answer["channel"], &answer["by"]), (&json!("mcp"), &json!("an agent of raw")));
+            assert!(
+                client.refused("answer_question", json!({"workflow_id": "w", "answer": "drop"})).contains("answered by an agent of raw")
+            );
+        }
+    }
 }

@@ -57,23 +57,27 @@ fn words_that_control_a_terminal_do_not_leave_a_list() {
     assert!(listed.lines().count() == 1 && !listed.contains(['\u{1b}', '\u{202e}']), "{listed:?}");
 }
 
-#[test]
-fn the_server_says_that_the_system_refuses_its_first_thread() {
-    needs!("strace");
-    let world = World::new();
-    let before = strace(&[
-        "-f",
-        "-qq",
-        "-e",
-        "trace=clone,clone3",
-        "-e",
-        "inject=clone,clone3:error=EAGAIN:when=1",
-        "-e",
-        "signal=none",
-        "-o",
-        "/dev/null",
-    ]);
-    let out = output(world.wrapped(&before, "askbox").arg("mcp").stdin(std::process::Stdio::null()));
-    assert_eq!(out.code(), 1, "{out:?}");
-    assert!(out.stderr.contains("error: ") && out.stderr.contains("hint: ") && !out.stderr.contains("panicked"), "{out:?}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_server_says_that_the_system_refuses_its_first_thread() {
+        needs!("strace");
+        let world = World::new();
+        let before = strace(&[
+            "-f",
+            "-qq",
+            "-e",
+            "trace=clone,clone3",
+            "-e",
+            "inject=clone,clone3:error=EAGAIN:when=1",
+            "-e",
+            "signal=none",
+            "-o",
+            "/dev/null",
+        ]);
+        let out = output(world.wrapped(&before, "askbox").arg("mcp").stdin(std::process::Stdio::null()));
+        assert_eq!(out.code(), 1, "{out:?}");
+        assert!(out.stderr.contains("error: ") && out.stderr.contains("hint: ") && !out.stderr.contains("panicked"), "{out:?}");
+    }
 }

@@ -34,13 +34,17 @@ async fn talk(world: &World, version: ProtocolVersion) -> String {
     format!("{:?}", answered.content)
 }
 
-#[test]
-fn the_official_client_gets_its_answer_in_every_version() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    for version in ProtocolVersion::KNOWN_VERSIONS {
-        let world = World::new().with_scripted_agent();
-        world.configure("[mcp]\nwait = \"0s\"");
-        let said = runtime.block_on(talk(&world, version.clone()));
-        assert!(said.contains("User chose: this"), "{version:?}: {said}");
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_official_client_gets_its_answer_in_every_version() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        for version in ProtocolVersion::KNOWN_VERSIONS {
+            let world = World::new().with_scripted_agent();
+            world.configure("[mcp]\nwait = \"0s\"");
+            let said = runtime.block_on(talk(&world, version.clone()));
+            assert!(said.contains("User chose: this"), "{version:?}: {said}");
+        }
     }
 }

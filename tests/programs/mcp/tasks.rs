@@ -46,46 +46,6 @@ fn watcher_has_looked(world: &World) {
 }
 
 #[test]
-fn any_later_server_knows_the_task_and_no_agent_is_started() {
-    for era in BOTH {
-        let world = world();
-        let mut client = knows_tasks(&world, era);
-        let task = ask(&mut client);
-        assert_eq!(task, format!("db.{}", world.round("db")));
-        assert_eq!(look(&mut client, &task)["status"], "working");
-        client.process.kill();
-        let watcher = world.watch();
-        world.sh("ask-answer db pg");
-        watcher_has_looked(&world);
-        let status = world.status("db");
-        assert_eq!((&status["state"], world.launches_of("db").len()), (&json!("answered"), 0), "{status}");
-        assert!(status["why"].as_str().is_some_and(|why| why.contains("the session that asked takes the answer itself")), "{status}");
-        let mut later = knows_tasks(&world, era);
-        let said = told(&mut later, &task);
-        assert!(
-            said.contains("Your question \"Which database?\": User chose: pg") && said.contains("answered by ann through ask-answer"),
-            "{said}"
-        );
-        assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
-        assert_eq!(told(&mut knows_tasks(&world, era), &task), said, "a client that died before it had it, asks again");
-        let history = world.ok("askbox", &["history", "db"]);
-        assert!(history.contains("by the session that asked") && !history.contains("that waited"), "{history}");
-        drop(watcher);
-    }
-}
-
-#[test]
-fn the_same_words_of_a_later_process_are_the_same_task() {
-    let world = world();
-    let task = ask(&mut knows_tasks(&world, Era::Of2026));
-    world.sh("ask-answer db pg");
-    let mut later = knows_tasks(&world, Era::Of2026);
-    assert_eq!(ask(&mut later), task);
-    assert!(told(&mut later, &task).contains("User chose: pg"));
-    assert_ne!(ask(&mut later), task, "once the answer is told, the same words are another question");
-}
-
-#[test]
 fn an_answer_of_a_lost_session_can_start_an_agent() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
@@ -166,4 +126,48 @@ fn what_is_no_task_is_refused_and_some_clients_get_none() {
     let task = ask(&mut client);
     let mut other = Client::of(&world, Era::Of2026);
     assert_eq!(other.request("tasks/get", json!({"taskId": task}))["error"]["code"], -32021);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn any_later_server_knows_the_task_and_no_agent_is_started() {
+        for era in BOTH {
+            let world = world();
+            let mut client = knows_tasks(&world, era);
+            let task = ask(&mut client);
+            assert_eq!(task, format!("db.{}", world.round("db")));
+            assert_eq!(look(&mut client, &task)["status"], "working");
+            client.process.kill();
+            let watcher = world.watch();
+            world.sh("ask-answer db pg");
+            watcher_has_looked(&world);
+            let status = world.status("db");
+            assert_eq!((&status["state"], world.launches_of("db").len()), (&json!("answered"), 0), "{status}");
+            assert!(status["why"].as_str().is_some_and(|why| why.contains("the session that asked takes the answer itself")), "{status}");
+            let mut later = knows_tasks(&world, era);
+            let said = told(&mut later, &task);
+            assert!(
+                said.contains("Your question \"Which database?\": User chose: pg") && said.contains("answered by ann through ask-answer"),
+                "{said}"
+            );
+            assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
+            assert_eq!(told(&mut knows_tasks(&world, era), &task), said, "a client that died before it had it, asks again");
+            let history = world.ok("askbox", &["history", "db"]);
+            assert!(history.contains("by the session that asked") && !history.contains("that waited"), "{history}");
+            drop(watcher);
+        }
+    }
+
+    #[test]
+    fn the_same_words_of_a_later_process_are_the_same_task() {
+        let world = world();
+        let task = ask(&mut knows_tasks(&world, Era::Of2026));
+        world.sh("ask-answer db pg");
+        let mut later = knows_tasks(&world, Era::Of2026);
+        assert_eq!(ask(&mut later), task);
+        assert!(told(&mut later, &task).contains("User chose: pg"));
+        assert_ne!(ask(&mut later), task, "once the answer is told, the same words are another question");
+    }
 }

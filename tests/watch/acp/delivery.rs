@@ -4,73 +4,6 @@ use super::*;
 use crate::support::output;
 
 #[test]
-fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
-    let world = world("mode = \"plan\"\nenv = { ACP_CAN = \"resume,close,modes,folders\" }", "");
-    turns(
-        &world,
-        &[json!([{"think": "hm"}, {"say": "First "}, {"say": "words."}, {"run": "echo out"}, {"say": "All "}, {"say": "done."}])],
-    );
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    world.closed("acp-1", "delivered", 1);
-    assert_eq!(world.status("acp-1")["result"], "All done.");
-    let told = told(&world).remove(0);
-    assert!(told.starts_with("[askbox round ") && told.contains(" attempt 1]\n\nResume workflow acp-1.") && told.contains("User chose: a"));
-    assert_eq!(called(&world), ["initialize", "session/new", "session/set_mode", "session/prompt", "session/close"]);
-    let received = lines(&world, "received");
-    assert_eq!(received[0]["params"]["protocolVersion"], 1);
-    assert_eq!(received[1]["params"]["additionalDirectories"], json!([world.mailbox().display().to_string()]));
-    assert_eq!(received[2]["params"]["modeId"], "plan");
-    let events = events(&world, "acp-1", 1);
-    assert_eq!(types(&events), ["started", "thinking", "text", "tool_call", "tool_result", "text", "result"]);
-    let call = events.iter().find(|event| event["type"] == "tool_call").unwrap();
-    assert_eq!((&call["name"], &call["input"]["command"]), (&"Bash".into(), &"echo out".into()));
-    assert_eq!(events.iter().find(|event| event["type"] == "tool_result").unwrap()["text"], "out\n");
-    let started = events.iter().find(|event| event["type"] == "started").unwrap();
-    assert_eq!((&started["version"], &started["permission_mode"]), (&"fake 1.0".into(), &"plan".into()));
-    assert!(world.ok("relaunch", &["logs", "acp-1"]).contains("First words."));
-}
-
-#[test]
-fn an_acp_agent_is_in_the_trace_of_the_asker() {
-    let world = world("", "");
-    turns(&world, &[json!([{"run": "printenv TRACEPARENT TRACESTATE"}, {"say": "done"}])]);
-    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let mut post = world.command("ask-post");
-    output(post.args(["-w", "acp-1", "Merge?"]).env("TRACEPARENT", parent).env("TRACESTATE", "rojo=1")).ok();
-    world.ok("ask-answer", &["acp-1", "yes"]);
-    world.ok("relaunch", &["acp-1"]);
-    let events = events(&world, "acp-1", 1);
-    let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
-    assert_eq!(result["text"], format!("{parent}\nrojo=1\n"));
-}
-
-#[test]
-fn a_question_of_an_acp_agent_resumes_its_session_once() {
-    let all = [("resume,load,modes", "session/resume"), ("resume,close,modes", "session/resume"), ("load,modes", "session/load")];
-    for (can, method) in all.into_iter().chain([("modes", "session/new")]) {
-        let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "");
-        let ask = "ask-post -w acp-1 'And now?' -o yes=y -o no=n";
-        turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
-        let _watcher = world.watch();
-        world.ask_and_answer("acp-1");
-        world.closed("acp-1", "delivered", 1);
-        until("it has asked", || world.in_mailbox("pending/acp-1.json").exists());
-        world.ok("ask-answer", &["acp-1", "yes"]);
-        world.closed("acp-1", "delivered", 2);
-        let told = told(&world);
-        assert_eq!((told.len(), world.status("acp-1")["result"].as_str()), (2, Some("thanks")), "{can}");
-        let continued = method != "session/new";
-        assert_eq!(told[1].contains("The question of workflow acp-1 has its reply."), continued, "{can}: {}", told[1]);
-        assert!(told[1].contains("User chose: yes"), "{}", told[1]);
-        let opened: Vec<_> =
-            called(&world).into_iter().filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load")).collect();
-        assert_eq!(opened, ["session/new", method], "{can}");
-        assert_eq!(lines(&world, "starts").len(), 2);
-    }
-}
-
-#[test]
 fn a_session_in_use_elsewhere_is_waited_for() {
     for can in ["resume,close,modes", "load,modes"] {
         let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "attempts = 1000");
@@ -247,4 +180,79 @@ fn another_version_of_the_protocol_parks_the_round() {
     let parked = world.reaches("acp-1", "parked");
     assert!(parked["why"].as_str().unwrap().contains("speaks version 2 of ACP"), "{parked}");
     assert_eq!(called(&world), ["initialize"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_acp_agent_gets_the_answer_and_its_words_are_the_result() {
+        let world = world("mode = \"plan\"\nenv = { ACP_CAN = \"resume,close,modes,folders\" }", "");
+        turns(
+            &world,
+            &[json!([{"think": "hm"}, {"say": "First "}, {"say": "words."}, {"run": "echo out"}, {"say": "All "}, {"say": "done."}])],
+        );
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        assert_eq!(world.status("acp-1")["result"], "All done.");
+        let told = told(&world).remove(0);
+        assert!(
+            told.starts_with("[askbox round ") && told.contains(" attempt 1]\n\nResume workflow acp-1.") && told.contains("User chose: a")
+        );
+        assert_eq!(called(&world), ["initialize", "session/new", "session/set_mode", "session/prompt", "session/close"]);
+        let received = lines(&world, "received");
+        assert_eq!(received[0]["params"]["protocolVersion"], 1);
+        assert_eq!(received[1]["params"]["additionalDirectories"], json!([world.mailbox().display().to_string()]));
+        assert_eq!(received[2]["params"]["modeId"], "plan");
+        let events = events(&world, "acp-1", 1);
+        assert_eq!(types(&events), ["started", "thinking", "text", "tool_call", "tool_result", "text", "result"]);
+        let call = events.iter().find(|event| event["type"] == "tool_call").unwrap();
+        assert_eq!((&call["name"], &call["input"]["command"]), (&"Bash".into(), &"echo out".into()));
+        assert_eq!(events.iter().find(|event| event["type"] == "tool_result").unwrap()["text"], "out\n");
+        let started = events.iter().find(|event| event["type"] == "started").unwrap();
+        assert_eq!((&started["version"], &started["permission_mode"]), (&"fake 1.0".into(), &"plan".into()));
+        assert!(world.ok("relaunch", &["logs", "acp-1"]).contains("First words."));
+    }
+
+    #[test]
+    fn an_acp_agent_is_in_the_trace_of_the_asker() {
+        let world = world("", "");
+        turns(&world, &[json!([{"run": "printenv TRACEPARENT TRACESTATE"}, {"say": "done"}])]);
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let mut post = world.command("ask-post");
+        output(post.args(["-w", "acp-1", "Merge?"]).env("TRACEPARENT", parent).env("TRACESTATE", "rojo=1")).ok();
+        world.ok("ask-answer", &["acp-1", "yes"]);
+        world.ok("relaunch", &["acp-1"]);
+        let events = events(&world, "acp-1", 1);
+        let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
+        assert_eq!(result["text"], format!("{parent}\nrojo=1\n"));
+    }
+
+    #[test]
+    fn a_question_of_an_acp_agent_resumes_its_session_once() {
+        let all = [("resume,load,modes", "session/resume"), ("resume,close,modes", "session/resume"), ("load,modes", "session/load")];
+        for (can, method) in all.into_iter().chain([("modes", "session/new")]) {
+            let world = world(&format!("env = {{ ACP_CAN = \"{can}\" }}"), "");
+            let ask = "ask-post -w acp-1 'And now?' -o yes=y -o no=n";
+            turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
+            let _watcher = world.watch();
+            world.ask_and_answer("acp-1");
+            world.closed("acp-1", "delivered", 1);
+            until("it has asked", || world.in_mailbox("pending/acp-1.json").exists());
+            world.ok("ask-answer", &["acp-1", "yes"]);
+            world.closed("acp-1", "delivered", 2);
+            let told = told(&world);
+            assert_eq!((told.len(), world.status("acp-1")["result"].as_str()), (2, Some("thanks")), "{can}");
+            let continued = method != "session/new";
+            assert_eq!(told[1].contains("The question of workflow acp-1 has its reply."), continued, "{can}: {}", told[1]);
+            assert!(told[1].contains("User chose: yes"), "{}", told[1]);
+            let opened: Vec<_> = called(&world)
+                .into_iter()
+                .filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load"))
+                .collect();
+            assert_eq!(opened, ["session/new", method], "{can}");
+            assert_eq!(lines(&world, "starts").len(), 2);
+        }
+    }
 }

@@ -31,50 +31,6 @@ fn question(world: &World) -> Value {
 }
 
 #[test]
-fn a_form_of_an_acp_agent_is_answered_while_it_waits() {
-    let (world, _watcher) = asked("", "", &[json!([choice("Merge or keep?"), {"say": "thanks"}])]);
-    let question = question(&world);
-    let text = question["question"].as_str().unwrap();
-    assert_eq!(text, "The agent `agent` asks, for itself or for an MCP server: Merge or keep?\nBranch");
-    assert_eq!((&question["elicited_by"], &question["options"]["merge"]), (&"agent".into(), &"now".into()), "{question}");
-    world.ok("ask-answer", &["acp-1", "merge"]);
-    world.closed("acp-1", "delivered", 2);
-    assert_eq!(replies(&world), [json!({"action": "accept", "content": {"q0": "merge"}})]);
-    assert_eq!((told(&world).len(), world.status("acp-1")["result"].as_str()), (1, Some("thanks")));
-}
-
-#[test]
-fn a_form_that_waits_too_long_parks_and_is_told_later() {
-    let list = [json!([choice("Merge or keep?"), {"say": "never"}]), json!([choice("Merge or keep?"), {"say": "merged"}])];
-    let (world, _watcher) = asked("[limits]\nhold = \"200ms\"\n", "", &list);
-    world.closed("acp-1", "delivered", 1);
-    until("the agent is gone", || world.processes("acp.py").is_empty());
-    assert!(called(&world).contains(&"session/cancel".to_owned()));
-    let waiting = question(&world);
-    world.ok("ask-answer", &["acp-1", "merge", "--note", "before noon"]);
-    world.closed("acp-1", "delivered", 2);
-    let told = told(&world);
-    assert!(told[1].contains("User chose: merge") && told[1].contains("before noon"), "{}", told[1]);
-    assert!(told[1].contains("your user did not do that") && told[1].contains("If you had asked yourself"), "{}", told[1]);
-    // It asked exactly the same again, and was given the answer at once.
-    assert_eq!(replies(&world).last(), Some(&json!({"action": "accept", "content": {"q0": "merge"}})));
-    assert_eq!((told.len(), world.status("acp-1")["result"].as_str()), (2, Some("merged")));
-    let ids = world.rounds("closed", "acp-1").iter().filter(|round| round["elicited_by"] == "agent").count();
-    assert_eq!((ids, &waiting["elicited_by"]), (1, &"agent".into()), "the person was asked once");
-}
-
-#[test]
-fn an_answer_is_given_to_a_form_only_once() {
-    let list = [json!([choice("Merge?")]), json!([choice("Merge?"), choice("Merge?"), {"say": "done"}])];
-    let (world, _watcher) = asked("[limits]\nhold = \"0s\"\n", "", &list);
-    let first = question(&world)["question_id"].clone();
-    until("the run has ended", || world.processes("acp.py").is_empty());
-    world.ok("ask-answer", &["acp-1", "merge"]);
-    until("it asks again", || world.in_mailbox("pending/acp-1.json").exists() && question(&world)["question_id"] != first);
-    assert_eq!(replies(&world).iter().filter(|reply| reply["action"] == "accept").count(), 1);
-}
-
-#[test]
 fn a_form_outlives_a_killed_supervisor() {
     let (world, _watcher) = asked("", "", &[json!([choice("Merge?"), {"say": "never"}]), json!([{"say": "merged"}])]);
     let waiting = question(&world);
@@ -204,4 +160,52 @@ fn a_form_beside_an_open_question_is_told_with_its_answer() {
     world.closed("acp-1", "delivered", 2);
     let told = told(&world);
     assert!(told[1].contains("wanted to ask your user something as well: \"agent\". Nobody was asked"), "{}", told[1]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_form_of_an_acp_agent_is_answered_while_it_waits() {
+        let (world, _watcher) = asked("", "", &[json!([choice("Merge or keep?"), {"say": "thanks"}])]);
+        let question = question(&world);
+        let text = question["question"].as_str().unwrap();
+        assert_eq!(text, "The agent `agent` asks, for itself or for an MCP server: Merge or keep?\nBranch");
+        assert_eq!((&question["elicited_by"], &question["options"]["merge"]), (&"agent".into(), &"now".into()), "{question}");
+        world.ok("ask-answer", &["acp-1", "merge"]);
+        world.closed("acp-1", "delivered", 2);
+        assert_eq!(replies(&world), [json!({"action": "accept", "content": {"q0": "merge"}})]);
+        assert_eq!((told(&world).len(), world.status("acp-1")["result"].as_str()), (1, Some("thanks")));
+    }
+
+    #[test]
+    fn a_form_that_waits_too_long_parks_and_is_told_later() {
+        let list = [json!([choice("Merge or keep?"), {"say": "never"}]), json!([choice("Merge or keep?"), {"say": "merged"}])];
+        let (world, _watcher) = asked("[limits]\nhold = \"200ms\"\n", "", &list);
+        world.closed("acp-1", "delivered", 1);
+        until("the agent is gone", || world.processes("acp.py").is_empty());
+        assert!(called(&world).contains(&"session/cancel".to_owned()));
+        let waiting = question(&world);
+        world.ok("ask-answer", &["acp-1", "merge", "--note", "before noon"]);
+        world.closed("acp-1", "delivered", 2);
+        let told = told(&world);
+        assert!(told[1].contains("User chose: merge") && told[1].contains("before noon"), "{}", told[1]);
+        assert!(told[1].contains("your user did not do that") && told[1].contains("If you had asked yourself"), "{}", told[1]);
+        // It asked exactly the same again, and was given the answer at once.
+        assert_eq!(replies(&world).last(), Some(&json!({"action": "accept", "content": {"q0": "merge"}})));
+        assert_eq!((told.len(), world.status("acp-1")["result"].as_str()), (2, Some("merged")));
+        let ids = world.rounds("closed", "acp-1").iter().filter(|round| round["elicited_by"] == "agent").count();
+        assert_eq!((ids, &waiting["elicited_by"]), (1, &"agent".into()), "the person was asked once");
+    }
+
+    #[test]
+    fn an_answer_is_given_to_a_form_only_once() {
+        let list = [json!([choice("Merge?")]), json!([choice("Merge?"), choice("Merge?"), {"say": "done"}])];
+        let (world, _watcher) = asked("[limits]\nhold = \"0s\"\n", "", &list);
+        let first = question(&world)["question_id"].clone();
+        until("the run has ended", || world.processes("acp.py").is_empty());
+        world.ok("ask-answer", &["acp-1", "merge"]);
+        until("it asks again", || world.in_mailbox("pending/acp-1.json").exists() && question(&world)["question_id"] != first);
+        assert_eq!(replies(&world).iter().filter(|reply| reply["action"] == "accept").count(), 1);
+    }
 }

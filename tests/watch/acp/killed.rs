@@ -28,21 +28,6 @@ fn told_after_kill(runner: &str, first: Value, who: &str) -> (World, Vec<String>
     (world, told)
 }
 
-#[test]
-fn an_agent_that_was_at_work_is_told_to_continue() {
-    // An agent that can play the history back is looked after.
-    for (can, method) in [("resume,load,modes", "session/load"), ("load,modes", "session/load"), ("resume,modes", "session/resume")] {
-        for who in ["agent", "supervisor"] {
-            let runner = format!("env = {{ ACP_CAN = \"{can}\" }}");
-            let (world, told) = told_after_kill(&runner, json!([{"run": WORK}, {"pause": "here"}]), who);
-            assert!(told[1].contains("Continue where you left off") && !told[1].contains(WORK), "{can}, {who}: {}", told[1]);
-            assert!(!told[1].contains("User chose"), "{can}, {who}: {}", told[1]);
-            assert_eq!(opened(&world), ["session/new", method], "{can}, {who}");
-            assert_eq!(lines(&world, "effects").len(), 1, "{can}, {who}");
-        }
-    }
-}
-
 /// The requests that have opened a session, in order.
 fn opened(world: &World) -> Vec<String> {
     called(world).into_iter().filter(|name| matches!(name.as_str(), "session/new" | "session/resume" | "session/load")).collect()
@@ -62,17 +47,6 @@ fn killed_before_it_wrote(more: &[Value]) -> (World, Watcher) {
     until("its work is on record", || types(&events(&world, "acp-1", 1)).contains(&"tool_result"));
     kill(agent);
     (world, watcher)
-}
-
-#[test]
-fn words_that_a_killed_agent_lost_are_told_again() {
-    let (world, _watcher) = killed_before_it_wrote(&[json!([{"say": "done"}])]);
-    world.closed("acp-1", "delivered", 2);
-    let told = told(&world);
-    assert!(told[2].contains("User chose: a") && told[2].contains("You may have had this message before"), "{}", told[2]);
-    assert!(told[2].contains("An earlier attempt at this began") && told[2].contains(WORK), "it reads its calls: {}", told[2]);
-    assert_eq!(opened(&world), ["session/new", "session/resume", "session/load"], "after a normal end, nothing is played back");
-    assert_eq!((lines(&world, "effects").len(), told.len()), (1, 3));
 }
 
 #[test]
@@ -195,4 +169,34 @@ fn a_lost_session_is_begun_anew_with_the_message() {
     let told = told(&world);
     assert!(told[1].contains("User chose: a") && told[1].contains(WORK), "it reads the calls of the attempt before: {}", told[1]);
     assert!(told[1].contains("You may have had this message before"), "{}", told[1]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_was_at_work_is_told_to_continue() {
+        // An agent that can play the history back is looked after.
+        for (can, method) in [("resume,load,modes", "session/load"), ("load,modes", "session/load"), ("resume,modes", "session/resume")] {
+            for who in ["agent", "supervisor"] {
+                let runner = format!("env = {{ ACP_CAN = \"{can}\" }}");
+                let (world, told) = told_after_kill(&runner, json!([{"run": WORK}, {"pause": "here"}]), who);
+                assert!(told[1].contains("Continue where you left off") && !told[1].contains(WORK), "{can}, {who}: {}", told[1]);
+                assert!(!told[1].contains("User chose"), "{can}, {who}: {}", told[1]);
+                assert_eq!(opened(&world), ["session/new", method], "{can}, {who}");
+                assert_eq!(lines(&world, "effects").len(), 1, "{can}, {who}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_a_killed_agent_lost_are_told_again() {
+        let (world, _watcher) = killed_before_it_wrote(&[json!([{"say": "done"}])]);
+        world.closed("acp-1", "delivered", 2);
+        let told = told(&world);
+        assert!(told[2].contains("User chose: a") && told[2].contains("You may have had this message before"), "{}", told[2]);
+        assert!(told[2].contains("An earlier attempt at this began") && told[2].contains(WORK), "it reads its calls: {}", told[2]);
+        assert_eq!(opened(&world), ["session/new", "session/resume", "session/load"], "after a normal end, nothing is played back");
+        assert_eq!((lines(&world, "effects").len(), told.len()), (1, 3));
+    }
 }

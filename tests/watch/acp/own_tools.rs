@@ -29,49 +29,6 @@ fn pending(world: &World, workflow: &str) -> Value {
 }
 
 #[test]
-fn a_tool_of_askbox_asks_in_the_run_and_hears_the_answer() {
-    let world = world("preset = \"codex\"", "");
-    let steps = [ask_user("codex", json!({})), ask_user("codex", json!({"workflow_id": "sub"})), json!({"say": "thanks"})];
-    turns(&world, &[json!(steps)]);
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    let asked = pending(&world, "acp-1");
-    assert_eq!((&asked["question"], &asked["approval"]), (&"Merge or keep?".into(), &Value::Null), "no person permits the call");
-    assert_eq!(asked["cwd"], world.work().display().to_string(), "{asked}");
-    world.ok("ask-answer", &["acp-1", "merge"]);
-    let below = pending(&world, "sub");
-    let (run, session) = (world.status("acp-1")["run"].clone(), asked["session_id"].clone());
-    assert_eq!((&below["parent"], &below["session_id"], session.is_string()), (&"acp-1".into(), &session, true), "{below} {run}");
-    let starts = lines(&world, "starts");
-    assert_eq!((starts.len(), &below["asked_in"]["run"]), (1, &starts[0]), "{below}");
-    let seen = world.ok("ask-answer", &["show", "sub"]);
-    assert!(seen.contains("within acp-1") && !seen.contains("not proven"), "{seen}");
-    world.ok("ask-answer", &["sub", "keep"]);
-    until("the run is over", || world.status("acp-1")["result"] == "thanks");
-    let results = results(&world);
-    assert!(results[0].contains("merge") && results[1].contains("keep"), "{results:?}");
-    let allowed = json!({"outcome": {"outcome": "selected", "optionId": "o1"}});
-    assert_eq!((lines(&world, "permissions"), told(&world).len()), (vec![allowed.clone(), allowed], 1));
-    assert!(lines(&world, "mcp")[0]["tools"].as_array().unwrap().contains(&"save_checkpoint".into()));
-}
-
-#[test]
-fn a_tool_of_askbox_that_waits_too_long_ends_the_turn() {
-    let world = world("preset = \"codex\"", "[mcp]\nwait = \"100ms\"\n");
-    turns(&world, &[json!([ask_user("codex", json!({})), {"say": "I have asked."}]), json!([{"say": "It is merged."}])]);
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    world.closed("acp-1", "delivered", 1);
-    assert!(results(&world)[0].contains("QUESTION_POSTED:acp-1"), "{:?}", results(&world));
-    world.ok("ask-answer", &["acp-1", "merge"]);
-    world.closed("acp-1", "delivered", 2);
-    assert!(told(&world)[1].contains("User chose: merge"), "{:?}", told(&world));
-    let (new, resumed) = (servers(&world, "session/new"), servers(&world, "session/resume"));
-    assert_eq!((new.len(), resumed.len(), &new[0][0]["name"], &resumed[0][0]["name"]), (1, 1, &"askbox".into(), &"askbox".into()));
-    assert_ne!(new[0][0]["env"], resumed[0][0]["env"], "each attempt has a secret of its own");
-}
-
-#[test]
 fn a_question_of_the_tool_outlives_its_run() {
     let world = world("preset = \"codex\"", "");
     turns(&world, &[json!([ask_user("codex", json!({})), {"say": "never"}])]);
@@ -134,5 +91,52 @@ fn a_runner_may_offer_no_tools_of_askbox() {
         world.ask_and_answer("acp-1");
         world.closed("acp-1", "delivered", 1);
         assert_eq!(servers(&world, "session/new"), [json!([])], "{runner}");
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_askbox_asks_in_the_run_and_hears_the_answer() {
+        let world = world("preset = \"codex\"", "");
+        let steps = [ask_user("codex", json!({})), ask_user("codex", json!({"workflow_id": "sub"})), json!({"say": "thanks"})];
+        turns(&world, &[json!(steps)]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        let asked = pending(&world, "acp-1");
+        assert_eq!((&asked["question"], &asked["approval"]), (&"Merge or keep?".into(), &Value::Null), "no person permits the call");
+        assert_eq!(asked["cwd"], world.work().display().to_string(), "{asked}");
+        world.ok("ask-answer", &["acp-1", "merge"]);
+        let below = pending(&world, "sub");
+        let (run, session) = (world.status("acp-1")["run"].clone(), asked["session_id"].clone());
+        assert_eq!((&below["parent"], &below["session_id"], session.is_string()), (&"acp-1".into(), &session, true), "{below} {run}");
+        let starts = lines(&world, "starts");
+        assert_eq!((starts.len(), &below["asked_in"]["run"]), (1, &starts[0]), "{below}");
+        let seen = world.ok("ask-answer", &["show", "sub"]);
+        assert!(seen.contains("within acp-1") && !seen.contains("not proven"), "{seen}");
+        world.ok("ask-answer", &["sub", "keep"]);
+        until("the run is over", || world.status("acp-1")["result"] == "thanks");
+        let results = results(&world);
+        assert!(results[0].contains("merge") && results[1].contains("keep"), "{results:?}");
+        let allowed = json!({"outcome": {"outcome": "selected", "optionId": "o1"}});
+        assert_eq!((lines(&world, "permissions"), told(&world).len()), (vec![allowed.clone(), allowed], 1));
+        assert!(lines(&world, "mcp")[0]["tools"].as_array().unwrap().contains(&"save_checkpoint".into()));
+    }
+
+    #[test]
+    fn a_tool_of_askbox_that_waits_too_long_ends_the_turn() {
+        let world = world("preset = \"codex\"", "[mcp]\nwait = \"100ms\"\n");
+        turns(&world, &[json!([ask_user("codex", json!({})), {"say": "I have asked."}]), json!([{"say": "It is merged."}])]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        assert!(results(&world)[0].contains("QUESTION_POSTED:acp-1"), "{:?}", results(&world));
+        world.ok("ask-answer", &["acp-1", "merge"]);
+        world.closed("acp-1", "delivered", 2);
+        assert!(told(&world)[1].contains("User chose: merge"), "{:?}", told(&world));
+        let (new, resumed) = (servers(&world, "session/new"), servers(&world, "session/resume"));
+        assert_eq!((new.len(), resumed.len(), &new[0][0]["name"], &resumed[0][0]["name"]), (1, 1, &"askbox".into(), &"askbox".into()));
+        assert_ne!(new[0][0]["env"], resumed[0][0]["env"], "each attempt has a secret of its own");
     }
 }

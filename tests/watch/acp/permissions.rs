@@ -13,30 +13,6 @@ fn option(choice: &str) -> Value {
 }
 
 #[test]
-fn a_rule_allows_a_call_once_and_never_always() {
-    let world = world("allowed_tools = [\"Bash(true:*)\"]", "");
-    turns(&world, &[json!([{"run": "true x", "ask": true}, {"quiet_call": "true y", "ask": true}, {"say": "done"}])]);
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    world.closed("acp-1", "delivered", 1);
-    assert_eq!(lines(&world, "permissions"), [option("o1"), option("o1")]);
-    assert_eq!(told(&world).len(), 1);
-}
-
-#[test]
-fn a_call_that_nobody_permits_is_refused_and_told() {
-    let world = world("", "[approvals]\nask_stopped = false\n");
-    turns(&world, &[json!([{"run": ASKS, "ask": true}, {"say": "refused"}]), json!([{"say": "went on without"}])]);
-    let _watcher = world.watch();
-    world.ask_and_answer("acp-1");
-    world.closed("acp-1", "delivered", 1);
-    assert_eq!((lines(&world, "permissions"), effects(&world)), (vec![option("o2")], 0));
-    let told = told(&world);
-    assert!(told[1].contains("Not permitted in this unattended run."), "{}", told[1]);
-    assert_eq!(world.status("acp-1")["result"], "went on without");
-}
-
-#[test]
 fn several_options_of_one_kind_are_cancelled() {
     // kimi asks its user so.
     let options =
@@ -99,4 +75,32 @@ fn a_refusal_of_a_person_is_told_and_is_not_a_result() {
     assert_eq!((effects(&world), told.len(), world.status("acp-1")["result"].as_str()), (0, 3, Some("without it")));
     assert!(told[1].contains("not on a Friday"), "{}", told[1]);
     assert!(told[2].contains("nothing shows that your work is done"), "{}", told[2]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_rule_allows_a_call_once_and_never_always() {
+        let world = world("allowed_tools = [\"Bash(true:*)\"]", "");
+        turns(&world, &[json!([{"run": "true x", "ask": true}, {"quiet_call": "true y", "ask": true}, {"say": "done"}])]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        assert_eq!(lines(&world, "permissions"), [option("o1"), option("o1")]);
+        assert_eq!(told(&world).len(), 1);
+    }
+
+    #[test]
+    fn a_call_that_nobody_permits_is_refused_and_told() {
+        let world = world("", "[approvals]\nask_stopped = false\n");
+        turns(&world, &[json!([{"run": ASKS, "ask": true}, {"say": "refused"}]), json!([{"say": "went on without"}])]);
+        let _watcher = world.watch();
+        world.ask_and_answer("acp-1");
+        world.closed("acp-1", "delivered", 1);
+        assert_eq!((lines(&world, "permissions"), effects(&world)), (vec![option("o2")], 0));
+        let told = told(&world);
+        assert!(told[1].contains("Not permitted in this unattended run."), "{}", told[1]);
+        assert_eq!(world.status("acp-1")["result"], "went on without");
+    }
 }

@@ -82,13 +82,6 @@ fn killed_at(step: &str, victims: Victims) {
 }
 
 #[test]
-fn a_watcher_killed_between_claim_and_prompt_loses_nothing() {
-    for step in BEFORE {
-        Victims::EACH.into_iter().for_each(|victims| killed_at(step, victims));
-    }
-}
-
-#[test]
 fn a_prompt_that_was_never_read_is_sent_again() {
     Victims::EACH.into_iter().for_each(|victims| killed_at(UNREAD, victims));
 }
@@ -133,6 +126,17 @@ fn a_watcher_killed_while_a_permission_is_open_loses_nothing() {
             assert_eq!(lines(&world, "effects").len(), 1, "{when}");
             assert_eq!(told(&world).len(), if goes_on { 1 } else { 2 }, "{when}: {:#?}", told(&world));
             assert_eq!(world.status("acp-1")["result"], "done", "{when}");
+        }
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_watcher_killed_between_claim_and_prompt_loses_nothing() {
+        for step in BEFORE {
+            Victims::EACH.into_iter().for_each(|victims| killed_at(step, victims));
         }
     }
 }

@@ -12,40 +12,6 @@ fn exec(world: &World, script: &str) -> Running {
 }
 
 #[test]
-fn exec_claims_runs_and_closes_by_the_exit_status() {
-    let world = world("", "exit 1");
-    world.ask_and_answer("docs");
-    // A wrong program does not take the answer.
-    assert!(world.refused(1, "relaunch exec docs -- ./nowhere").contains("nowhere"));
-    assert_eq!(world.state("docs"), "answered");
-    let said = world.refused(1, "relaunch exec docs -- sh -c 'echo seen; exit 1'");
-    assert!(said.contains("relaunch exec docs -- PROGRAM") && said.contains("seen"), "{said}");
-    assert_eq!(world.state("docs"), "parked");
-    // No watcher goes on with it.
-    world.sh("relaunch exec docs -- sh -c 'cat > ~/inputs'");
-    assert_eq!(world.state("docs"), "delivered");
-    let input = inputs(&world).remove(0);
-    assert_eq!((&input["attempt"], &input["earlier"]["exit"]), (&2.into(), &1.into()));
-    assert!(world.launches_of("docs").is_empty());
-    world.refused(3, "relaunch exec nobody -- true");
-    world.refused(2, "relaunch exec docs");
-}
-
-#[test]
-fn two_starts_at_once_are_one() {
-    let world = world("", "true");
-    world.ask_and_answer("docs");
-    let script = "echo ran >> ~/ran; while [ ! -e ~/go ]; do sleep 0.02; done";
-    let mut first = exec(&world, script);
-    until("the first one works", || lines(&world, "ran").len() == 1);
-    world.refused(4, &format!("relaunch exec docs -- sh -c '{script}'"));
-    world.refused(4, "relaunch docs");
-    fs::write(world.home().join("go"), "").unwrap();
-    assert!(first.wait().success());
-    assert_eq!((lines(&world, "ran").len(), world.state("docs")), (1, "delivered".into()));
-}
-
-#[test]
 fn what_exec_began_is_left_to_its_person() {
     let world = world("", "true");
     world.ask_and_answer("docs");
@@ -144,4 +110,42 @@ fn a_killed_exec_ends_its_program_and_what_that_started() {
     assert!(!world.home().join("left").exists() && world.of_runs().is_empty(), "{:?}", world.of_runs());
     let input = inputs(&world).remove(0);
     assert_eq!((&input["attempt"], &input["earlier"]["why"]), (&2.into(), &"its supervisor died".into()));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn exec_claims_runs_and_closes_by_the_exit_status() {
+        let world = world("", "exit 1");
+        world.ask_and_answer("docs");
+        // A wrong program does not take the answer.
+        assert!(world.refused(1, "relaunch exec docs -- ./nowhere").contains("nowhere"));
+        assert_eq!(world.state("docs"), "answered");
+        let said = world.refused(1, "relaunch exec docs -- sh -c 'echo seen; exit 1'");
+        assert!(said.contains("relaunch exec docs -- PROGRAM") && said.contains("seen"), "{said}");
+        assert_eq!(world.state("docs"), "parked");
+        // No watcher goes on with it.
+        world.sh("relaunch exec docs -- sh -c 'cat > ~/inputs'");
+        assert_eq!(world.state("docs"), "delivered");
+        let input = inputs(&world).remove(0);
+        assert_eq!((&input["attempt"], &input["earlier"]["exit"]), (&2.into(), &1.into()));
+        assert!(world.launches_of("docs").is_empty());
+        world.refused(3, "relaunch exec nobody -- true");
+        world.refused(2, "relaunch exec docs");
+    }
+
+    #[test]
+    fn two_starts_at_once_are_one() {
+        let world = world("", "true");
+        world.ask_and_answer("docs");
+        let script = "echo ran >> ~/ran; while [ ! -e ~/go ]; do sleep 0.02; done";
+        let mut first = exec(&world, script);
+        until("the first one works", || lines(&world, "ran").len() == 1);
+        world.refused(4, &format!("relaunch exec docs -- sh -c '{script}'"));
+        world.refused(4, "relaunch docs");
+        fs::write(world.home().join("go"), "").unwrap();
+        assert!(first.wait().success());
+        assert_eq!((lines(&world, "ran").len(), world.state("docs")), (1, "delivered".into()));
+    }
 }

@@ -41,79 +41,6 @@ fn events(world: &World, workflow: &str, attempt: u32) -> Vec<Value> {
 }
 
 #[test]
-fn a_program_gets_its_round_and_its_output_is_the_result() {
-    let world = world("", "cat > ~/inputs; cp \"$ASKBOX_ROUND\" ~/file; env > ~/env; echo \"$@\"; echo; echo end");
-    world.ok("checkpoint", &["save", "billing-1", "--step", "review"]);
-    let _watcher = world.watch();
-    world.ask_and_answer("billing-1");
-    world.ask_and_answer("docs");
-    let closed = world.closed("billing-1", "delivered", 1).remove(0);
-    world.closed("docs", "delivered", 1);
-    assert_eq!(world.launches_of("docs").len(), 1);
-    assert!(world.launches_of("billing-1").is_empty(), "only its own runner runs it");
-
-    let input = inputs(&world).remove(0);
-    assert_eq!((&input["v"], &input["attempt"], &input["why"]), (&1.into(), &1.into(), &"answer".into()));
-    assert_eq!((&input["workflow_id"], &input["question_id"]), (&"billing-1".into(), &closed["question_id"]));
-    assert_eq!(input["document"]["answer"]["value"], "a");
-    assert_eq!(input["checkpoint"]["current_step"], "review");
-    assert!(input.get("earlier").is_none());
-    assert_eq!(lines(&world, "inputs"), lines(&world, "file"));
-    let env = fs::read_to_string(world.home().join("env")).unwrap();
-    for name in ["ASKBOX_DIR=", "ASKBOX_WORKFLOW_ID=billing-1", "ASKBOX_RUN=billing-1/", "ASKBOX_NONCE=", "ASKBOX_ROUND="] {
-        assert!(env.lines().any(|line| line.starts_with(name)), "{name} in {env}");
-    }
-
-    assert_eq!(world.status("billing-1")["result"], "--of billing-1\n\nend");
-    let logs = world.ok("relaunch", &["logs", "billing-1"]);
-    assert!(logs.contains("program host") && logs.contains("--of billing-1"), "{logs}");
-    let types: Vec<_> = events(&world, "billing-1", 1).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(types, ["started", "text", "text", "text", "result"]);
-}
-
-#[test]
-fn lines_of_json_tell_words_costs_and_the_result() {
-    let script = r#"
-echo '{"type":"alive"}'
-echo '{"type":"text","text":"working"}'
-echo '{"type":"cost","usd":0.25}'
-echo '{"type":"cost","usd":0.5}'
-echo '{"type":"result","text":"charged"}'
-echo noise"#;
-    let world = world("", script);
-    world.ask_and_answer("billing-1");
-    world.ok("relaunch", &["billing-1"]);
-    let status = world.status("billing-1");
-    assert_eq!((&status["result"], &status["cost_usd"]), (&"charged".into(), &0.75.into()));
-    assert!(world.ok("askbox", &["tree", "billing-1"]).contains("billing-1"));
-}
-
-#[test]
-fn a_status_that_says_failed_is_tried_again_and_told() {
-    let world = world("attempts = 3", "cat >> ~/inputs; n=$(wc -l < ~/inputs); echo why >&2; [ $n = 1 ] && exit 1; kill -9 $$");
-    let _watcher = world.watch();
-    world.ask_and_answer("billing-1");
-    let parked = world.reaches("billing-1", "parked");
-    assert_eq!((&parked["failure"], &parked["attempt"]), (&"program".into(), &3.into()));
-    assert!(parked["why"].as_str().unwrap().contains("the program failed (signal: 9 (SIGKILL)): why"), "{parked}");
-    assert!(parked["todo"].as_str().unwrap().contains("relaunch logs billing-1"), "{parked}");
-    let inputs = inputs(&world);
-    let earlier: Vec<_> = inputs.iter().map(|input| (&input["earlier"]["exit"], &input["earlier"]["signal"])).collect();
-    assert_eq!(earlier, [(&Value::Null, &Value::Null), (&1.into(), &Value::Null), (&Value::Null, &9.into())]);
-}
-
-#[test]
-fn a_status_that_says_never_is_parked_at_once() {
-    for status in [2, 5] {
-        let world = world("", &format!("cat >> ~/inputs; exit {status}"));
-        let _watcher = world.watch();
-        world.ask_and_answer("billing-1");
-        let parked = world.reaches("billing-1", "parked");
-        assert_eq!((&parked["failure"], inputs(&world).len()), (&"program".into(), 1), "{status}");
-    }
-}
-
-#[test]
 fn a_status_that_says_later_does_not_count_and_is_bounded() {
     let world = world("attempts = 1", "cat >> ~/inputs; [ $(wc -l < ~/inputs) -gt 3 ] || exit 75");
     let watcher = world.watch();
@@ -330,4 +257,81 @@ fn the_script_in_the_readme_runs_as_it_stands() {
     world.ok("ask-answer", &["deploy-8", "yes"]);
     world.closed("deploy-8", "delivered", 2);
     assert_eq!(lines(&world, "deployed"), ["deploy-8"]);
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_its_round_and_its_output_is_the_result() {
+        let world = world("", "cat > ~/inputs; cp \"$ASKBOX_ROUND\" ~/file; env > ~/env; echo \"$@\"; echo; echo end");
+        world.ok("checkpoint", &["save", "billing-1", "--step", "review"]);
+        let _watcher = world.watch();
+        world.ask_and_answer("billing-1");
+        world.ask_and_answer("docs");
+        let closed = world.closed("billing-1", "delivered", 1).remove(0);
+        world.closed("docs", "delivered", 1);
+        assert_eq!(world.launches_of("docs").len(), 1);
+        assert!(world.launches_of("billing-1").is_empty(), "only its own runner runs it");
+
+        let input = inputs(&world).remove(0);
+        assert_eq!((&input["v"], &input["attempt"], &input["why"]), (&1.into(), &1.into(), &"answer".into()));
+        assert_eq!((&input["workflow_id"], &input["question_id"]), (&"billing-1".into(), &closed["question_id"]));
+        assert_eq!(input["document"]["answer"]["value"], "a");
+        assert_eq!(input["checkpoint"]["current_step"], "review");
+        assert!(input.get("earlier").is_none());
+        assert_eq!(lines(&world, "inputs"), lines(&world, "file"));
+        let env = fs::read_to_string(world.home().join("env")).unwrap();
+        for name in ["ASKBOX_DIR=", "ASKBOX_WORKFLOW_ID=billing-1", "ASKBOX_RUN=billing-1/", "ASKBOX_NONCE=", "ASKBOX_ROUND="] {
+            assert!(env.lines().any(|line| line.starts_with(name)), "{name} in {env}");
+        }
+
+        assert_eq!(world.status("billing-1")["result"], "--of billing-1\n\nend");
+        let logs = world.ok("relaunch", &["logs", "billing-1"]);
+        assert!(logs.contains("program host") && logs.contains("--of billing-1"), "{logs}");
+        let types: Vec<_> = events(&world, "billing-1", 1).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(types, ["started", "text", "text", "text", "result"]);
+    }
+
+    #[test]
+    fn lines_of_json_tell_words_costs_and_the_result() {
+        let script = r#"
+echo '{"type":"alive"}'
+echo '{"type":"text","text":"working"}'
+echo '{"type":"cost","usd":0.25}'
+echo '{"type":"cost","usd":0.5}'
+echo '{"type":"result","text":"charged"}'
+echo noise"#;
+        let world = world("", script);
+        world.ask_and_answer("billing-1");
+        world.ok("relaunch", &["billing-1"]);
+        let status = world.status("billing-1");
+        assert_eq!((&status["result"], &status["cost_usd"]), (&"charged".into(), &0.75.into()));
+        assert!(world.ok("askbox", &["tree", "billing-1"]).contains("billing-1"));
+    }
+
+    #[test]
+    fn a_status_that_says_failed_is_tried_again_and_told() {
+        let world = world("attempts = 3", "cat >> ~/inputs; n=$(wc -l < ~/inputs); echo why >&2; [ $n = 1 ] && exit 1; kill -9 $$");
+        let _watcher = world.watch();
+        world.ask_and_answer("billing-1");
+        let parked = world.reaches("billing-1", "parked");
+        assert_eq!((&parked["failure"], &parked["attempt"]), (&"program".into(), &3.into()));
+        assert!(parked["why"].as_str().unwrap().contains("the program failed (signal: 9 (SIGKILL)): why"), "{parked}");
+        assert!(parked["todo"].as_str().unwrap().contains("relaunch logs billing-1"), "{parked}");
+        let inputs = inputs(&world);
+        let earlier: Vec<_> = inputs.iter().map(|input| (&input["earlier"]["exit"], &input["earlier"]["signal"])).collect();
+        assert_eq!(earlier, [(&Value::Null, &Value::Null), (&1.into(), &Value::Null), (&Value::Null, &9.into())]);
+    }
+
+    #[test]
+    fn a_status_that_says_never_is_parked_at_once() {
+        for status in [2, 5] {
+            let world = world("", &format!("cat >> ~/inputs; exit {status}"));
+            let _watcher = world.watch();
+            world.ask_and_answer("billing-1");
+            let parked = world.reaches("billing-1", "parked");
+            assert_eq!((&parked["failure"], inputs(&world).len()), (&"program".into(), 1), "{status}");
+        }
+    }
 }

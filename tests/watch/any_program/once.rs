@@ -8,40 +8,6 @@ use super::{events, lines, world};
 use crate::support::until;
 
 #[test]
-fn a_call_is_marked_once_in_a_round_and_told_if_the_run_dies() {
-    let script = "askbox once 'charge 4711'; echo $? >> ~/statuses; exit 1";
-    let world = world("attempts = 2", script);
-    let _watcher = world.watch();
-    world.ask_and_answer("billing-1");
-    let parked = world.reaches("billing-1", "parked");
-    assert_eq!(lines(&world, "statuses"), ["0", "4"]);
-    let why = parked["why"].as_str().unwrap();
-    assert!(why.contains("may have been made before") && why.contains("`charge 4711`"), "{why}");
-    let note = |event: &&Value| event["type"] == "note" && event["text"].as_str().unwrap().contains("charge 4711");
-    assert!(events(&world, "billing-1", 2).iter().any(|event| note(&event)));
-    // The next round is another answer.
-    world.ok("relaunch", &["drop", "billing-1"]);
-    world.ask_and_answer("billing-1");
-    until("the next round asks again", || lines(&world, "statuses").len() >= 3);
-    assert_eq!(lines(&world, "statuses")[2], "0");
-}
-
-#[test]
-fn a_mark_needs_a_live_run_that_the_environment_proves() {
-    let world = world("", "env | grep ^ASKBOX_ > ~/env; askbox once a || exit 3; askbox once '' ; echo $? > ~/empty");
-    let said = world.refused(2, "askbox once a");
-    assert!(said.contains("no run of askbox calls this"), "{said}");
-    world.ask_and_answer("billing-1");
-    world.ok("relaunch", &["billing-1"]);
-    assert_eq!(lines(&world, "empty"), ["2"]);
-    // The run is over.
-    let said = world.refused(2, "export $(cat ~/env); askbox once b");
-    assert!(said.contains("is over"), "{said}");
-    let said = world.refused(2, "export $(cat ~/env); ASKBOX_NONCE=0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d askbox once b");
-    assert!(said.contains("does not prove"), "{said}");
-}
-
-#[test]
 fn of_many_processes_one_may_make_the_call() {
     let world = world("", "for n in 1 2 3 4 5 6 7 8; do (askbox once charge; echo $? >> ~/statuses) & done; wait");
     for round in 1..=3 {
@@ -120,4 +86,42 @@ exit 1"#;
     let parked = world.reaches("billing-1", "parked");
     assert_eq!(lines(&world, "statuses"), ["0", "4"]);
     assert!(parked["why"].as_str().unwrap().contains("may have been made before (askbox once): `once."), "{parked}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_call_is_marked_once_in_a_round_and_told_if_the_run_dies() {
+        let script = "askbox once 'charge 4711'; echo $? >> ~/statuses; exit 1";
+        let world = world("attempts = 2", script);
+        let _watcher = world.watch();
+        world.ask_and_answer("billing-1");
+        let parked = world.reaches("billing-1", "parked");
+        assert_eq!(lines(&world, "statuses"), ["0", "4"]);
+        let why = parked["why"].as_str().unwrap();
+        assert!(why.contains("may have been made before") && why.contains("`charge 4711`"), "{why}");
+        let note = |event: &&Value| event["type"] == "note" && event["text"].as_str().unwrap().contains("charge 4711");
+        assert!(events(&world, "billing-1", 2).iter().any(|event| note(&event)));
+        // The next round is another answer.
+        world.ok("relaunch", &["drop", "billing-1"]);
+        world.ask_and_answer("billing-1");
+        until("the next round asks again", || lines(&world, "statuses").len() >= 3);
+        assert_eq!(lines(&world, "statuses")[2], "0");
+    }
+
+    #[test]
+    fn a_mark_needs_a_live_run_that_the_environment_proves() {
+        let world = world("", "env | grep ^ASKBOX_ > ~/env; askbox once a || exit 3; askbox once '' ; echo $? > ~/empty");
+        let said = world.refused(2, "askbox once a");
+        assert!(said.contains("no run of askbox calls this"), "{said}");
+        world.ask_and_answer("billing-1");
+        world.ok("relaunch", &["billing-1"]);
+        assert_eq!(lines(&world, "empty"), ["2"]);
+        // The run is over.
+        let said = world.refused(2, "export $(cat ~/env); askbox once b");
+        assert!(said.contains("is over"), "{said}");
+        let said = world.refused(2, "export $(cat ~/env); ASKBOX_NONCE=0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d askbox once b");
+        assert!(said.contains("does not prove"), "{said}");
+    }
 }

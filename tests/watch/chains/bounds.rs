@@ -1,36 +1,7 @@
 //! The limits on the depth and width of a tree, and stopping a whole tree.
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
-
-#[test]
-fn a_level_too_deep_and_a_child_too_many_are_refused() {
-    let tree = Tree::with("[chain]\nmax_depth = 2\nmax_children = 2\n");
-    let spawn = |id: &str| format!("relaunch spawn --background -w {id} --prompt go 2>&1");
-    tree.does("root", &format!("[ $n = 1 ] && {{ {}; {}; {}; }}", spawn("a"), spawn("b"), spawn("c")));
-    tree.does("a", &format!("{}; echo \"status $?\"", spawn("deeper")));
-    tree.does("b", "echo done");
-    let _watcher = tree.world.watch();
-    tree.spawn("root");
-    until("the second turn", || (tree.launches("root") == 2).then_some(()));
-    let record: Vec<_> = tree.world.rounds("closed", "root");
-    let first = record.iter().find(|r| r["prompt"] == "go" && r["results"].is_null()).unwrap();
-    let run = tree.world.in_mailbox(format!("runs/root/{}/1/run.json", first["question_id"].as_str().unwrap()));
-    let said = tree.world.json(run)["result"].as_str().unwrap().to_owned();
-    assert!(said.contains("root waits for 2 workflows already, and chain.max_children is 2"), "{said}");
-    let deep = tree.result("a");
-    assert!(deep.contains("a is on level 2 of its tree, and chain.max_depth is 2") && deep.contains("status 4"), "{deep}");
-    assert_eq!((tree.launches("c"), tree.launches("deeper")), (0, 0));
-}
-
-#[test]
-fn a_child_without_money_by_reservation_is_refused() {
-    let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
-    tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
-    let said = tree.spawn("root");
-    assert!(said.contains("reserved for live runs (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
-    assert_eq!(tree.launches("child"), 0);
-}
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 
 #[test]
 fn nobody_waits_for_its_ancestor_itself_or_a_stranger() {
@@ -90,4 +61,37 @@ fn nothing_is_spawned_on_a_day_whose_budget_is_used_up() {
     assert_eq!(output.status.code(), Some(4));
     assert!(output.stderr.contains("limits.day_cost = 0.005 USD is used up"));
     assert_eq!((tree.launches("second"), tree.world.run("relaunch", &["status", "second"]).status.code()), (0, Some(3)));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_level_too_deep_and_a_child_too_many_are_refused() {
+        let tree = Tree::with("[chain]\nmax_depth = 2\nmax_children = 2\n");
+        let spawn = |id: &str| format!("relaunch spawn --background -w {id} --prompt go 2>&1");
+        tree.does("root", &format!("[ $n = 1 ] && {{ {}; {}; {}; }}", spawn("a"), spawn("b"), spawn("c")));
+        tree.does("a", &format!("{}; echo \"status $?\"", spawn("deeper")));
+        tree.does("b", "echo done");
+        let _watcher = tree.world.watch();
+        tree.spawn("root");
+        until("the second turn", || (tree.launches("root") == 2).then_some(()));
+        let record: Vec<_> = tree.world.rounds("closed", "root");
+        let first = record.iter().find(|r| r["prompt"] == "go" && r["results"].is_null()).unwrap();
+        let run = tree.world.in_mailbox(format!("runs/root/{}/1/run.json", first["question_id"].as_str().unwrap()));
+        let said = tree.world.json(run)["result"].as_str().unwrap().to_owned();
+        assert!(said.contains("root waits for 2 workflows already, and chain.max_children is 2"), "{said}");
+        let deep = tree.result("a");
+        assert!(deep.contains("a is on level 2 of its tree, and chain.max_depth is 2") && deep.contains("status 4"), "{deep}");
+        assert_eq!((tree.launches("c"), tree.launches("deeper")), (0, 0));
+    }
+
+    #[test]
+    fn a_child_without_money_by_reservation_is_refused() {
+        let tree = Tree::with("[limits]\nday_cost = 1\nrun_cost = 1\n");
+        tree.does("root", "relaunch spawn -w child --prompt go 2>&1; echo \"status $?\"");
+        let said = tree.spawn("root");
+        assert!(said.contains("reserved for live runs (1)") && said.contains("limits.run_cost") && said.contains("status 4"), "{said}");
+        assert_eq!(tree.launches("child"), 0);
+    }
 }

@@ -1,7 +1,7 @@
 //! The limits of a whole tree: its money, and the working time of its agents.
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 use askbox::time::Time;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -41,45 +41,6 @@ fn root_sleeps(tree: &Tree) {
         assert_eq!(tree.resume("root"), (0, "SGN_PEND_ONGOING".into()));
     }
     assert_eq!((tree.status("root")["state"].as_str(), tree.launches("root")), (Some("awaiting"), 1));
-}
-
-#[test]
-fn a_tree_without_money_starts_nobody_more() {
-    let tree = Tree::with("[limits]\ntree_cost = 0.015\nday_cost = 5\n");
-    let spawn = |id: &str| format!("relaunch spawn -w {id} --prompt go 2>&1; echo \"status $?\"");
-    tree.does("root", &["a", "b", "c"].map(spawn).join("; "));
-    ["a", "b", "c"].iter().for_each(|id| tree.does(id, "echo done"));
-    let said = tree.spawn("root");
-    assert!(said.starts_with("done\nstatus 0\ndone\nstatus 0\n"), "{said}");
-    assert!(said.contains("error: nothing is left of limits.tree_cost = 0.015 USD for its whole tree"), "{said}");
-    assert!(said.contains("hint: end your turn and say what is missing; the operator can raise the limit"), "{said}");
-    assert!(said.ends_with("status 4"), "{said}");
-    assert_eq!(["a", "b", "c"].map(|id| tree.launches(id)), [1, 1, 0]);
-    let arguments = |id: &str| std::fs::read_to_string(tree.world.agent(&format!("arguments.{id}"))).unwrap();
-    assert!(arguments("a").contains("--max-budget-usd=0.015000"), "{}", arguments("a"));
-    // The money that the first child has spent does not count for the second one.
-    assert!(arguments("b").contains("--max-budget-usd=0.005000"), "{}", arguments("b"));
-    // Another tree has its own.
-    tree.does("other", "echo done");
-    assert_eq!(tree.spawn("other"), "done");
-}
-
-#[test]
-fn a_parent_that_could_not_be_told_goes_on_with_a_higher_limit() {
-    let tree = nearly_used_up();
-    let _watcher = tree.world.watch();
-    tree.answer("leaf");
-    let status = held(&tree, "middle", "parked");
-    assert!(status["why"].as_str().unwrap().starts_with("nothing is left of limits.tree_cost = 0.035 USD"), "{status}");
-    root_sleeps(&tree);
-    // Too early: it is refused again, before anything is launched.
-    assert!(!tree.world.run("relaunch", &["retry", "middle"]).status.success());
-    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
-    tree.world.configure("[limits]\ntree_cost = 1\n");
-    tree.world.ok("relaunch", &["retry", "middle"]);
-    assert_eq!(tree.result("root"), "passed on: passed on: helped");
-    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
-    tree.nobody_waits();
 }
 
 #[test]
@@ -170,4 +131,47 @@ fn a_run_in_which_its_trees_time_ends_is_stopped_by_the_ladder() {
     let session = tree.status("leaf")["session_id"].clone();
     assert_eq!(session, status["session_id"]);
     tree.nobody_waits();
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_tree_without_money_starts_nobody_more() {
+        let tree = Tree::with("[limits]\ntree_cost = 0.015\nday_cost = 5\n");
+        let spawn = |id: &str| format!("relaunch spawn -w {id} --prompt go 2>&1; echo \"status $?\"");
+        tree.does("root", &["a", "b", "c"].map(spawn).join("; "));
+        ["a", "b", "c"].iter().for_each(|id| tree.does(id, "echo done"));
+        let said = tree.spawn("root");
+        assert!(said.starts_with("done\nstatus 0\ndone\nstatus 0\n"), "{said}");
+        assert!(said.contains("error: nothing is left of limits.tree_cost = 0.015 USD for its whole tree"), "{said}");
+        assert!(said.contains("hint: end your turn and say what is missing; the operator can raise the limit"), "{said}");
+        assert!(said.ends_with("status 4"), "{said}");
+        assert_eq!(["a", "b", "c"].map(|id| tree.launches(id)), [1, 1, 0]);
+        let arguments = |id: &str| std::fs::read_to_string(tree.world.agent(&format!("arguments.{id}"))).unwrap();
+        assert!(arguments("a").contains("--max-budget-usd=0.015000"), "{}", arguments("a"));
+        // The money that the first child has spent does not count for the second one.
+        assert!(arguments("b").contains("--max-budget-usd=0.005000"), "{}", arguments("b"));
+        // Another tree has its own.
+        tree.does("other", "echo done");
+        assert_eq!(tree.spawn("other"), "done");
+    }
+
+    #[test]
+    fn a_parent_that_could_not_be_told_goes_on_with_a_higher_limit() {
+        let tree = nearly_used_up();
+        let _watcher = tree.world.watch();
+        tree.answer("leaf");
+        let status = held(&tree, "middle", "parked");
+        assert!(status["why"].as_str().unwrap().starts_with("nothing is left of limits.tree_cost = 0.035 USD"), "{status}");
+        root_sleeps(&tree);
+        // Too early: it is refused again, before anything is launched.
+        assert!(!tree.world.run("relaunch", &["retry", "middle"]).status.success());
+        assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
+        tree.world.configure("[limits]\ntree_cost = 1\n");
+        tree.world.ok("relaunch", &["retry", "middle"]);
+        assert_eq!(tree.result("root"), "passed on: passed on: helped");
+        assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 2]);
+        tree.nobody_waits();
+    }
 }

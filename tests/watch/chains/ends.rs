@@ -2,37 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::{Signal, signal, until};
-
-#[test]
-fn a_parked_child_wakes_its_parent_with_that_outcome() {
-    let tree = Tree::with("[relaunch]\nattempts = 1\n");
-    tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w middle --prompt go; else echo \"woken\"; fi");
-    tree.does("middle", "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else echo HOPELESS; fi");
-    tree.does("leaf", ASKS);
-    let _watcher = tree.world.watch();
-    tree.spawn("root");
-    tree.answer("leaf");
-    assert_eq!(tree.result("root"), "woken");
-    let told = tree.world.told("root", 2);
-    assert!(told.contains("middle has no reply, it is parked: "), "{told}");
-    assert!(told.contains("not this time"), "{told}");
-    assert_eq!(tree.resume("middle").0, 1);
-    tree.nobody_waits();
-}
-
-#[test]
-fn a_child_that_dies_in_its_parents_turn_is_one_line() {
-    let tree = Tree::with("[relaunch]\nattempts = 1\n");
-    tree.does("root", "relaunch spawn -w child --prompt go; echo \"status $?\"");
-    tree.does("child", "echo HOPELESS");
-    let _watcher = tree.world.watch();
-    let said = tree.spawn("root");
-    assert!(said.starts_with("parked (child): ") && said.ends_with("\nstatus 1"), "{said}");
-    assert_eq!(said.lines().count(), 2, "{said}");
-    tree.nobody_waits();
-}
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 
 #[test]
 fn a_cancelled_and_an_expired_question_each_wake_the_parent() {
@@ -198,4 +169,37 @@ fn a_wait_that_cannot_be_read_holds_up_its_own_parent_alone() {
     drop(watcher);
     let _watcher = tree.world.watch();
     assert_eq!(tree.result("a"), "passed on: it is 2");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_parked_child_wakes_its_parent_with_that_outcome() {
+        let tree = Tree::with("[relaunch]\nattempts = 1\n");
+        tree.does("root", "if [ $n = 1 ]; then relaunch spawn -w middle --prompt go; else echo \"woken\"; fi");
+        tree.does("middle", "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; else echo HOPELESS; fi");
+        tree.does("leaf", ASKS);
+        let _watcher = tree.world.watch();
+        tree.spawn("root");
+        tree.answer("leaf");
+        assert_eq!(tree.result("root"), "woken");
+        let told = tree.world.told("root", 2);
+        assert!(told.contains("middle has no reply, it is parked: "), "{told}");
+        assert!(told.contains("not this time"), "{told}");
+        assert_eq!(tree.resume("middle").0, 1);
+        tree.nobody_waits();
+    }
+
+    #[test]
+    fn a_child_that_dies_in_its_parents_turn_is_one_line() {
+        let tree = Tree::with("[relaunch]\nattempts = 1\n");
+        tree.does("root", "relaunch spawn -w child --prompt go; echo \"status $?\"");
+        tree.does("child", "echo HOPELESS");
+        let _watcher = tree.world.watch();
+        let said = tree.spawn("root");
+        assert!(said.starts_with("parked (child): ") && said.ends_with("\nstatus 1"), "{said}");
+        assert_eq!(said.lines().count(), 2, "{said}");
+        tree.nobody_waits();
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use crate::chains::scripted::{ASKS, Tree};
 use crate::support::{Running, Signal, feed, kill, names, output, signal, until};
+use crate::watch::chains::scripted::{ASKS, Tree};
 use serde_json::Value;
 
 /// Failed attempts are tried again soon.
@@ -45,55 +45,6 @@ fn only_the_leaf_works(tree: &Tree) {
     for id in ["root", "middle"] {
         until(&format!("the first turn of {id} is over"), || tree.status(id)["state"] == "awaiting");
     }
-}
-
-#[test]
-fn a_failed_run_is_tried_again_by_its_command() {
-    let tree = Tree::with(SOON);
-    tree.does("w", "if [ $n -lt 3 ]; then echo HOPELESS; else echo at last; fi");
-    let outcome = output(&mut run(&tree, "w")).ok();
-    assert_eq!(outcome.result()["text"], "at last", "{outcome:?}");
-    assert_eq!(tree.launches("w"), 3);
-    let attempts: Vec<&str> = outcome.stdout.lines().filter(|l| l.contains("\"started\"")).collect();
-    assert_eq!(attempts.len(), 3, "each attempt is shown once: {outcome:?}");
-    assert_eq!(outcome.stderr, "");
-}
-
-#[test]
-fn a_prompt_may_stand_on_the_command_line_of_run() {
-    let tree = Tree::new();
-    let outcome = tree.world.run("relaunch", &["run", "--stream", "-w", "w", "--prompt", "Count the files."]).ok();
-    assert_eq!(outcome.result()["text"], "done", "{outcome:?}");
-    assert_eq!(tree.world.told("w", 1), "Count the files.");
-    assert_eq!(tree.world.run("relaunch", &["run"]).code(), 2);
-    assert_eq!(tree.world.run("relaunch", &["run", "--prompt", "one", "two.md"]).code(), 2);
-}
-
-#[test]
-fn a_run_without_attempts_ends_with_its_retrying_command() {
-    let tree = Tree::with("[relaunch]\nbackoff = '50ms'\nattempts = 2\n");
-    tree.does("w", "echo HOPELESS");
-    let outcome = output(&mut run(&tree, "w"));
-    assert_eq!(outcome.code(), 1, "{outcome:?}");
-    assert!(outcome.stderr.contains("w is parked: ") && outcome.stderr.contains("relaunch retry w"), "{outcome:?}");
-    assert_eq!(tree.launches("w"), 2);
-}
-
-#[test]
-fn one_foreground_command_wakes_a_chain_of_three() {
-    let tree = chain("");
-    let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();
-    only_the_leaf_works(&tree);
-    let summary: Value = serde_json::from_str(&tree.world.ok("relaunch", &["status", "--summary", "--json"])).unwrap();
-    assert_eq!(summary["watched"], false, "a command that waits for one tree is not the watcher of others: {summary}");
-    let_go(&tree);
-    let said = running.wait_with_output().unwrap();
-    assert!(said.status.success());
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
-    assert_eq!(last["text"], "passed on: passed on: baked", "{said}");
-    assert_eq!(launches(&tree), [2, 2, 1]);
-    tree.nobody_waits();
 }
 
 #[test]
@@ -245,4 +196,57 @@ fn a_foreground_command_leaves_other_trees_alone() {
     let_go(&tree);
     assert!(running.wait_with_output().unwrap().status.success());
     assert_eq!((tree.launches("other"), names(&tree.world.in_mailbox("answered")).len()), (1, 1));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_failed_run_is_tried_again_by_its_command() {
+        let tree = Tree::with(SOON);
+        tree.does("w", "if [ $n -lt 3 ]; then echo HOPELESS; else echo at last; fi");
+        let outcome = output(&mut run(&tree, "w")).ok();
+        assert_eq!(outcome.result()["text"], "at last", "{outcome:?}");
+        assert_eq!(tree.launches("w"), 3);
+        let attempts: Vec<&str> = outcome.stdout.lines().filter(|l| l.contains("\"started\"")).collect();
+        assert_eq!(attempts.len(), 3, "each attempt is shown once: {outcome:?}");
+        assert_eq!(outcome.stderr, "");
+    }
+
+    #[test]
+    fn a_prompt_may_stand_on_the_command_line_of_run() {
+        let tree = Tree::new();
+        let outcome = tree.world.run("relaunch", &["run", "--stream", "-w", "w", "--prompt", "Count the files."]).ok();
+        assert_eq!(outcome.result()["text"], "done", "{outcome:?}");
+        assert_eq!(tree.world.told("w", 1), "Count the files.");
+        assert_eq!(tree.world.run("relaunch", &["run"]).code(), 2);
+        assert_eq!(tree.world.run("relaunch", &["run", "--prompt", "one", "two.md"]).code(), 2);
+    }
+
+    #[test]
+    fn a_run_without_attempts_ends_with_its_retrying_command() {
+        let tree = Tree::with("[relaunch]\nbackoff = '50ms'\nattempts = 2\n");
+        tree.does("w", "echo HOPELESS");
+        let outcome = output(&mut run(&tree, "w"));
+        assert_eq!(outcome.code(), 1, "{outcome:?}");
+        assert!(outcome.stderr.contains("w is parked: ") && outcome.stderr.contains("relaunch retry w"), "{outcome:?}");
+        assert_eq!(tree.launches("w"), 2);
+    }
+
+    #[test]
+    fn one_foreground_command_wakes_a_chain_of_three() {
+        let tree = chain("");
+        let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();
+        only_the_leaf_works(&tree);
+        let summary: Value = serde_json::from_str(&tree.world.ok("relaunch", &["status", "--summary", "--json"])).unwrap();
+        assert_eq!(summary["watched"], false, "a command that waits for one tree is not the watcher of others: {summary}");
+        let_go(&tree);
+        let said = running.wait_with_output().unwrap();
+        assert!(said.status.success());
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        assert_eq!(last["text"], "passed on: passed on: baked", "{said}");
+        assert_eq!(launches(&tree), [2, 2, 1]);
+        tree.nobody_waits();
+    }
 }

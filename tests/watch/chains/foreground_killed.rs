@@ -2,10 +2,10 @@
 
 use std::process::Stdio;
 
-use crate::chains::foreground::{SOON, run};
-use crate::chains::scripted::Tree;
 use crate::support::process::{is_alive, stat_field};
 use crate::support::{Running, until};
+use crate::watch::chains::foreground::{SOON, run};
+use crate::watch::chains::scripted::Tree;
 
 /// The process that goes on after the command that was killed.
 #[derive(Clone, Copy)]
@@ -38,16 +38,6 @@ fn killed_in_the_first_attempt(next: Next) {
     tree.world.told("w", 1);
     running.kill();
     next.delivers(&tree, 2);
-}
-
-#[test]
-fn after_a_killed_foreground_command_the_watcher_tries_once() {
-    killed_in_the_first_attempt(Next::Watcher);
-}
-
-#[test]
-fn after_a_killed_foreground_command_the_next_one_tries_once() {
-    killed_in_the_first_attempt(Next::Resume);
 }
 
 /// The first attempt has failed, and the command waits for the date of the second one.
@@ -112,4 +102,18 @@ fn ending_orphans_spares_the_supervisor_of_another_run() {
     assert!(is_alive(of_child), "the supervisor of another run was ended with the run");
     std::fs::write(tree.world.agent("go"), "").unwrap();
     assert_eq!((tree.result("child").as_str(), tree.launches("child")), ("baked", 1));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn after_a_killed_foreground_command_the_watcher_tries_once() {
+        killed_in_the_first_attempt(Next::Watcher);
+    }
+
+    #[test]
+    fn after_a_killed_foreground_command_the_next_one_tries_once() {
+        killed_in_the_first_attempt(Next::Resume);
+    }
 }

@@ -1,6 +1,6 @@
 //! When `relaunch spawn --fork` refuses: the fork would not begin like its parent.
 
-use crate::chains::scripted::Tree;
+use crate::watch::chains::scripted::Tree;
 
 /// What the agent of the root is told when it runs this.
 fn refused(work: &str) -> String {
@@ -11,13 +11,6 @@ fn refused(work: &str) -> String {
     assert_eq!(tree.launches("child"), 0, "{said}");
     assert!(!tree.world.in_mailbox("awaits/root").exists(), "{said}");
     said.replace(tree.world.home().to_str().unwrap(), "HOME")
-}
-
-#[test]
-fn a_session_without_a_transcript_cannot_be_forked() {
-    let said = refused("find \"$HOME\" -name \"$ASKBOX_SESSION_ID.jsonl\" -delete");
-    let hint = "let the agent program keep transcripts, or leave --fork out";
-    assert_eq!(said, format!("error: --fork: the session of root has no transcript\nhint: {hint}\nstatus 4"));
 }
 
 #[test]
@@ -48,4 +41,15 @@ fn outside_of_a_run_there_is_no_session_to_fork() {
     let output = tree.world.run("relaunch", &["spawn", "--fork", "--prompt", "go"]);
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.starts_with("error: --fork: no run of askbox calls this, so there is no session to fork\nhint: "), "{output:?}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_session_without_a_transcript_cannot_be_forked() {
+        let said = refused("find \"$HOME\" -name \"$ASKBOX_SESSION_ID.jsonl\" -delete");
+        let hint = "let the agent program keep transcripts, or leave --fork out";
+        assert_eq!(said, format!("error: --fork: the session of root has no transcript\nhint: {hint}\nstatus 4"));
+    }
 }

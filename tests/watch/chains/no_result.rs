@@ -1,7 +1,7 @@
 //! Ends of a turn that are not a result: a signal with nothing behind it that waits, and work that the limit of turns cut off.
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 use serde_json::{Value, json};
 
 fn state(tree: &Tree, id: &str, state: &str) -> Value {
@@ -9,57 +9,6 @@ fn state(tree: &Tree, id: &str, state: &str) -> Value {
         let output = tree.world.run("relaunch", &["status", "--json", id]);
         serde_json::from_str(&output.stdout).ok().filter(|s: &Value| s["state"] == state)
     })
-}
-
-#[test]
-fn a_signal_with_nothing_behind_it_is_no_result() {
-    let tree = Tree::new();
-    tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1ms -w leaf --prompt go; else echo \"told\"; fi");
-    // The leaf of the first design: it writes question.md, and ends with its signal.
-    let gate = "until [ -f \"$AGENT_DIR/go\" ]; do sleep 0.05; done";
-    tree.does("leaf", &format!("{gate}; echo 'Q: When?' >question.md; echo 'I wrote the question.'; echo SGN_PEND_STARTED"));
-    let _watcher = tree.world.watch();
-    tree.world.run("relaunch", &["spawn", "--timeout", "1ms", "-w", "root", "--prompt", "go"]);
-    state(&tree, "root", "awaiting");
-    std::fs::write(tree.world.agent("go"), "").unwrap();
-    let leaf = state(&tree, "leaf", "parked");
-    let why = leaf["why"].as_str().unwrap();
-    assert_eq!(
-        why,
-        "it ended its turn with `SGN_PEND_STARTED`, but it waits for nothing: it has no open question and started no agent that goes on"
-    );
-    assert_eq!(leaf["failure"], "no_result");
-    assert_eq!(
-        leaf["todo"],
-        "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry leaf"
-    );
-    assert_eq!(tree.result("root"), "told");
-    let told = tree.world.told("root", 2);
-    assert!(told.contains("leaf has no reply, it is parked: it ended its turn with `SGN_PEND_STARTED`"), "{told}");
-    let doctor = tree.world.run("askbox", &["doctor"]);
-    assert!(doctor.stdout.contains("leaf") && doctor.stdout.contains("but it waits for nothing"), "{}", doctor.stdout);
-    assert_eq!(tree.launches("leaf"), 1, "another attempt would say the same");
-}
-
-#[test]
-fn every_signal_counts_and_text_around_a_signal_does_not() {
-    let tree = Tree::new();
-    for (id, last, is_result) in [
-        ("bare", "SGN_PEND_STARTED", false),
-        ("named", "SGN_PEND_STARTED (another)", false),
-        ("ongoing", "SGN_PEND_ONGOING", false),
-        ("resume", "SGN_RESUME", false),
-        ("unhandled", "SGN_UNHANDLED", false),
-        ("spaced", "SGN_PEND_ONGOING\n\n", false),
-        ("prose", "It said SGN_PEND_ONGOING.", true),
-        ("first", "SGN_PEND_ONGOING\nwas its reply", true),
-    ] {
-        tree.does(id, &format!("printf '%s' 'Text.\n{last}'"));
-        let output = tree.world.run("relaunch", &["spawn", "-w", id, "--prompt", "go"]);
-        assert_eq!(output.status.code(), Some(i32::from(!is_result)), "{id}: {output:?}");
-        assert_eq!(tree.status(id)["state"], if is_result { "delivered" } else { "parked" }, "{id}");
-        assert_eq!(output.stdout.starts_with(&format!("parked ({id}): it ended its turn with `SGN_")), !is_result, "{}", output.stdout);
-    }
 }
 
 #[test]
@@ -140,4 +89,59 @@ fn a_stop_says_which_agents_run_on_and_how_to_stop_them_too() {
     assert_eq!(tree.status("child")["state"], "running");
     let output = tree.world.run("relaunch", &["stop", "--now", "--grace", "1s", "child"]);
     assert_eq!((output.status.code(), output.stderr.as_str()), (Some(0), ""), "it started nobody");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_signal_with_nothing_behind_it_is_no_result() {
+        let tree = Tree::new();
+        tree.does("root", "if [ $n = 1 ]; then relaunch spawn --timeout 1ms -w leaf --prompt go; else echo \"told\"; fi");
+        // The leaf of the first design: it writes question.md, and ends with its signal.
+        let gate = "until [ -f \"$AGENT_DIR/go\" ]; do sleep 0.05; done";
+        tree.does("leaf", &format!("{gate}; echo 'Q: When?' >question.md; echo 'I wrote the question.'; echo SGN_PEND_STARTED"));
+        let _watcher = tree.world.watch();
+        tree.world.run("relaunch", &["spawn", "--timeout", "1ms", "-w", "root", "--prompt", "go"]);
+        state(&tree, "root", "awaiting");
+        std::fs::write(tree.world.agent("go"), "").unwrap();
+        let leaf = state(&tree, "leaf", "parked");
+        let why = leaf["why"].as_str().unwrap();
+        assert_eq!(
+            why,
+            "it ended its turn with `SGN_PEND_STARTED`, but it waits for nothing: it has no open question and started no agent that goes on"
+        );
+        assert_eq!(leaf["failure"], "no_result");
+        assert_eq!(
+            leaf["todo"],
+            "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry leaf"
+        );
+        assert_eq!(tree.result("root"), "told");
+        let told = tree.world.told("root", 2);
+        assert!(told.contains("leaf has no reply, it is parked: it ended its turn with `SGN_PEND_STARTED`"), "{told}");
+        let doctor = tree.world.run("askbox", &["doctor"]);
+        assert!(doctor.stdout.contains("leaf") && doctor.stdout.contains("but it waits for nothing"), "{}", doctor.stdout);
+        assert_eq!(tree.launches("leaf"), 1, "another attempt would say the same");
+    }
+
+    #[test]
+    fn every_signal_counts_and_text_around_a_signal_does_not() {
+        let tree = Tree::new();
+        for (id, last, is_result) in [
+            ("bare", "SGN_PEND_STARTED", false),
+            ("named", "SGN_PEND_STARTED (another)", false),
+            ("ongoing", "SGN_PEND_ONGOING", false),
+            ("resume", "SGN_RESUME", false),
+            ("unhandled", "SGN_UNHANDLED", false),
+            ("spaced", "SGN_PEND_ONGOING\n\n", false),
+            ("prose", "It said SGN_PEND_ONGOING.", true),
+            ("first", "SGN_PEND_ONGOING\nwas its reply", true),
+        ] {
+            tree.does(id, &format!("printf '%s' 'Text.\n{last}'"));
+            let output = tree.world.run("relaunch", &["spawn", "-w", id, "--prompt", "go"]);
+            assert_eq!(output.status.code(), Some(i32::from(!is_result)), "{id}: {output:?}");
+            assert_eq!(tree.status(id)["state"], if is_result { "delivered" } else { "parked" }, "{id}");
+            assert_eq!(output.stdout.starts_with(&format!("parked ({id}): it ended its turn with `SGN_")), !is_result, "{}", output.stdout);
+        }
+    }
 }

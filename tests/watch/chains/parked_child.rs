@@ -1,8 +1,8 @@
 //! A parent that was told that its child is parked, and that ends its turn with a signal: it waits for that child. Once the child was
 //! mended and retried, its reply reaches the parent and everything above it.
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 
 /// The leaf of the first design: its first turn ends with a signal and nothing behind it. Mended, it asks.
 const FIRST_DESIGN: &str = "case $n in 1) echo SGN_PEND_STARTED;; 2) ask-post 'When?';; *) echo \"it is $n\";; esac";
@@ -12,39 +12,6 @@ const WAITS: &str = "if [ $n = 1 ]; then relaunch spawn -w leaf --prompt go; ech
 
 fn awaits(tree: &Tree, id: &str) {
     until(&format!("{id} awaits"), || (tree.status(id)["state"] == "awaiting").then_some(()));
-}
-
-#[test]
-fn a_mended_leafs_reply_reaches_every_level_above_it() {
-    let tree = Tree::new();
-    tree.does("root", &passes_on("middle"));
-    tree.does("middle", WAITS);
-    tree.does("leaf", FIRST_DESIGN);
-    assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
-    assert_eq!(
-        ["leaf", "middle", "root"].map(|id| tree.status(id)["state"].as_str().unwrap().to_owned()),
-        ["parked", "awaiting", "awaiting"]
-    );
-    assert_eq!(tree.resume("root"), (0, "SGN_PEND_ONGOING".into()));
-
-    // Each state names the command that mends it.
-    let todo = tree.status("root")["todo"].as_str().unwrap().to_owned();
-    assert!(todo.starts_with("leaf is parked; ") && todo.ends_with("relaunch retry leaf"), "{todo}");
-    let refused = tree.world.run("relaunch", &["root"]);
-    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
-    assert_eq!(refused.stderr, format!("error: root waits for middle\nhint: {todo}\n"));
-    let doctor = tree.world.run("askbox", &["doctor"]).stdout;
-    assert!(doctor.contains("relaunch retry leaf") && !doctor.contains("was not resumed"), "{doctor}");
-
-    tree.world.ok("relaunch", &["retry", "leaf"]);
-    assert_eq!(tree.status("leaf")["state"], "pending");
-    assert_eq!(tree.status("root")["todo"], "leaf asks a question: ask-answer leaf ANSWER");
-    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
-    let _watcher = tree.world.watch();
-    tree.answer("leaf");
-    assert_eq!(tree.result("root"), "passed on: passed on: it is 3");
-    assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 3]);
-    tree.nobody_waits();
 }
 
 #[test]
@@ -112,4 +79,41 @@ fn a_retry_says_that_the_parent_ended_without_the_reply() {
     let said = "warning: root ended its work without leaf and is not told how leaf ends; its reply: relaunch resume leaf\n";
     assert_eq!(retried.stderr, said);
     assert_eq!(tree.resume("leaf"), (0, "it is 2".into()));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_mended_leafs_reply_reaches_every_level_above_it() {
+        let tree = Tree::new();
+        tree.does("root", &passes_on("middle"));
+        tree.does("middle", WAITS);
+        tree.does("leaf", FIRST_DESIGN);
+        assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
+        assert_eq!(
+            ["leaf", "middle", "root"].map(|id| tree.status(id)["state"].as_str().unwrap().to_owned()),
+            ["parked", "awaiting", "awaiting"]
+        );
+        assert_eq!(tree.resume("root"), (0, "SGN_PEND_ONGOING".into()));
+
+        // Each state names the command that mends it.
+        let todo = tree.status("root")["todo"].as_str().unwrap().to_owned();
+        assert!(todo.starts_with("leaf is parked; ") && todo.ends_with("relaunch retry leaf"), "{todo}");
+        let refused = tree.world.run("relaunch", &["root"]);
+        assert_eq!(refused.status.code(), Some(6), "{refused:?}");
+        assert_eq!(refused.stderr, format!("error: root waits for middle\nhint: {todo}\n"));
+        let doctor = tree.world.run("askbox", &["doctor"]).stdout;
+        assert!(doctor.contains("relaunch retry leaf") && !doctor.contains("was not resumed"), "{doctor}");
+
+        tree.world.ok("relaunch", &["retry", "leaf"]);
+        assert_eq!(tree.status("leaf")["state"], "pending");
+        assert_eq!(tree.status("root")["todo"], "leaf asks a question: ask-answer leaf ANSWER");
+        assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [1, 1, 2]);
+        let _watcher = tree.world.watch();
+        tree.answer("leaf");
+        assert_eq!(tree.result("root"), "passed on: passed on: it is 3");
+        assert_eq!(["root", "middle", "leaf"].map(|id| tree.launches(id)), [2, 2, 3]);
+        tree.nobody_waits();
+    }
 }

@@ -2,31 +2,8 @@
 
 use std::process::Stdio;
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::{Running, until};
-
-#[test]
-fn wait_goes_on_over_a_question_and_prints_the_final_text() {
-    let tree = Tree::new();
-    tree.does("w", ASKS);
-    let watcher = tree.world.watch();
-    assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
-    let (said, result) = (tree.world.path("said"), tree.world.path("result"));
-    let mut command = tree.world.command("relaunch");
-    command.args(["wait", "w", "--timeout", "5m"]);
-    command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
-    let mut waiting = Running::start(&mut command);
-    until("the person is told of the question", || {
-        std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on")
-    });
-    tree.answer("w");
-    assert!(waiting.wait().success());
-    let result = std::fs::read_to_string(&result).unwrap();
-    assert_eq!(result, "it is 2\n");
-    assert_eq!(tree.resume("w"), (0, result.trim_end().into()));
-    assert!(!std::fs::read_to_string(&said).unwrap().contains("no watcher runs"));
-    watcher.stop();
-}
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 
 #[test]
 fn wait_launches_nothing_and_says_that_no_watcher_runs() {
@@ -81,4 +58,31 @@ fn an_awaiting_root_says_what_it_waits_for_and_what_to_type() {
     tree.world.ok("relaunch", &["leaf"]);
     said("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume root");
     assert_eq!(tree.resume("root"), (0, "passed on: it is 2".into()));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn wait_goes_on_over_a_question_and_prints_the_final_text() {
+        let tree = Tree::new();
+        tree.does("w", ASKS);
+        let watcher = tree.world.watch();
+        assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
+        let (said, result) = (tree.world.path("said"), tree.world.path("result"));
+        let mut command = tree.world.command("relaunch");
+        command.args(["wait", "w", "--timeout", "5m"]);
+        command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
+        let mut waiting = Running::start(&mut command);
+        until("the person is told of the question", || {
+            std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on")
+        });
+        tree.answer("w");
+        assert!(waiting.wait().success());
+        let result = std::fs::read_to_string(&result).unwrap();
+        assert_eq!(result, "it is 2\n");
+        assert_eq!(tree.resume("w"), (0, result.trim_end().into()));
+        assert!(!std::fs::read_to_string(&said).unwrap().contains("no watcher runs"));
+        watcher.stop();
+    }
 }

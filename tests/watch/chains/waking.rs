@@ -1,47 +1,7 @@
 //! When a parent is woken, with which message, and how often.
 
-use crate::chains::scripted::{ASKS, Tree, passes_on};
 use crate::support::until;
-
-#[test]
-fn a_child_that_asks_nothing_replies_in_its_parents_turn() {
-    let tree = Tree::new();
-    tree.does("root", &passes_on("child"));
-    tree.does("child", "printf 'one\\ntwo'");
-    assert_eq!(tree.spawn("root"), "one\ntwo");
-    assert_eq!((tree.launches("root"), tree.launches("child")), (1, 1));
-    assert_eq!(tree.resume("root"), (0, "one\ntwo".into()));
-    assert_eq!(tree.launches("root"), 1);
-    tree.nobody_waits();
-}
-
-#[test]
-fn eight_levels_are_woken_one_by_one_for_one_question() {
-    let tree = Tree::new();
-    (1..8).for_each(|level| tree.does(&format!("l{level}"), &passes_on(&format!("l{}", level + 1))));
-    tree.does("l8", ASKS);
-    let watcher = tree.world.watch();
-    assert_eq!(tree.spawn("l1"), "SGN_PEND_STARTED (l1)");
-    for _ in 0..50 {
-        assert_eq!(tree.resume("l1"), (0, "SGN_PEND_ONGOING".into()));
-    }
-    assert_eq!(tree.status("l3")["state"], "awaiting");
-    (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 1));
-    watcher.stop();
-    let _watcher = tree.world.watch();
-    tree.answer("l8");
-    let passed = "passed on: ".repeat(7) + "it is 2";
-    assert_eq!(tree.result("l1"), passed);
-    assert_eq!(tree.resume("l1"), (0, passed));
-    (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 2));
-    let order = std::fs::read_to_string(tree.world.agent("launches")).unwrap();
-    let order: Vec<_> = order.lines().skip(8).map(|l| l.split('/').next().unwrap()).collect();
-    assert_eq!(order, ["l8", "l7", "l6", "l5", "l4", "l3", "l2", "l1"]);
-    // Each was told in a fork of its own session.
-    let arguments = std::fs::read_to_string(tree.world.agent("arguments.l1")).unwrap();
-    assert!(arguments.lines().nth(1).unwrap().contains("--fork-session"), "{arguments}");
-    tree.nobody_waits();
-}
+use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
 
 #[test]
 fn a_parent_of_five_is_woken_once_by_the_last_of_two() {
@@ -179,4 +139,48 @@ fn the_rest_of_a_killed_spawn_goes_when_a_watcher_starts() {
     }
     let _watcher = tree.world.watch();
     until("nobody waits", || (!folder.exists()).then_some(()));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_child_that_asks_nothing_replies_in_its_parents_turn() {
+        let tree = Tree::new();
+        tree.does("root", &passes_on("child"));
+        tree.does("child", "printf 'one\\ntwo'");
+        assert_eq!(tree.spawn("root"), "one\ntwo");
+        assert_eq!((tree.launches("root"), tree.launches("child")), (1, 1));
+        assert_eq!(tree.resume("root"), (0, "one\ntwo".into()));
+        assert_eq!(tree.launches("root"), 1);
+        tree.nobody_waits();
+    }
+
+    #[test]
+    fn eight_levels_are_woken_one_by_one_for_one_question() {
+        let tree = Tree::new();
+        (1..8).for_each(|level| tree.does(&format!("l{level}"), &passes_on(&format!("l{}", level + 1))));
+        tree.does("l8", ASKS);
+        let watcher = tree.world.watch();
+        assert_eq!(tree.spawn("l1"), "SGN_PEND_STARTED (l1)");
+        for _ in 0..50 {
+            assert_eq!(tree.resume("l1"), (0, "SGN_PEND_ONGOING".into()));
+        }
+        assert_eq!(tree.status("l3")["state"], "awaiting");
+        (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 1));
+        watcher.stop();
+        let _watcher = tree.world.watch();
+        tree.answer("l8");
+        let passed = "passed on: ".repeat(7) + "it is 2";
+        assert_eq!(tree.result("l1"), passed);
+        assert_eq!(tree.resume("l1"), (0, passed));
+        (1..=8).for_each(|level| assert_eq!(tree.launches(&format!("l{level}")), 2));
+        let order = std::fs::read_to_string(tree.world.agent("launches")).unwrap();
+        let order: Vec<_> = order.lines().skip(8).map(|l| l.split('/').next().unwrap()).collect();
+        assert_eq!(order, ["l8", "l7", "l6", "l5", "l4", "l3", "l2", "l1"]);
+        // Each was told in a fork of its own session.
+        let arguments = std::fs::read_to_string(tree.world.agent("arguments.l1")).unwrap();
+        assert!(arguments.lines().nth(1).unwrap().contains("--fork-session"), "{arguments}");
+        tree.nobody_waits();
+    }
 }

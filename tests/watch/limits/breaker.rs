@@ -3,64 +3,6 @@
 use super::*;
 
 #[test]
-fn failures_in_a_row_pause_the_queue_until_a_probe_succeeds() {
-    let relaunch = "attempts = 1\nbreaker_failures = 3\nbreaker_pause = \"2h\"";
-    let world = world("[ -e $AGENT_DIR/well ] && work || exit 3", "", "");
-    world.configure(relaunch);
-    world.reconfigure("max_concurrent = 8", "max_concurrent = 1");
-    let workflows = ["a", "b", "c", "d", "e", "f"];
-    workflows.iter().for_each(|w| world.ask_and_answer(w));
-    let watcher = world.start_watcher();
-    let paused = until("the queue is paused", || Some(summary(&world)).filter(|summary| summary["queue"]["state"] == "paused"));
-    assert_eq!(held_up(&world), "relaunch go");
-    assert_eq!((world.logged("start "), &paused["rounds"]["parked"], &paused["rounds"]["answered"]), (3, &3.into(), &3.into()), "{paused}");
-    let waiting = world.status("f");
-    assert_eq!(waiting["state"], "answered");
-    assert!(waiting["why"].as_str().is_some_and(|w| w.contains("paused") && w.contains("3 runs failed")), "{waiting}");
-    until("it is audited", || audited(&world, "queue_paused") == 1);
-    // The next watcher knows it, too. A pause that is longer than the setting is over.
-    watcher.kill();
-    world.reconfigure("\"2h\"", "\"10s\"");
-    let watcher = world.start_watcher();
-    until("the probe fails", || world.logged("start ") == 4);
-    until("the queue is paused again", || audited(&world, "queue_paused") == 2);
-    let paused_at = world.audited().iter().rfind(|entry| entry["event"] == "queue_paused").map(|entry| when(entry, "at")).expect("a time");
-    std::fs::write(world.agent("well"), "").expect("a file");
-    world.reaches("e", "delivered");
-    world.reaches("f", "delivered");
-    let pause = when(&records(&world, "e")[0], "claimed_at") - paused_at;
-    assert!(pause.num_seconds() >= 18, "twice as long: {pause}");
-    assert_eq!((summary(&world)["queue"]["state"].as_str(), audited(&world, "queue_resumed")), (Some("open"), 1));
-    let log = world.watchers_said();
-    for word in ["paused", "probing", "resumed"] {
-        assert!(log.contains(word), "{word} is not in the log:\n{log}");
-    }
-    drop(watcher);
-}
-
-#[test]
-fn a_round_that_waits_in_a_paused_queue_tells_its_own_failure() {
-    let world = world("[ -e $AGENT_DIR/well ] && work || { echo upstream is down >&2; exit 3; }", "", "");
-    world.configure("attempts = 4\nbreaker_failures = 2\nbreaker_pause = \"2h\"");
-    world.ask_and_answer("a");
-    let _watcher = world.start_watcher();
-    until("the queue is paused", || summary(&world)["queue"]["state"] == "paused");
-    let road = until("the queue holds it", || Some(world.run("askbox", &["doctor", "a"]).stdout).filter(|road| road.contains("-> queue ")));
-    let rows: Vec<_> = road.lines().filter(|line| line.contains(" attempts")).map(str::trim).collect();
-    let failed = |row: &str, n: u32| row.starts_with(&format!("ok attempts    {n} failed: ")) && row.contains("upstream is down");
-    assert!(matches!(rows[..], [first, second, "attempts"] if failed(first, 1) && failed(second, 2)), "{road}");
-    assert!(road.contains("-> queue       paused until ") && road.contains("$ relaunch go"), "{road}");
-    let status = until("it is queued", || Some(world.ok("relaunch", &["status", "a"])).filter(|status| status.contains("paused")));
-    assert!(status.contains("; attempt 2 failed: ") && status.contains("upstream is down"), "{status}");
-    world.ask_and_answer("b");
-    // A person's own command is no part of the queue.
-    std::fs::write(world.agent("well"), "").expect("a file");
-    world.ok("relaunch", &["a"]);
-    world.reaches("b", "delivered");
-    assert!(!world.watchers_said().contains("probing"), "{}", world.watchers_said());
-}
-
-#[test]
 fn a_command_that_waits_for_the_next_attempt_says_so() {
     let world = world("[ -e $AGENT_DIR/well ] && work || { touch $AGENT_DIR/well; exit 3; }", "", "");
     world.configure("attempts = 4");
@@ -139,4 +81,72 @@ fn names_program(world: &World, program: &str) {
     let text = std::fs::read_to_string(world.config()).expect("the configuration");
     let now = text.lines().find(|line| line.starts_with("program = ")).expect("a program");
     world.reconfigure(now, &format!("program = \"{program}\""));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_pause_the_queue_until_a_probe_succeeds() {
+        let relaunch = "attempts = 1\nbreaker_failures = 3\nbreaker_pause = \"2h\"";
+        let world = world("[ -e $AGENT_DIR/well ] && work || exit 3", "", "");
+        world.configure(relaunch);
+        world.reconfigure("max_concurrent = 8", "max_concurrent = 1");
+        let workflows = ["a", "b", "c", "d", "e", "f"];
+        workflows.iter().for_each(|w| world.ask_and_answer(w));
+        let watcher = world.start_watcher();
+        let paused = until("the queue is paused", || Some(summary(&world)).filter(|summary| summary["queue"]["state"] == "paused"));
+        assert_eq!(held_up(&world), "relaunch go");
+        assert_eq!(
+            (world.logged("start "), &paused["rounds"]["parked"], &paused["rounds"]["answered"]),
+            (3, &3.into(), &3.into()),
+            "{paused}"
+        );
+        let waiting = world.status("f");
+        assert_eq!(waiting["state"], "answered");
+        assert!(waiting["why"].as_str().is_some_and(|w| w.contains("paused") && w.contains("3 runs failed")), "{waiting}");
+        until("it is audited", || audited(&world, "queue_paused") == 1);
+        // The next watcher knows it, too. A pause that is longer than the setting is over.
+        watcher.kill();
+        world.reconfigure("\"2h\"", "\"10s\"");
+        let watcher = world.start_watcher();
+        until("the probe fails", || world.logged("start ") == 4);
+        until("the queue is paused again", || audited(&world, "queue_paused") == 2);
+        let paused_at =
+            world.audited().iter().rfind(|entry| entry["event"] == "queue_paused").map(|entry| when(entry, "at")).expect("a time");
+        std::fs::write(world.agent("well"), "").expect("a file");
+        world.reaches("e", "delivered");
+        world.reaches("f", "delivered");
+        let pause = when(&records(&world, "e")[0], "claimed_at") - paused_at;
+        assert!(pause.num_seconds() >= 18, "twice as long: {pause}");
+        assert_eq!((summary(&world)["queue"]["state"].as_str(), audited(&world, "queue_resumed")), (Some("open"), 1));
+        let log = world.watchers_said();
+        for word in ["paused", "probing", "resumed"] {
+            assert!(log.contains(word), "{word} is not in the log:\n{log}");
+        }
+        drop(watcher);
+    }
+
+    #[test]
+    fn a_round_that_waits_in_a_paused_queue_tells_its_own_failure() {
+        let world = world("[ -e $AGENT_DIR/well ] && work || { echo upstream is down >&2; exit 3; }", "", "");
+        world.configure("attempts = 4\nbreaker_failures = 2\nbreaker_pause = \"2h\"");
+        world.ask_and_answer("a");
+        let _watcher = world.start_watcher();
+        until("the queue is paused", || summary(&world)["queue"]["state"] == "paused");
+        let road =
+            until("the queue holds it", || Some(world.run("askbox", &["doctor", "a"]).stdout).filter(|road| road.contains("-> queue ")));
+        let rows: Vec<_> = road.lines().filter(|line| line.contains(" attempts")).map(str::trim).collect();
+        let failed = |row: &str, n: u32| row.starts_with(&format!("ok attempts    {n} failed: ")) && row.contains("upstream is down");
+        assert!(matches!(rows[..], [first, second, "attempts"] if failed(first, 1) && failed(second, 2)), "{road}");
+        assert!(road.contains("-> queue       paused until ") && road.contains("$ relaunch go"), "{road}");
+        let status = until("it is queued", || Some(world.ok("relaunch", &["status", "a"])).filter(|status| status.contains("paused")));
+        assert!(status.contains("; attempt 2 failed: ") && status.contains("upstream is down"), "{status}");
+        world.ask_and_answer("b");
+        // A person's own command is no part of the queue.
+        std::fs::write(world.agent("well"), "").expect("a file");
+        world.ok("relaunch", &["a"]);
+        world.reaches("b", "delivered");
+        assert!(!world.watchers_said().contains("probing"), "{}", world.watchers_said());
+    }
 }

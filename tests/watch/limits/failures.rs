@@ -3,37 +3,6 @@
 use super::*;
 
 #[test]
-fn throttled_runs_keep_their_session_and_count_no_attempts() {
-    let world = world("[ $n -gt 4 ] && work || overloaded", "attempts = 2\nsame_failure = 2", "");
-    world.ask_and_answer("docs");
-    let _watcher = world.start_watcher();
-    let status = world.reaches("docs", "delivered");
-    let records = records(&world, "docs");
-    assert_eq!((records.len(), &status["attempt"]), (5, &Value::from(5)));
-    assert!(records.iter().all(|r| r["session_id"] == records[0]["session_id"]), "{records:#?}");
-    assert!(records[..4].iter().all(|r| r["state"] == "failed" && r["failure"]["class"] == "throttled"), "{records:#?}");
-    assert_eq!((world.logged("shown "), world.logged("violation")), (1, 0), "{:#?}", world.log());
-    assert_eq!(audited(&world, "throttled"), 4);
-}
-
-#[test]
-fn a_throttled_run_waits_as_long_as_the_stream_says() {
-    let retry = r#"say '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":90000,"error_status":429,"error":"rate_limit"}'"#;
-    let world = world(&format!("{retry}\noverloaded"), "", "");
-    world.ask_and_answer("docs");
-    let _watcher = world.start_watcher();
-    let status = world.reaches("docs", "throttled");
-    assert_eq!(status["failure"], "throttled");
-    let record = &records(&world, "docs")[0];
-    let wait = when(record, "retry_at") - when(record, "ended_at");
-    assert!((90..100).contains(&wait.num_seconds()), "{wait}");
-    let events = world.ok("relaunch", &["events", "docs"]);
-    let last: Value = serde_json::from_str(events.lines().last().expect("events")).expect("JSON");
-    assert_eq!(last["type"], "throttled", "{events}");
-    assert!(last["delay_ms"].as_u64().is_some_and(|ms| ms > 80_000), "{last}");
-}
-
-#[test]
 fn a_run_throttled_past_its_deadline_is_parked() {
     let world = world("[ -e $AGENT_DIR/well ] && work || overloaded", "throttle_deadline = \"8s\"\nattempts = 1\nbreaker_failures = 0", "");
     world.ask_and_answer("docs");
@@ -138,4 +107,39 @@ fn attempts_and_back_off_survive_a_watcher_that_is_killed() {
     let records = records(&world, "docs");
     assert_eq!(records.len(), 2, "{records:#?}");
     assert!(when(&records[1], "claimed_at") >= when(&records[0], "retry_at"), "{records:#?}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn throttled_runs_keep_their_session_and_count_no_attempts() {
+        let world = world("[ $n -gt 4 ] && work || overloaded", "attempts = 2\nsame_failure = 2", "");
+        world.ask_and_answer("docs");
+        let _watcher = world.start_watcher();
+        let status = world.reaches("docs", "delivered");
+        let records = records(&world, "docs");
+        assert_eq!((records.len(), &status["attempt"]), (5, &Value::from(5)));
+        assert!(records.iter().all(|r| r["session_id"] == records[0]["session_id"]), "{records:#?}");
+        assert!(records[..4].iter().all(|r| r["state"] == "failed" && r["failure"]["class"] == "throttled"), "{records:#?}");
+        assert_eq!((world.logged("shown "), world.logged("violation")), (1, 0), "{:#?}", world.log());
+        assert_eq!(audited(&world, "throttled"), 4);
+    }
+
+    #[test]
+    fn a_throttled_run_waits_as_long_as_the_stream_says() {
+        let retry = r#"say '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":90000,"error_status":429,"error":"rate_limit"}'"#;
+        let world = world(&format!("{retry}\noverloaded"), "", "");
+        world.ask_and_answer("docs");
+        let _watcher = world.start_watcher();
+        let status = world.reaches("docs", "throttled");
+        assert_eq!(status["failure"], "throttled");
+        let record = &records(&world, "docs")[0];
+        let wait = when(record, "retry_at") - when(record, "ended_at");
+        assert!((90..100).contains(&wait.num_seconds()), "{wait}");
+        let events = world.ok("relaunch", &["events", "docs"]);
+        let last: Value = serde_json::from_str(events.lines().last().expect("events")).expect("JSON");
+        assert_eq!(last["type"], "throttled", "{events}");
+        assert!(last["delay_ms"].as_u64().is_some_and(|ms| ms > 80_000), "{last}");
+    }
 }

@@ -3,29 +3,6 @@
 use super::*;
 
 #[test]
-fn the_metrics_file_follows_what_happens_and_is_never_torn() {
-    let world = world("work", "", "");
-    let file = world.path("askbox.prom");
-    world.configure(&format!("[metrics]\nfile = \"{}\"", file.display()));
-    world.make_mailbox();
-    let _watcher = world.start_watcher();
-    let figure = |name: &str| {
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(text.is_empty() || text.ends_with('\n') && text.contains("askbox_day_limit_usd 0\n"), "torn: {text}");
-        text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.parse::<f64>().ok())
-    };
-    until("it is there", || figure("askbox_rounds{state=\"pending\"}") == Some(0.0));
-    world.ok("ask-post", &["-w", "docs", "Merge?"]);
-    until("the question counts", || figure("askbox_rounds{state=\"pending\"}") == Some(1.0));
-    assert!(figure("askbox_oldest_pending_timestamp_seconds").is_some_and(|at| at > 1.7e9));
-    world.ok("ask-answer", &["docs", "yes"]);
-    until("the run counts", || figure("askbox_runs_ended_total{state=\"delivered\"}") == Some(1.0));
-    until("the question is gone", || figure("askbox_rounds{state=\"pending\"}") == Some(0.0));
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).expect("it is there").permissions());
-    assert_eq!(mode & 0o777, 0o644, "a collector of another user could not read it");
-}
-
-#[test]
 fn the_log_can_be_read_by_programs() {
     let world = world("work", "", "");
     world.configure("[log]\nformat = \"json\"");
@@ -81,4 +58,31 @@ fn unwritable_metrics_are_told_with_their_configuration_key() {
     let watcher = world.start_watcher();
     let said = watcher.says("the metrics cannot be written to");
     assert!(said.contains("metrics.file") && !said.contains("--mailbox"), "{said}");
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn the_metrics_file_follows_what_happens_and_is_never_torn() {
+        let world = world("work", "", "");
+        let file = world.path("askbox.prom");
+        world.configure(&format!("[metrics]\nfile = \"{}\"", file.display()));
+        world.make_mailbox();
+        let _watcher = world.start_watcher();
+        let figure = |name: &str| {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(text.is_empty() || text.ends_with('\n') && text.contains("askbox_day_limit_usd 0\n"), "torn: {text}");
+            text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.parse::<f64>().ok())
+        };
+        until("it is there", || figure("askbox_rounds{state=\"pending\"}") == Some(0.0));
+        world.ok("ask-post", &["-w", "docs", "Merge?"]);
+        until("the question counts", || figure("askbox_rounds{state=\"pending\"}") == Some(1.0));
+        assert!(figure("askbox_oldest_pending_timestamp_seconds").is_some_and(|at| at > 1.7e9));
+        world.ok("ask-answer", &["docs", "yes"]);
+        until("the run counts", || figure("askbox_runs_ended_total{state=\"delivered\"}") == Some(1.0));
+        until("the question is gone", || figure("askbox_rounds{state=\"pending\"}") == Some(0.0));
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).expect("it is there").permissions());
+        assert_eq!(mode & 0o777, 0o644, "a collector of another user could not read it");
+    }
 }

@@ -25,35 +25,6 @@ fn change(world: &World, change: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn a_dialog_at_a_terminal_is_told_once() {
-    let world = world_with_desk("work", &format!("{LIVE}\"0s\""));
-    let watcher = world.watch();
-    tell(&world, "PermissionRequest", "approval_1");
-    until("it is told", || words(&world) == ["at_terminal"]);
-    let all = told(&world);
-    let news = &all[0];
-    assert_eq!((&news["title"], &news["text"]), (&json!("Kimi waits at its terminal"), &json!("Bash: touch f1 · docs")), "{news}");
-    let of = |name: &str| news[name].as_str().unwrap_or_default();
-    assert_eq!(["program", "session_id", "project", "tool", "asks"].map(of), ["kimi", "session_1", "docs", "Bash", "touch f1"]);
-    assert!(news["workflow_id"].is_null() && news["since"].is_string(), "{news}");
-    // A watcher that dies while it tells would tell it once more, with the same id.
-    let is_sent = |name: &String| world.document(&format!("news/desk/{name}"))["events"][0]["state"] == "sent";
-    until("it is on record", || records(&world, "desk").iter().any(is_sent));
-    // Another watcher does not tell it again, but tells the next one.
-    drop(watcher);
-    let _watcher = world.watch();
-    tell(&world, "PermissionRequest", "approval_2");
-    until("the next one is told", || words(&world).len() == 2);
-    tell(&world, "PermissionResult", "approval_1");
-    tell(&world, "PermissionResult", "approval_2");
-    until("nothing is on record", || records(&world, "desk").is_empty());
-    world.ok("ask-post", &["-w", "docs", "Merge?"]);
-    world.ok("ask-answer", &["docs", "yes"]);
-    world.closed("docs", "delivered", 1);
-    assert_eq!(words(&world).iter().filter(|word| *word == "at_terminal").count(), 2);
-}
-
-#[test]
 fn a_dialog_that_ends_within_its_grace_disturbs_nobody() {
     let world = world_with_desk("work", &format!("{LIVE}\"1h\""));
     let _watcher = world.watch();
@@ -98,5 +69,38 @@ fn only_targets_that_want_dialogs_are_told_of_terminals() {
             world.ok("ask-post", &["-w", "docs", "Merge?"]);
             until("the question is told", || words(&world) == ["asked docs"]);
         }
+    }
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_dialog_at_a_terminal_is_told_once() {
+        let world = world_with_desk("work", &format!("{LIVE}\"0s\""));
+        let watcher = world.watch();
+        tell(&world, "PermissionRequest", "approval_1");
+        until("it is told", || words(&world) == ["at_terminal"]);
+        let all = told(&world);
+        let news = &all[0];
+        assert_eq!((&news["title"], &news["text"]), (&json!("Kimi waits at its terminal"), &json!("Bash: touch f1 · docs")), "{news}");
+        let of = |name: &str| news[name].as_str().unwrap_or_default();
+        assert_eq!(["program", "session_id", "project", "tool", "asks"].map(of), ["kimi", "session_1", "docs", "Bash", "touch f1"]);
+        assert!(news["workflow_id"].is_null() && news["since"].is_string(), "{news}");
+        // A watcher that dies while it tells would tell it once more, with the same id.
+        let is_sent = |name: &String| world.document(&format!("news/desk/{name}"))["events"][0]["state"] == "sent";
+        until("it is on record", || records(&world, "desk").iter().any(is_sent));
+        // Another watcher does not tell it again, but tells the next one.
+        drop(watcher);
+        let _watcher = world.watch();
+        tell(&world, "PermissionRequest", "approval_2");
+        until("the next one is told", || words(&world).len() == 2);
+        tell(&world, "PermissionResult", "approval_1");
+        tell(&world, "PermissionResult", "approval_2");
+        until("nothing is on record", || records(&world, "desk").is_empty());
+        world.ok("ask-post", &["-w", "docs", "Merge?"]);
+        world.ok("ask-answer", &["docs", "yes"]);
+        world.closed("docs", "delivered", 1);
+        assert_eq!(words(&world).iter().filter(|word| *word == "at_terminal").count(), 2);
     }
 }

@@ -55,6 +55,18 @@ impl Desktop {
 }
 
 #[test]
+fn without_a_desktop_the_log_says_why_nobody_is_told() {
+    needs!("notify-send");
+    let mut world = World::stepping("work");
+    world.set_env(&[("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/such/bus")]);
+    world.configure("[notify]\ngrace = \"0s\"\n[target.desk]\ndesktop = true\n");
+    world.make_mailbox();
+    let watcher = world.watch();
+    world.ok("ask-post", &["-w", "docs", "Merge?"]);
+    watcher.says("target desk: notify-send failed:");
+}
+
+#[test]
 fn a_question_appears_on_the_desktop_and_then_its_end() {
     needs!("dunst", "Xvfb", "dbus-daemon", "notify-send");
     let place = World::new();
@@ -73,16 +85,4 @@ fn a_question_appears_on_the_desktop_and_then_its_end() {
     let shown = desktop.shows(&place);
     assert_eq!(shown[0].0, "docs: delivered");
     assert!(shown[0].1.starts_with("Merge &lt;b&gt;A&lt;/b&gt; &amp; B?"), "markup is shown as text: {shown:?}");
-}
-
-#[test]
-fn without_a_desktop_the_log_says_why_nobody_is_told() {
-    needs!("notify-send");
-    let mut world = World::stepping("work");
-    world.set_env(&[("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/such/bus")]);
-    world.configure("[notify]\ngrace = \"0s\"\n[target.desk]\ndesktop = true\n");
-    world.make_mailbox();
-    let watcher = world.watch();
-    world.ok("ask-post", &["-w", "docs", "Merge?"]);
-    watcher.says("target desk: notify-send failed:");
 }

@@ -8,18 +8,6 @@ use super::{records, told, words, world_with_desk};
 use crate::support::until;
 
 #[test]
-fn a_question_answered_within_its_grace_disturbs_nobody() {
-    let world = world_with_desk("work", "[notify]\ngrace = \"1h\"");
-    let watcher = world.watch();
-    world.ok("ask-post", &["-w", "docs", "Merge?"]);
-    until("it would be told", || !records(&world, "desk").is_empty());
-    world.ok("ask-answer", &["docs", "yes"]);
-    watcher.says("delivered  docs");
-    until("it is over", || records(&world, "desk").is_empty());
-    assert_eq!(words(&world), [] as [&str; 0]);
-}
-
-#[test]
 fn a_person_at_an_inbox_delays_news_and_drops_none() {
     let world = world_with_desk("exit 3", "attempts = 1\n[notify]\ngrace = \"0s\"\npresent = \"1h\"");
     let mailbox = Mailbox::open(world.mailbox()).expect("a mailbox");
@@ -56,4 +44,20 @@ fn in_quiet_hours_only_urgent_questions_are_told() {
     until("the urgent one is told", || words(&world).contains(&"asked fire".into()));
     until("the other one waits", || records(&world, "desk").len() == 2);
     assert_eq!(words(&world), ["asked fire"], "{:#?}", told(&world));
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_question_answered_within_its_grace_disturbs_nobody() {
+        let world = world_with_desk("work", "[notify]\ngrace = \"1h\"");
+        let watcher = world.watch();
+        world.ok("ask-post", &["-w", "docs", "Merge?"]);
+        until("it would be told", || !records(&world, "desk").is_empty());
+        world.ok("ask-answer", &["docs", "yes"]);
+        watcher.says("delivered  docs");
+        until("it is over", || records(&world, "desk").is_empty());
+        assert_eq!(words(&world), [] as [&str; 0]);
+    }
 }

@@ -218,21 +218,6 @@ fn the_topic_is_followed_only_while_a_card_waits() {
 }
 
 #[test]
-fn a_too_long_line_is_passed_over_and_the_next_press_counts() {
-    needs!("python3", "curl");
-    let phone = Phone::new("work");
-    let watcher = phone.world.watch();
-    phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
-    let card = phone.shows_title("docs asks");
-    // As JSON, each of these characters takes six bytes.
-    phone.publish(&phone.replies(), &"\u{1}".repeat(20_000));
-    phone.publish(&phone.replies(), &"x".repeat(100_000));
-    phone.press(&card["actions"][1]);
-    assert_eq!(phone.world.closed("docs", "delivered", 1)[0]["answer"]["value"], "keep");
-    assert_eq!(watcher.said("the stream of replies ended"), [] as [String; 0]);
-}
-
-#[test]
 fn a_flood_of_forged_replies_starts_no_programs() {
     needs!("python3", "curl");
     let phone = Phone::new("work");
@@ -266,4 +251,23 @@ fn a_flood_of_forged_replies_starts_no_programs() {
     let told = |title: &str| phone.shows().iter().filter(|m| m["title"].as_str().is_some_and(|t| t.contains(title))).count();
     assert_eq!((told("docs: your button changed nothing"), told("open: your button")), (1, 0));
     assert!(phone.world.in_mailbox("pending/open.json").exists());
+}
+
+mod promises {
+    use super::*;
+
+    #[test]
+    fn a_too_long_line_is_passed_over_and_the_next_press_counts() {
+        needs!("python3", "curl");
+        let phone = Phone::new("work");
+        let watcher = phone.world.watch();
+        phone.world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
+        let card = phone.shows_title("docs asks");
+        // As JSON, each of these characters takes six bytes.
+        phone.publish(&phone.replies(), &"\u{1}".repeat(20_000));
+        phone.publish(&phone.replies(), &"x".repeat(100_000));
+        phone.press(&card["actions"][1]);
+        assert_eq!(phone.world.closed("docs", "delivered", 1)[0]["answer"]["value"], "keep");
+        assert_eq!(watcher.said("the stream of replies ended"), [] as [String; 0]);
+    }
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 use life::{LONGEST_LIFE, Life};
 
 use crate::files::put_whole;
-use crate::{Outcome, Running, Signal, Watcher, feed, files, output, program, programs, signal, times, until};
+use crate::{Outcome, Running, Signal, Watcher, feed, files, output, program, programs, report, signal, until};
 
 /// A temporary home. When it is dropped, every process that has it as `$HOME` is killed.
 pub struct World {
@@ -105,7 +105,7 @@ impl World {
     }
 
     fn laid_out(folder: tempfile::TempDir, home: PathBuf, work: PathBuf) -> Self {
-        times::begin();
+        report::begin();
         Self {
             root: folder.path().canonicalize().expect("it exists"),
             mailbox: home.join(".claude/questions"),

@@ -1,7 +1,4 @@
 //! The words that each program prints, accepts and refuses, and the pages and files that are made from the programs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod ag_ui;
 mod agent_files;
@@ -30,7 +27,6 @@ mod long_workflow;
 mod hook_answers;
 mod kept_answer;
 mod machines;
-#[cfg(feature = "mcp")]
 mod mcp;
 mod named_files;
 mod near_misses;
@@ -41,6 +37,7 @@ mod one_decision;
 mod other_folders;
 mod pages;
 mod platform_room;
+mod promises_table;
 mod questions;
 mod schema_is_current;
 mod service;

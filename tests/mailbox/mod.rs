@@ -1,7 +1,4 @@
 //! The files of the mailbox: who writes them, who reads them, in which order they reach the disk, and which are removed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod attachments;
 mod audit_texts;

@@ -1,7 +1,4 @@
 //! Relaunching: watchers, the limits on runs and on money, and chains of scripted agents.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod acp;
 mod agent_version;

@@ -1,7 +1,4 @@
 //! With the real `claude` behind a scripted API. `tests/run` fetches it and names it in `ASKBOX_TEST_CLAUDE`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod approvals;
 mod asked_within;
@@ -15,7 +12,6 @@ mod hidden_programs;
 mod killed_starts;
 mod live;
 mod main_job;
-#[cfg(feature = "mcp")]
 mod mcp;
 mod native;
 mod not_typed;

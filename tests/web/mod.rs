@@ -1,7 +1,4 @@
 //! The page, `askbox web`: the check before all routing, answers, races, real browsers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod answering;
 mod attachments;

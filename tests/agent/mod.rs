@@ -1,7 +1,4 @@
 //! `ask-agent` against a scripted Messages API on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod background;
 mod figures;

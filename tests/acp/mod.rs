@@ -1,7 +1,4 @@
 //! Real agents that speak ACP, against a scripted model API on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
-
-extern crate askbox_testkit as support;
 
 mod at_terminal;
 mod attended_codex;
