@@ -31,9 +31,9 @@ def baselines():
 def build(gnu):
     """The C baselines, and the programs as they are released."""
     baselines()
-    cargo = ["cargo", "build", "--release", "--features", "mcp,web", "--manifest-path", PROJECT / "Cargo.toml"]
+    cargo = ["cargo", "build", "--profile", "dist", "--features", "mcp,web", "--manifest-path", PROJECT / "Cargo.toml"]
     subprocess.run([*cargo, "--target", TRIPLE], check=True)
-    subprocess.run(["cargo", "build", "--release", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)
+    subprocess.run(["cargo", "build", "--profile", "dist", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)
     if gnu:
         subprocess.run(cargo, check=True)
 
@@ -47,11 +47,11 @@ DEBUG = False
 
 
 def musl(name):
-    return TARGET / "debug" / name if DEBUG else TARGET / TRIPLE / "release" / name
+    return TARGET / "debug" / name if DEBUG else TARGET / TRIPLE / "dist" / name
 
 
 def gnu(name):
-    return TARGET / "release" / name
+    return TARGET / "dist" / name
 
 
 class Mailbox:

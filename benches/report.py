@@ -115,7 +115,7 @@ the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` 
 calls, and do nothing else.
 
 The main column measures the static release build that users install
-(`cargo build --release --target x86_64-unknown-linux-musl`). Rows named "gnu build" measure a plain `cargo build --release`.
+(`cargo build --profile dist --target x86_64-unknown-linux-musl`). Rows named "gnu build" measure a plain `cargo build --profile dist`.
 
 ![Ratios and their targets](benchmarks.svg)
 """

@@ -12,7 +12,7 @@ module.exports = function launch(program) {
     console.error(
       process.platform === "linux" && ["x64", "arm64"].includes(process.arch)
         ? "hint: install askbox again, without --omit=optional and without --no-optional"
-        : "hint: there are packages for Linux on x64 and arm64; elsewhere build askbox with Rust: cargo install --locked --path .",
+        : "hint: there are packages for Linux on x64 and arm64; elsewhere build askbox with Rust: cargo install --locked --profile dist --path .",
     );
     process.exit(1);
   }

@@ -18,7 +18,7 @@ pub(super) fn configured(config: &Config) -> impl Iterator<Item = Box<dyn Peer>>
 impl Without {
     fn problem(&self) -> Problem {
         let said = format!("this askbox was built without the feature sync, which {} needs", self.0);
-        Problem::lasting(said, "build it with: cargo install --features sync")
+        Problem::lasting(said, "build it with: cargo install --profile dist --features sync")
     }
 }
 

@@ -240,7 +240,7 @@ fn how_to_install(own: &Path) -> String {
     match () {
         () if part("node_modules") => format!("npm install -g npm-askbox-*.tgz npm-linux-{}-*.tgz", npm_processor()),
         () if part("Cellar") => "brew reinstall askbox".to_owned(),
-        () if part(".cargo") => "cargo install --locked --path .".to_owned(),
+        () if part(".cargo") => "cargo install --locked --profile dist --path .".to_owned(),
         () => format!("tar -xzf askbox-*.tar.gz && cp askbox-*/bin/* {}", word(own)),
     }
 }
