@@ -150,7 +150,7 @@ fn options(mailbox: &Mailbox, id: &str) -> Vec<Offer> {
 #[must_use]
 pub fn script(shell: clap_complete::Shell) -> String {
     match shell {
-        clap_complete::Shell::Bash => BASH.replace("COMMANDS", &Command::names().collect::<Vec<_>>().join("|")),
+        clap_complete::Shell::Bash => BASH.replace("COMMANDS", &Command::NAMES.join("|")),
         clap_complete::Shell::Zsh => ZSH.into(),
         clap_complete::Shell::Fish => FISH.into(),
         _ => String::new(),

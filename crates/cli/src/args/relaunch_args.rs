@@ -42,6 +42,12 @@ The operator's configuration says which program is launched, and with which perm
 
 Exit status: 0 done · 1 failed · 2 usage · 3 no such workflow · 4 conflict · 5 invalid document · 6 still waiting";
 
+/// The names of the commands that the help shows. Other programs need only these, and not the whole description of the arguments.
+pub const COMMANDS: [&str; 17] = [
+    "watch", "status", "logs", "events", "run", "stop", "spawn", "resume", "wait", "retry", "drop", "prompt", "pause", "go", "approve",
+    "done", "exec",
+];
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -368,4 +374,18 @@ gets SIGTERM: if it ignores that, and what it has started, may work on. The next
         #[arg(long)]
         from: Option<u32>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_description() {
+        let described = Args::command();
+        let shown = described.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+        assert_eq!(shown.collect::<Vec<_>>(), COMMANDS);
+    }
 }

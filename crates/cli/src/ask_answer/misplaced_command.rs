@@ -18,7 +18,7 @@ use askbox_mailbox::text::{excerpt, shell_quote};
 pub(super) fn refuse(question: &Question, args: &AskAnswer) -> Result<()> {
     let [id, command, more @ ..] = args.reply.words.as_slice() else { return Ok(()) };
     let is_an_option = || question.parts().iter().any(|part| matches!(meaning(&part.options, command), Meaning::Option(_)));
-    if !Command::names().any(|name| name == *command) || is_an_option() || args.reply.text || follows_dashes(std::env::args_os()) {
+    if !Command::NAMES.contains(&command.as_str()) || is_an_option() || args.reply.text || follows_dashes(std::env::args_os()) {
         return Ok(());
     }
     let (quoted, more) = (shell_quote(id), more.join(" "));
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_command_behind_the_id_is_told_its_place() {
         let open = r#"{"question":"?","workflow_id":"w"}"#;
-        for command in Command::names() {
+        for command in Command::NAMES {
             let hint = refused(open, &format!("w {command}")).unwrap();
             assert!(hint.starts_with(&format!("write it in front: ask-answer {command} w; ")), "{hint}");
             assert!(hint.ends_with(&format!("to answer with the word: ask-answer w -- {command}")), "{hint}");

@@ -6,8 +6,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 
-use crate::args::ask_answer_args::AskAnswer;
-use crate::args::relaunch_args;
+use crate::args::{ask_answer_args, relaunch_args};
 use crate::program::hyphens;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::spelling;
@@ -203,11 +202,11 @@ fn conflict(program: &Command, e: &clap::Error, usage: String) -> Error {
 
 /// The hint for a command of another program, as in `relaunch cancel docs-42`, with the words behind it.
 fn of_a_sibling(program: &Command, word: &str) -> Option<String> {
-    let all = [AskAnswer::command(), relaunch_args::Args::command()];
-    let sibling = all.iter().find(|other| other.get_name() != program.get_name() && names(other).contains(&word))?;
+    let all: [(&str, &[&str]); 2] = [("ask-answer", &ask_answer_args::Command::NAMES), ("relaunch", &relaunch_args::COMMANDS)];
+    let (sibling, _) = all.into_iter().find(|(name, commands)| *name != program.get_name() && commands.contains(&word))?;
     let given = std::env::args_os().skip(1).map(|given| given.to_string_lossy().into_owned());
     let behind = given.skip_while(|given| given != word).skip(1).map(|given| format!(" {}", text::shell_quote(&given))).collect::<String>();
-    Some(format!("it is one of {0}: {0} {word}{1}", sibling.get_name(), text::excerpt(&behind, 200)))
+    Some(format!("it is one of {0}: {0} {word}{1}", sibling, text::excerpt(&behind, 200)))
 }
 
 /// The first word of the command line that is neither a flag nor the value of `--mailbox`. Only that flag takes a value before a command.
