@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use similar::{ChangeTag, TextDiff};
-
 use crate::ask_answer::call_draft::CallDraft;
 use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
@@ -13,6 +11,7 @@ use askbox_mailbox::documents::fields::approval::{Approval, Editable, LONGEST_ED
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::{Question, text};
+use askbox_run::approval::lines::{self, Change, ChangeTag};
 use serde_json::{Map, Value};
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
@@ -154,8 +153,7 @@ fn whole_call(question: &str, editable: &Editable, edited: &str) -> Vec<(Tint, S
 #[must_use]
 pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
     let (original, edited) = (text::visible(original), text::visible(edited));
-    let diff = TextDiff::from_lines(original.as_str(), edited.as_str());
-    let line = |change: similar::Change<&str>| {
+    let line = |change: Change<&str>| {
         let (tint, sign) = match change.tag() {
             ChangeTag::Delete => (Tint::Red, '-'),
             ChangeTag::Insert => (Tint::Green, '+'),
@@ -163,7 +161,7 @@ pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
         };
         (tint, format!("{sign}{}", change.value().trim_end_matches('\n')))
     };
-    diff.iter_all_changes().map(line).collect()
+    lines::changes(&original, &edited).into_iter().map(line).collect()
 }
 
 #[cfg(test)]

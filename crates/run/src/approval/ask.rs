@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use similar::TextDiff;
 
 use crate::approval::call::Call;
+use crate::approval::lines;
 use crate::prompt::inserted::at_the_end;
 use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
@@ -82,7 +82,7 @@ fn diff_of_edit(call: &Call<'_>) -> Option<String> {
     let text_of = |name: &str| call.input.get(name).and_then(Value::as_str).filter(|_| call.tool == "Edit");
     let (old, new) = (text_of("old_string")?, text_of("new_string")?);
     let mut out = String::from("    change:\n");
-    for change in TextDiff::from_lines(old, new).iter_all_changes() {
+    for change in lines::changes(old, new) {
         let (line, end) = match change.value().strip_suffix('\n') {
             Some(line) => (line, "\n"),
             None => (change.value(), "\n        \\ no newline at the end\n"),

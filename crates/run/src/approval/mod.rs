@@ -2,6 +2,7 @@
 //!
 //! - `call`: a tool call and its hash; also the calls that `askbox hook` has let through, for the supervisor that is asked once more
 //! - `ask`: the question that shows the call, and what a person's reply means
+//! - `lines`: the lines of two texts, for an edit
 //! - `permit`: an answer allows exactly the call that was shown, once
 //! - `standing`: what a person has allowed or refused to a workflow for good, in the workflow's record
 //!
@@ -15,5 +16,6 @@
 
 pub mod ask;
 pub mod call;
+pub mod lines;
 pub mod permit;
 pub mod standing;
