@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::sections::runner_keys;
 use crate::settings;
-use crate::settings::{Config, keys};
+use crate::settings::{Config, paths};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{disk, document, spelling, text};
 
@@ -59,7 +59,7 @@ fn is_section(at: &str) -> bool {
         Some(("peers", name)) if !name.contains('.') => "peers.*",
         _ => at,
     };
-    keys().any(|key| key.path.starts_with(&format!("{section}.")))
+    paths().any(|path| path.starts_with(&format!("{section}.")))
 }
 
 struct Reader<'a> {
@@ -75,7 +75,7 @@ impl Reader<'_> {
             [section @ ("runner" | "target" | "peers"), _, rest] => format!("{section}.*.{rest}"),
             _ => at.to_owned(),
         };
-        if keys().any(|key| key.path == pattern) {
+        if paths().any(|path| path == pattern) {
             self.set.push(at.to_owned());
             return json(value).map_err(|(value, problem)| self.error(at, value, problem));
         }
@@ -100,7 +100,7 @@ impl Reader<'_> {
             ));
         }
         let runner = at.split('.').nth(1).unwrap_or("NAME");
-        let nearest = keys().map(|key| key.path).max_by(|a, b| {
+        let nearest = paths().max_by(|a, b| {
             let near = |k: &str| strsim::jaro_winkler(k, &pattern);
             near(a).total_cmp(&near(b))
         });

@@ -55,6 +55,9 @@ macro_rules! section {
         }
 
         impl $name {
+            /// The paths of the section's keys.
+            pub(crate) const PATHS: &[&str] = &[$(concat!($section, ".", stringify!($key))),*];
+
             /// The section's name and keys.
             pub const SECTION: crate::section::Section = crate::section::Section {
                 name: $section,

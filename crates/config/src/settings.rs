@@ -84,27 +84,24 @@ impl Config {
     }
 }
 
-/// The sections in the order of the documentation.
-pub const SECTIONS: [Section; 18] = [
-    Relaunch::SECTION,
-    Runners::SECTION,
-    Runner::SECTION,
-    Answers::SECTION,
-    Approvals::SECTION,
-    Live::SECTION,
-    Limits::SECTION,
-    Chain::SECTION,
-    Notify::SECTION,
-    Target::SECTION,
-    PeerConfig::SECTION,
-    Sync::SECTION,
-    History::SECTION,
-    Log::SECTION,
-    Metrics::SECTION,
-    Traces::SECTION,
-    Mcp::SECTION,
-    Web::SECTION,
-];
+/// Lists the sections in the order of the documentation.
+macro_rules! sections {
+    ($($section:ident)*) => {
+        /// The sections in the order of the documentation.
+        pub const SECTIONS: [Section; [$($section::PATHS),*].len()] = [$($section::SECTION),*];
+
+        /// The paths of all keys, by section. A reader of the file needs only these: the descriptions would make each program longer.
+        const PATHS: &[&[&str]] = &[$($section::PATHS),*];
+    };
+}
+sections! {
+    Relaunch Runners Runner Answers Approvals Live Limits Chain Notify Target PeerConfig Sync History Log Metrics Traces Mcp Web
+}
+
+/// The paths of all keys, such as `limits.turns`.
+pub(super) fn paths() -> impl Iterator<Item = &'static str> {
+    PATHS.iter().copied().flatten().copied()
+}
 
 /// All keys in the order of the documentation.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
