@@ -275,7 +275,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str> {
 /// [`Error::Invalid`] if the JSON nests deeper.
 pub fn check_depth(text: &str) -> Result<()> {
     // Most documents have fewer brackets than the allowed number of levels.
-    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
+    if memchr::memchr2_iter(b'[', b'{', text.as_bytes()).nth(MAX_DEPTH).is_none() {
         return Ok(());
     }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
