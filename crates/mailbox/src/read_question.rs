@@ -116,6 +116,19 @@ pub fn answered_at(path: &Path) -> Result<Option<Time>> {
     Ok(document::json::<Answered>(&disk::read(path, Question::LARGEST)?).and_then(|answered| answered.answer.at))
 }
 
+/// True if the question in `pending/WORKFLOW.json` was asked by the dialog of a live session. Reads no other field.
+///
+/// # Errors
+/// [`Error::Invalid`] if the file is refused or too long. [`Error::Io`] if the file does not exist or the system refuses.
+pub fn is_live(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        live: Option<serde::de::IgnoredAny>,
+    }
+    let bytes = disk::read(&mailbox.document(Folder::Pending, workflow), MAX_PENDING)?;
+    Ok(document::json::<Asked>(&bytes).is_some_and(|question| question.live.is_some()))
+}
+
 /// Returns a file's modification time, or the beginning of 1970 if the file cannot be examined.
 pub(super) fn modified(path: &Path) -> SystemTime {
     disk::metadata(path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)

@@ -82,6 +82,10 @@ fn waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Question, RoundI
 /// # Errors
 /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
 pub fn end_waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
+    // Most questions are not live, and one field says so. Each answer comes along here.
+    if !read_question::is_live(mailbox, workflow).unwrap_or(false) {
+        return Ok(());
+    }
     waiting(mailbox, workflow).map_or(Ok(()), |(question, round)| end_pending(mailbox, &question, &round).map(drop))
 }
 
