@@ -16,6 +16,9 @@ const STANDARD_INPUT: &str = "standard-input";
 /// # Errors
 /// [`Error::Usage`] if there are too many, or if standard input is to be read twice. [`Error::Invalid`] if a file is not to be shown.
 pub(super) fn read(args: &AskPost) -> Result<Vec<AttachedFile>> {
+    if args.attach.is_empty() {
+        return Ok(Vec::new());
+    }
     if args.attach.len() > MOST {
         // Each of them may be large, so they are counted before they are read.
         return Err(Error::usage(format!("--attach: {} files are given, the limit is {MOST}", args.attach.len()), "attach fewer"));
