@@ -54,11 +54,16 @@ pub fn document(path: &Path) -> Result<QuestionDocument> {
     parse(&disk::read(path, Question::LARGEST)?, path)
 }
 
-/// Reads a document, and its version first: the fields of a newer document may have another meaning or another type.
+/// Reads a document. The fields of a newer document may have another meaning or another type, so its version comes before any error.
 fn parse(bytes: &[u8], path: &Path) -> Result<QuestionDocument> {
-    match document::newer_version(bytes) {
+    let document = Document::parse(bytes);
+    let newer = match &document {
+        Ok(document) => document.newer_version(),
+        Err(_) => document::newer_version(bytes),
+    };
+    match newer {
         Some(version) => Err(Error::Newer { file: path.display().to_string(), version }),
-        None => Document::parse(bytes).map_err(|e| e.in_file(path)),
+        None => document.map_err(|e| e.in_file(path)),
     }
 }
 
