@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_those_of_the_description() {
+    fn the_commands_are_those_of_the_answerers_description() {
         let described = AskAnswer::command();
         assert_eq!(described.get_subcommands().map(clap::Command::get_name).collect::<Vec<_>>(), Command::NAMES);
     }

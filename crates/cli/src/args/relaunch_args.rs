@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_those_of_the_description() {
+    fn the_commands_are_those_that_the_help_shows() {
         let described = Args::command();
         let shown = described.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
         assert_eq!(shown.collect::<Vec<_>>(), COMMANDS);
