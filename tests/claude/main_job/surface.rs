@@ -1,7 +1,7 @@
 //! The permissions and the environment of a run, and the other ways to hand over an answer.
 
 use crate::support::claude::bash;
-use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
+use crate::support::{ClaudeWorld, LIMIT, Signal, asleep, signal};
 use serde_json::json;
 
 /// Proves that nothing else was launched: one more workflow goes the whole way, and then the launches are counted.
@@ -168,9 +168,13 @@ mod promises {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 world.wait_state("w", "pending");
-                // The asker sleeps while the answer comes and the watcher looks: still nobody takes it away.
+                // The asker is stopped while the answer comes and the watcher looks: still nobody takes it away. It waits, so it has let go
+                // of the workflow's lock.
                 let asker = world.processes("--wait 50s");
-                asker.iter().for_each(|pid| signal(*pid, Signal::STOP));
+                asker.iter().for_each(|pid| {
+                    asleep(*pid);
+                    signal(*pid, Signal::STOP);
+                });
                 world.answer("w", "left");
                 only_launched(&world, 0);
                 assert_eq!(world.status("w")["state"], "answered");
