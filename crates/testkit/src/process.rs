@@ -90,7 +90,7 @@ fn finish(command: &mut Command, input: Option<Vec<u8>>) -> Outcome {
     let mut take = |pipe: Receiver<Vec<u8>>| {
         let bytes = pipe.recv_timeout(end.saturating_duration_since(Instant::now())).unwrap_or_else(|_late| {
             end_process(&mut child);
-            panic!("still running after {LIMIT:?}: {command:?}")
+            panic!("waited in vain: still running after {LIMIT:?}: {command:?}")
         });
         String::from_utf8_lossy(&bytes).into_owned()
     };

@@ -140,7 +140,7 @@ impl Live {
             }
         };
         let events = std::mem::take(&mut self.events);
-        assert!(why == RecvTimeoutError::Disconnected, "still running after {LIMIT:?}: {events:#?}");
+        assert!(why == RecvTimeoutError::Disconnected, "waited in vain: still running after {LIMIT:?}: {events:#?}");
         let status = self.child.wait().expect("an exit status");
         let stderr = self.stderr.take().expect("taken once").join().expect("it");
         let outcome = Outcome { status, stdout: String::new(), stderr };
