@@ -1,4 +1,4 @@
-//! What askbox does with nothing but its own programs and scripted agents. `tests/run` runs it.
+//! The tests that need only askbox, scripted agents and the programs of Debian.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation fails the test")]
 
 extern crate askbox_testkit as support;

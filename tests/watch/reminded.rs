@@ -1,4 +1,4 @@
-//! A reminder that is due in the moment in which its question ends.
+//! A question ends around the moment of its reminder.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use crate::support::{World, until};
 
-/// The moments around a reminder at which its question ends.
+/// The number of questions, each with a moment of its own.
 const MOMENTS: i64 = 200;
 
 mod promises {

@@ -1,4 +1,4 @@
-//! What `tests/run` is told of each test: how long it took, and at once if it failed. The test harness prints a failure when the whole
+//! Reports of each test for `tests/run`: how long it took, and at once if it failed. The test harness prints a failure when the whole
 //! program has ended, and no times on stable Rust.
 //!
 //! A test is known from its first [`World`](crate::World) or its first [need](crate::needs) until it ends. A test without either of them
