@@ -16,18 +16,18 @@ from watching import Watcher
 
 # A year of one workflow, a team's history, a crowded inbox, a busy day.
 # Few fill what a program shows of them: `history --limit 10` looks at twice as many names as it prints.
-FEW, SOME, MANY = 50, 2_000, 10_000
+FEW, SOME = 50, 2_000
 MOST_MEMORY = 32 << 10  # KiB
 AT_MOST = 1.2
 QUESTION = "Shall the branch be merged before the release?"
 
 
 def measure_all(table, args):
-    times = 5 if args.quick else 11
-    large = 100_000 if args.large else MANY
+    times = 5 if args.quick else 7
+    large = args.many // 10
     axes = [
-        ("rounds of its workflow", of_one_workflow, FEW, [SOME] if args.quick else [SOME, MANY]),
-        ("rounds of other workflows", of_all, FEW, [SOME] if args.quick else [large, *([1_000_000] if args.million else [])]),
+        ("rounds of its workflow", of_one_workflow, FEW, [SOME]),
+        ("rounds of other workflows", of_all, FEW, [SOME] if args.quick else [large]),
         ("waiting questions", waiting, FEW, [SOME] if args.quick else [large]),
         ("booked turns of the day", of_a_day, FEW, [20_000 if args.quick else 200_000]),
     ]
@@ -40,7 +40,7 @@ def measure_all(table, args):
                     m.settle()
                 for name, before, now in Pair(little, much, times).measured():
                     compare(table, f"{name} with {many} {what} / with {few}", name in PRINT_EVERYTHING, many / few, before, now)
-    answers_beside_dates(table, SOME if args.quick else MANY)
+    answers_beside_dates(table, large)
 
 
 def compare(table, what, prints_all, linear, before, now):

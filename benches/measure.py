@@ -8,6 +8,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
@@ -28,14 +29,28 @@ def baselines():
         out("musl-gcc", "-O2", "-static", "-o", ROOM / source.stem, source)
 
 
-def build(gnu):
-    """The C baselines, and the programs as they are released."""
+def build(gnu, fresh):
+    """The C baselines, and the programs as they are released. Returns the seconds that those took, if they were built from nothing."""
     baselines()
-    cargo = ["cargo", "build", "--profile", "dist", "--features", "mcp,web", "--manifest-path", PROJECT / "Cargo.toml"]
+    if fresh:
+        for folder in (TARGET / TRIPLE / "dist", TARGET / "dist"):
+            shutil.rmtree(folder, ignore_errors=True)
+    cargo = ["cargo", "build", "--profile", "dist", "--features", "mcp,web", "--bins", "--manifest-path", PROJECT / "Cargo.toml"]
+    begun = time.monotonic()
     subprocess.run([*cargo, "--target", TRIPLE], check=True)
+    took = time.monotonic() - begun
     subprocess.run(["cargo", "build", "--profile", "dist", "--manifest-path", PROJECT / "Cargo.toml", "--target", TRIPLE, "--example", "normalize"], check=True)
     if gnu:
         subprocess.run(cargo, check=True)
+    return took if fresh else None
+
+
+def settle_load():
+    """Waits until the build is no longer in the load of the last minute."""
+    for _ in range(36):
+        if os.getloadavg()[0] <= 1:
+            return
+        time.sleep(5)
 
 
 def c(name):

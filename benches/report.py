@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 
 from html import escape
 from measure import PROJECT, Ratio, show
@@ -35,7 +36,8 @@ class Table:
         lines = []
         for number, what, value, target, met in self.rows:
             if what is None:
-                lines.append(f"\n## {value}\n\n{COLUMNS}")
+                words = INTRODUCTIONS.get(value)
+                lines.append(f"\n## {value}\n\n" + (f"{words}\n\n" if words else "") + COLUMNS)
             elif number is None:
                 lines.append(f"| | *{what}* | | | |")
             else:
@@ -65,50 +67,33 @@ class Table:
             ]
         return "\n".join([*parts, "</svg>"]) + "\n"
 
-    def write(self):
-        """Writes the page and the picture. The page keeps its sections from the one of a million rounds on."""
-        million = PAGE.read_text().partition(MILLION)[1:] if PAGE.exists() else ()
-        PAGE.write_text("\n".join([HEAD, f"Measured on {machine()}.\n", self.markdown()]) + "".join(["\n", *million] if any(million) else []))
+    def write(self, minutes):
+        """Writes the page and the picture, and keeps nothing of the old ones."""
+        page = f"{HEAD}\nMeasured on {time.strftime('%Y-%m-%d', time.gmtime())} in {minutes:.0f} minutes, on {machine()}.\n{self.markdown()}"
+        PAGE.write_text(page)
         PAGE.with_suffix(".svg").write_text(self.svg())
-
-    def write_million(self, measured_on):
-        """Writes the section of a million rounds, and keeps the other sections."""
-        self.write_section(MILLION, measured_on, HISTORY)
-
-    def write_growth(self, measured_on):
-        """Writes the section of growth, and keeps the other sections."""
-        self.write_section(GROWTH, measured_on, GROWN)
-
-    def write_section(self, title, measured_on, words):
-        before, _, rest = PAGE.read_text().partition(title)
-        after = re.search(r"^## ", rest, re.M)
-        if not _:
-            # A new section stands before the one about building.
-            before, building, rest = before.partition(BUILDING)
-            after, rest = None, building + rest
-        rest = rest[after.start() :] if after else rest if not _ else ""
-        section = f"{title}\nMeasured on {measured_on}. {words}\n\n{COLUMNS}\n{self.markdown()}"
-        PAGE.write_text("\n\n".join(part.rstrip("\n") for part in [before, section, rest] if part) + "\n")
 
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
-MILLION = "## A million rounds\n"
-GROWTH = "## After a year\n"
-# Written by hand: the times of builds.
-BUILDING = "## Building\n"
-HISTORY = """`benches/run history --million` writes this section. The script writes the history itself: ten rounds for each
+# What stands below the titles of some sections.
+INTRODUCTIONS = {
+    "Small agent": "The API is a server on loopback.",
+    "Scale": """Everything is measured with little and with much history, by turns. The script writes the history itself: ten rounds for each
 workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
-attempts are left out, because no measured step reads them. (`askbox doctor` and `askbox gc` without an id do read them, and take
-minutes beside a million rounds.)"""
-GROWN = """`benches/run growth` writes this section. Each program does the same beside little and beside much, by turns. A row
-compares the time of the processor: the median beside much divided by the median beside little. The script writes the rounds of
-the past itself, in the shape of a round that the programs made, and compares that shape with a second round of theirs. A program
-that prints everything may take as many times longer as there is more to print."""
+attempts are left out, because no measured step reads them.""",
+    "After a year": """Each program does the same beside little and beside much, by turns. A row compares the time of the processor: the median
+beside much divided by the median beside little. The script writes the rounds of the past itself, in the shape of a round that the
+programs made, and compares that shape with a second round of theirs. A program that prints everything may take as many times longer as
+there is more to print.
+
+The inbox and the page show how many questions wait, the most urgent first, so both read the names of all that wait. The page keeps a few
+fields of each question in memory. The kernel marks each file of a folder that begins to be watched.""",
+}
 HEAD = """# Benchmarks
 
-`benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count, because the absolute times of one
-machine drift by a third within an hour.
+`benches/run` writes this page and [the picture](benchmarks.svg), whole and in one go. Only the ratios count, because the absolute times of one
+machine drift by a third within an hour. [Building](building.md) says what builds cost, and what the programs are made of.
 
 Each ratio compares two programs that ran by turns, pinned to one CPU. The page gives the ratio of the medians and, in brackets,
 the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest system
