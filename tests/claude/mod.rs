@@ -16,6 +16,7 @@ mod mcp;
 mod native;
 mod not_typed;
 mod operator;
+mod outlived;
 mod permission_mode;
 mod plugin;
 mod plugin_flow;

@@ -108,7 +108,7 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        match waiter.wait(mailbox, &policy, &asked, left.min(SLICE))? {
+        match waiter.wait(mailbox, &policy, &asked, left.min(SLICE), &is_given_up)? {
             Waited::Answered(claim) => return Reply::about(desk, mailbox, &asked.round, QuestionState::Taken(claim)),
             // Somebody has changed the question, and answered the changed one, so ask again.
             Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,

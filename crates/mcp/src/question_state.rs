@@ -8,7 +8,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, read_question, round, text, time};
 use askbox_run::attempt::record::{self, Plan, Run};
-use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
+use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
 use askbox_run::prompt::inserted::{as_json, at_the_end, on_one_line, within};
@@ -43,10 +43,10 @@ pub(super) fn find(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool)
             if !takes {
                 return Ok(Some(QuestionState::Answered(Box::new(document.typed))));
             }
-            match claim::for_asker(mailbox, &asked.workflow, &desk.config_now()?.answers.policy())? {
-                ClaimAttempt::Claimed(claim) if claim.round() == *asked => return Ok(Some(QuestionState::Taken(claim))),
+            match claim::for_asker(mailbox, asked, &desk.config_now()?.answers.policy())? {
+                ClaimAttempt::Claimed(claim) => return Ok(Some(QuestionState::Taken(claim))),
                 // Another process was faster.
-                ClaimAttempt::Claimed(_) => {}
+                ClaimAttempt::Refused(Refusal::NothingAnswered) => {}
                 ClaimAttempt::Refused(_) => return Ok(Some(QuestionState::Answered(Box::new(document.typed)))),
             }
         }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use crate::ask_post::hearer::OutputHearer;
 use crate::program::Context;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Answer, AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
-use askbox_run::claim::inline;
+use askbox_run::claim::inline::{self, Hearer};
+use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::recovery::of_asker;
 
 /// The process that the round's end names.
@@ -15,15 +17,40 @@ const CHANNEL: &str = "ask-post --wait";
 /// How often a post is tried while other processes take the answers to the same question.
 const TRIES: u32 = 3;
 
-/// The right to an answer. It is taken before its question is posted.
-pub type Waiter = inline::Waiter;
+/// The right to an answer, and the one who hears it. It is taken before its question is posted.
+#[derive(Debug)]
+pub struct Waiter {
+    lock: inline::Waiter,
+    hearer: OutputHearer,
+}
 
 /// Keeps every watcher from claiming the answer to the question that is about to be posted.
 ///
 /// # Errors
 /// [`Error::Conflict`] if another process waits already.
 pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
-    inline::begin(mailbox, workflow)
+    let hearer = OutputHearer::find();
+    Ok(Waiter { lock: inline::begin(mailbox, workflow)?, hearer })
+}
+
+impl Waiter {
+    /// Hands the claimed answer over. If the agent has ended meanwhile, the round stays claimed: it may not have heard the answer, and a
+    /// watcher launches an agent with it.
+    fn hand_over<T>(&self, mailbox: &Mailbox, claim: Claim<OnRecord>, hand_over: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.hearer.is_gone() {
+            return Err(nobody_hears(&claim.round()));
+        }
+        let done = hand_over()?;
+        if self.hearer.has_no_agent_any_more() {
+            return Err(nobody_hears(&claim.round()));
+        }
+        claim.delivered(mailbox, CHANNEL)?;
+        Ok(done)
+    }
+}
+
+fn nobody_hears(round: &RoundId) -> Error {
+    Error::failed(format!("the agent that asked {} has ended", round.workflow), "nothing: a watcher launches an agent with the answer")
 }
 
 /// The outcome of a wait.
@@ -33,7 +60,7 @@ pub enum Waited<T> {
     Done(T),
     /// Somebody changed the question after it was posted, and answered the changed question: ask again.
     Changed,
-    /// No answer came in time. The question stays pending.
+    /// No answer came in time, or nobody would hear it any more. The question stays pending, or its answer is the watcher's.
     InVain,
 }
 
@@ -68,16 +95,15 @@ pub fn post<T>(
         match post::post_unless_answered(mailbox, document.clone(), files, if_pending)? {
             post::Posted::Pending(receipt) => return Ok(Posted::Pending(receipt)),
             // If the answer does not count, its question waits again.
-            post::Posted::Answered(round) => claim = waiter.take(mailbox, &policy, &round)?,
+            post::Posted::Answered(round) => claim = waiter.lock.take(mailbox, &policy, &round)?,
         }
     }
     let taken = claim.and_then(|claim| claim.document.typed.answer.clone().map(|answer| (claim, answer)));
     let Some((claim, answer)) = taken else {
         return Ok(Posted::Pending(Box::new(post::post_with_files(mailbox, document.clone(), files, if_pending)?)));
     };
-    let done = hand_over(&claim.round(), &claim.document.typed, &answer)?;
-    claim.delivered(mailbox, CHANNEL)?;
-    Ok(Posted::Done(done))
+    let (round, question) = (claim.round(), claim.document.typed.clone());
+    waiter.hand_over(mailbox, claim, || hand_over(&round, &question, &answer)).map(Posted::Done)
 }
 
 /// Waits for the answer to a posted question, claims the answer so that no agent is relaunched, and passes it to `hand_over`. The round is
@@ -96,12 +122,11 @@ pub fn wait<T>(
     // A broken configuration must not stop the asker from waiting, so the default policy is used. The policy need not protect anything
     // here: an agent controls what its own commands read.
     let policy = context.config().unwrap_or_default().answers.policy();
-    match waiter.wait(mailbox, &policy, &inline::Asked::of_receipt(receipt)?, patience)? {
+    match waiter.lock.wait(mailbox, &policy, &inline::Asked::of_receipt(receipt)?, patience, &waiter.hearer)? {
         inline::Waited::Answered(claim) => {
             let Some(answer) = claim.document.typed.answer.clone() else { return Ok(Waited::InVain) };
-            let done = hand_over(&claim.document.typed, &answer)?;
-            claim.delivered(mailbox, CHANNEL)?;
-            Ok(Waited::Done(done))
+            let question = claim.document.typed.clone();
+            waiter.hand_over(mailbox, *claim, || hand_over(&question, &answer)).map(Waited::Done)
         }
         inline::Waited::Changed => Ok(Waited::Changed),
         inline::Waited::Nothing => ended(mailbox, &receipt.round),

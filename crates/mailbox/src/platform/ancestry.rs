@@ -1,6 +1,9 @@
 //! Finds out whether this process belongs to a run, to an agent or to a person, from its environment and its ancestors. This is not
 //! a security boundary: a process that wants to hide its origin can do so.
 
+use crate::platform::ancestors::{self, Ancestor};
+use crate::platform::handle::ProcessHandle;
+
 /// Environment variables that askbox sets for every process of a run.
 const MARKS_OF_A_RUN: [&str; 2] = ["ASKBOX_RUN", "ASKBOX_SUPERVISES"];
 
@@ -38,7 +41,6 @@ impl Below {
     /// Returns the origin of this process.
     #[must_use]
     pub fn of_this_process() -> Self {
-        let is_marked = |mark: &str| std::env::var_os(mark).is_some_and(|value| !value.is_empty());
         let above = above();
         match () {
             () if MARKS_OF_A_RUN.into_iter().any(is_marked) || above.has_run => Self::Run,
@@ -64,20 +66,84 @@ struct Above {
     ends_early: bool,
 }
 
+/// The agent program that a process works for.
+#[derive(Debug)]
+pub enum NearestAgent {
+    /// None is known: a person's process, or one that the system does not show.
+    Unknown,
+    /// It was alive when it was looked for.
+    Is(ProcessHandle),
+    /// The environment names an agent that has ended.
+    HasEnded,
+}
+
+impl NearestAgent {
+    /// Finds the agent of this process: the nearest process above it that is called like one, is the child of a supervisor, is the one
+    /// that Claude Code names in `CLAUDE_PID`, or set the mark that this process has.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let named: Option<i32> = std::env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
+        let marks: Vec<&str> = MARKS_OF_AN_AGENT.into_iter().filter(|mark| named.is_none() && is_marked(mark)).collect();
+        let mut below = None;
+        for (pid, ancestor) in line_above().take_while(|(pid, _)| *pid > 1) {
+            let found = match () {
+                () if ancestor.is_called(SUPERVISOR) => below,
+                () if AGENTS.iter().any(|agent| ancestor.is_called(agent)) || named == Some(pid) => Some(pid),
+                () if !marks.is_empty() && !ancestor.has_any(&marks) => Some(pid),
+                () => None,
+            };
+            if let Some(agent) = found {
+                return Self::open(agent).unwrap_or(Self::HasEnded);
+            }
+            below = Some(pid);
+        }
+        match named {
+            // The process has another parent by now, or its agent has just ended.
+            Some(agent) if ancestors::namespace_is_known() => Self::open(agent).unwrap_or(Self::HasEnded),
+            _ => Self::Unknown,
+        }
+    }
+
+    fn open(pid: i32) -> Option<Self> {
+        ProcessHandle::open(u32::try_from(pid).ok()?).map(Self::Is)
+    }
+
+    /// True if it has ended. A zombie counts as ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Is(process) => process.is_gone(),
+            Self::HasEnded => true,
+        }
+    }
+}
+
+fn is_marked(mark: &str) -> bool {
+    std::env::var_os(mark).is_some_and(|value| !value.is_empty())
+}
+
+fn pid_of(pid: Option<rustix::process::Pid>) -> i32 {
+    pid.map_or(0, |pid| pid.as_raw_nonzero().get())
+}
+
+/// The processes above this one with their pids, the nearest first. A long line is not followed to its end.
+fn line_above() -> impl Iterator<Item = (i32, Ancestor)> {
+    let at = |pid: i32| Some(pid).filter(|pid| *pid > 0).and_then(Ancestor::at).map(|ancestor| (pid, ancestor));
+    std::iter::successors(at(pid_of(rustix::process::getppid())), move |(_, below)| at(below.parent)).take(DEPTH)
+}
+
 fn above() -> Above {
-    use crate::platform::ancestors::{self, Ancestor};
     let mut above = Above::default();
-    let pid_of = |pid: Option<rustix::process::Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
     let leader = ancestors::session_leader();
     let parent = pid_of(rustix::process::getppid());
     let (mut next, mut topmost) = (parent, None);
     let mut leads = leader == pid_of(Some(rustix::process::getpid()));
-    for _ in 0..DEPTH {
-        let Some(ancestor) = Some(next).filter(|pid| *pid > 0).and_then(Ancestor::at) else { break };
+    for (pid, ancestor) in line_above() {
         above.has_run |= ancestor.is_called(SUPERVISOR) || ancestor.has_any(&MARKS_OF_A_RUN);
         above.has_agent |= AGENTS.iter().any(|agent| ancestor.is_called(agent)) || ancestor.has_any(&MARKS_OF_AN_AGENT);
-        leads |= next == leader;
-        let pid = std::mem::replace(&mut next, ancestor.parent);
+        leads |= pid == leader;
+        next = ancestor.parent;
         if pid != 1 {
             topmost = Some(ancestor);
         }

@@ -14,10 +14,11 @@
 //! If the session no longer waits with that call, the answer goes into a message, like every other answer.
 
 use crate::attempt::record::{self, Run, RunState};
+use crate::delivery::Delivery;
 use askbox_agent::claude;
 use askbox_agent::transcript::{self, SuspendedCall};
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, read_question, round};
 
@@ -44,7 +45,8 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     let suspended = file.map(transcript::suspended_call).unwrap_or_default();
     let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
     // The agent asked in an earlier attempt of this round, and the supervisor died before it saw the question.
-    let is_asked_now = |id: &String| question_of(mailbox, &run.workflow_id, id).is_some();
+    let is_asked_now =
+        |id: &String| open_question(mailbox, &run.workflow_id, |q| q.asked.tool_call.as_ref().is_some_and(|call| call.id == *id)).is_some();
     match suspended {
         SuspendedCall::Waits(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
         // The model does not read the result that the hook gave to the call. A session that has the message drops its repetition.
@@ -54,16 +56,33 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     }
 }
 
-/// The question that this call asked, if it still waits for an answer or for its run.
+/// The question that this call asked in the session of `run`, whatever has become of it since: it may be answered, and its answer claimed,
+/// while another call of the same message works on.
 #[must_use]
-pub fn question_of(mailbox: &Mailbox, workflow: &WorkflowId, call: &str) -> Option<QuestionId> {
-    open_question(mailbox, workflow, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
+pub fn question_of(mailbox: &Mailbox, run: &Run, call: &str) -> Option<QuestionId> {
+    question_anywhere(mailbox, run, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
 }
 
-/// The question that a call in this attempt's session asked, if it still waits for an answer or for its run.
+/// The newest question that a call in this attempt's session asked, whatever has become of it since.
 #[must_use]
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    open_question(mailbox, &run.workflow_id, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
+    question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
+}
+
+/// The round in which another session goes on with the work of this run: a call of the run's session asked, and an agent was launched with
+/// the answer.
+///
+/// # Errors
+/// Those of [`record::latest`].
+pub fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
+    for (round, question) in later_rounds(mailbox, run, &[Folder::Running, Folder::Closed]) {
+        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.plan.session_id);
+        let launched = record::latest(mailbox, &round)?.is_some_and(|last| Delivery::of_claimed(&question, &last) == Delivery::Launch);
+        if is_of_session && launched {
+            return Ok(Some(round));
+        }
+    }
+    Ok(None)
 }
 
 /// True if the records prove that an agent of the workflow asked this question: an attempt ended to wait for it, or the session of an
@@ -101,6 +120,28 @@ pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     })
 }
 
+/// The question of another round of the run's workflow. The folders are looked at in the order of a question's moves.
+fn question_anywhere(mailbox: &Mailbox, run: &Run, is_it: impl Fn(&Question) -> bool) -> Option<QuestionId> {
+    open_question(mailbox, &run.workflow_id, &is_it).or_else(|| {
+        let mut rounds = later_rounds(mailbox, run, &[Folder::Running, Folder::Parked, Folder::Closed]);
+        rounds.find_map(|(round, question)| is_it(&question).then_some(round.question))
+    })
+}
+
+/// The rounds of the run's workflow that lie in these folders, but for the run's own: the newest ones first, and not all of a long
+/// history.
+fn later_rounds(mailbox: &Mailbox, run: &Run, folders: &'static [Folder]) -> impl Iterator<Item = (RoundId, Question)> {
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, &run.workflow_id).filter(|round| round.question != run.question_id).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    rounds.into_iter().take(SEARCHED).flat_map(move |round| {
+        folders.iter().filter_map(move |folder| {
+            let document = read_question::of_round(&mailbox.round(*folder, &round), &round).ok()?;
+            Some((round.clone(), document.typed))
+        })
+    })
+}
+
+/// The question that lies in `pending/` or `answered/`, if it is this one.
 fn open_question(mailbox: &Mailbox, workflow: &WorkflowId, is_it: impl Fn(&Question) -> bool) -> Option<QuestionId> {
     let answered = || read_question::document(&mailbox.document(Folder::Answered, workflow)).ok();
     let fits = |document: QuestionDocument| is_it(&document.typed).then(|| round::of_pending(mailbox, &document.typed).ok()).flatten();

@@ -10,7 +10,7 @@ use crate::process::programs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
 use askbox_mailbox::transitions::{refuse, settle};
@@ -65,8 +65,8 @@ enum By<'a> {
     Person(&'a Config),
     /// A watcher, which launches an agent as this configuration says. Nobody has asked for this launch.
     Watcher(&'a Config),
-    /// The asker, which takes the answer if it counts by this policy.
-    Asker(&'a Policy),
+    /// The asker of this question, which takes the answer if it counts by this policy.
+    Asker(QuestionId, &'a Policy),
     /// A main agent, which takes the answer if it counts by this policy.
     MainAgent(&'a Policy),
 }
@@ -76,7 +76,7 @@ impl By<'_> {
     fn judge(self, question: &Question) -> Result<(), WhyRefused> {
         match self {
             Self::Person(config) | Self::Watcher(config) => config.answers.policy().judge(question),
-            Self::Asker(policy) | Self::MainAgent(policy) => policy.judge(question),
+            Self::Asker(_, policy) | Self::MainAgent(policy) => policy.judge(question),
         }
     }
 
@@ -85,16 +85,16 @@ impl By<'_> {
         let taken = |delivery: Delivery| Ok(Run::first(round, delivery.claimant(), Plan::without_launch(round)));
         match self {
             Self::Person(config) | Self::Watcher(config) => plan::first(mailbox, config, question, round),
-            Self::Asker(_) => taken(Delivery::Waiter),
+            Self::Asker(..) => taken(Delivery::Waiter),
             Self::MainAgent(_) => taken(Delivery::MainAgent),
         }
     }
 }
 
-/// Claims the answered round of `workflow` for its asker, if the answer counts by `policy`. The asker is a waiting process or the
-/// session that asked, and takes the answer itself.
-pub fn for_asker(mailbox: &Mailbox, workflow: &WorkflowId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
-    claim(mailbox, workflow, By::Asker(policy))
+/// Claims this answered round for its asker, if the answer counts by `policy`. The asker is a waiting process or the session that asked, and
+/// takes the answer itself. It never takes the answer to another question of its workflow.
+pub fn for_asker(mailbox: &Mailbox, round: &RoundId, policy: &Policy) -> Result<ClaimAttempt<OnRecord>> {
+    claim(mailbox, &round.workflow, By::Asker(round.question, policy))
 }
 
 /// Claims the answered round of `workflow` for a main agent, if the answer counts by `policy`.
@@ -138,6 +138,9 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
         Adopted::InGrace(wait) => return refused(Refusal::MayBeUnfinished(wait)),
         Adopted::Nothing | Adopted::Undone | Adopted::Quarantined => return refused(Refusal::NothingAnswered),
     };
+    if matches!(by, By::Asker(question, _) if question != round.question) {
+        return refused(Refusal::NothingAnswered);
+    }
     // If the pending copy of this round stayed behind, it would look like the next round.
     settle::settle(mailbox, &lock)?;
     if let Err(why) = by.judge(&document.typed) {
@@ -164,7 +167,7 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
 fn left_to_another(mailbox: &Mailbox, by: By<'_>, question: &Question, round: &RoundId) -> Result<Option<Refusal>> {
     match by {
         // An asker launches nothing, and may itself be the run of the earlier round.
-        By::Asker(_) => return Ok(None),
+        By::Asker(..) => return Ok(None),
         By::Person(_) | By::Watcher(_) | By::MainAgent(_) => {}
     }
     match (Delivery::of_unclaimed(mailbox, question)?, by) {

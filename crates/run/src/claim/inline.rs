@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::attempt::record::{self, RunState};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord};
 use crate::delivery::Delivery;
-use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::documents::fields::until::Until;
@@ -93,6 +93,21 @@ impl Asked {
     }
 }
 
+/// The one who hears an answer from the process that waits for it. A closure that tells whether it is gone is one.
+pub trait Hearer {
+    /// True if nobody would hear the answer any more. It is asked before each claim: who is gone takes nothing.
+    fn is_gone(&self) -> bool;
+
+    /// Ends the current sleep with `waker` once the hearer is gone. Without it, a wait sees that at its next look.
+    fn wake_at_end(&self, _waker: Waker) {}
+}
+
+impl<F: Fn() -> bool> Hearer for F {
+    fn is_gone(&self) -> bool {
+        self()
+    }
+}
+
 /// The outcome of a wait.
 #[derive(Debug)]
 pub enum Waited {
@@ -101,14 +116,14 @@ pub enum Waited {
     /// The answer is to another question, because somebody changed the file after it was posted. The round is closed as superseded; ask
     /// anew.
     Changed,
-    /// The time is over, or the round ended in another way.
+    /// The time is over, the hearer is gone, or the round ended in another way.
     Nothing,
 }
 
 impl Waiter {
     /// Waits for the answer that counts, and claims it. It can be called again, because the lock is held until the waiter is dropped.
-    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, asked: &Asked, patience: Duration) -> Result<Waited> {
-        match self.claim(mailbox, policy, &asked.round, patience)? {
+    pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, asked: &Asked, patience: Duration, hearer: &impl Hearer) -> Result<Waited> {
+        match self.claim(mailbox, policy, &asked.round, patience, hearer)? {
             None => Ok(Waited::Nothing),
             Some(claim) if asked.is(&claim.document.typed) => Ok(Waited::Answered(Box::new(claim))),
             Some(claim) => {
@@ -124,18 +139,28 @@ impl Waiter {
     /// # Errors
     /// Those of [`claim::for_asker`].
     pub fn take(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
-        match claim::for_asker(mailbox, &round.workflow, policy)? {
-            ClaimAttempt::Claimed(claim) if claim.round() == *round => Ok(Some(*claim)),
-            ClaimAttempt::Claimed(_) | ClaimAttempt::Refused(_) => Ok(None),
-        }
+        Ok(match claim::for_asker(mailbox, round, policy)? {
+            ClaimAttempt::Claimed(claim) => Some(*claim),
+            ClaimAttempt::Refused(_) => None,
+        })
     }
 
     /// Waits for an answer of the round, and claims it. `None` if the time is over or the round ended in another way.
-    fn claim(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration) -> Result<Option<Claim<OnRecord>>> {
+    fn claim(
+        &self,
+        mailbox: &Mailbox,
+        policy: &Policy,
+        round: &RoundId,
+        patience: Duration,
+        hearer: &impl Hearer,
+    ) -> Result<Option<Claim<OnRecord>>> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled. A single look does without file events: it takes milliseconds to set them up and
         // take them down.
         let mut folder_watch = (!patience.is_zero()).then(|| FolderWatch::new(&mailbox.folder(Folder::Answered)).ok()).flatten();
+        if let Some(watch) = &folder_watch {
+            hearer.wake_at_end(watch.waker());
+        }
         let asked = read_question::pending(mailbox, &round.workflow).ok().map(|document| document.typed.asked);
         let (mut until, mut expires_at) = asked.map_or((None, None), |asked| (asked.until, asked.expires_at));
         let mut has_looked = false;
@@ -163,6 +188,9 @@ impl Waiter {
                     Expiry::Later => {}
                     _ => expires_at = None,
                 }
+            }
+            if hearer.is_gone() {
+                return Ok(None);
             }
             if disk::exists(mailbox.document(Folder::Answered, &round.workflow))
                 && let Some(claim) = self.take(mailbox, policy, round)?

@@ -5,7 +5,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
 
 /// The question of a call.
 pub enum OfCall {
@@ -31,8 +31,10 @@ pub fn find(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &st
         return Ok(Some(OfCall::Waits));
     }
     let answered = read_question::document(&mailbox.document(Folder::Answered, workflow));
-    if answered.is_ok_and(|answered| is_its(&answered.typed)) {
-        return Ok(Some(match for_asker(mailbox, workflow, policy)? {
+    if let Ok(answered) = answered.map(|answered| answered.typed)
+        && is_its(&answered)
+    {
+        return Ok(Some(match for_asker(mailbox, &round::round_of(mailbox, &answered)?, policy)? {
             ClaimAttempt::Claimed(claim) => OfCall::claimed(claim),
             // The answer does not count, or another process is faster: the next look will tell.
             ClaimAttempt::Refused(_) => OfCall::Waits,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::attempt::acp_session;
 use crate::attempt::auto_choice::AutoChoice;
-use crate::attempt::record::{Begin, Plan, Run};
+use crate::attempt::record::{self, Begin, Claimant, Plan, Run};
 use crate::attempt::suspended_call;
 use crate::claim::auto;
 use crate::claim::permitted::{self, WorkFolder};
@@ -18,9 +18,13 @@ use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, workflows};
+
+/// How many of the workflow's newest rounds are searched for the session that asked.
+const SEARCHED: usize = 256;
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
@@ -206,6 +210,10 @@ fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workf
     let id = match (own, question.session_id) {
         (Some(id), None) => return Ok(Asker::Session { id, of: None }),
         (Some(id), Some(asker)) if id == asker => return Ok(Asker::Session { id, of: None }),
+        // An earlier session of the workflow asked beside another question, whose answer was launched in a fork of it. The fork goes on.
+        (Some(id), Some(asker)) if question.parent.is_none() && is_earlier_session(mailbox, &question.workflow_id, asker)? => {
+            return Ok(Asker::Session { id, of: None });
+        }
         (_, Some(asker)) => asker,
         (None, None) => return Ok(Asker::NotOurs),
     };
@@ -214,6 +222,18 @@ fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workf
         Some(parent) => Asker::NotProven(parent.clone()),
         None => Asker::NotOurs,
     })
+}
+
+/// True if askbox launched this session for the workflow, in one of its newest rounds.
+fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Result<bool> {
+    let mut rounds: Vec<_> = list::rounds_of(mailbox, workflow).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    for round in rounds.into_iter().take(SEARCHED) {
+        if record::latest(mailbox, &round)?.is_some_and(|run| run.claimant == Claimant::Supervisor && run.plan.session_id == session) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The asker's `CLAUDE_CONFIG_DIR`, else that of the earlier runs, if the operator permits it; otherwise `None` and the reason. Without

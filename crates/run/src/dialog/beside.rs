@@ -101,7 +101,7 @@ impl Beside {
     }
 
     fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Waited> {
-        self.waiter.wait(mailbox, policy, &self.asked, Duration::ZERO)
+        self.waiter.wait(mailbox, policy, &self.asked, Duration::ZERO, &|| false)
     }
 
     fn is_closed(&self, mailbox: &Mailbox) -> bool {

@@ -8,7 +8,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Mailbox, Question, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 
 /// The name of the hook in the question that it withdraws.
 pub const BY: &str = "askbox hook";
@@ -98,8 +98,13 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
         Err(Error::Conflict { .. }) => return Ok(()),
         other => other?,
     };
+    // An answer to another question is its asker's.
+    let answered = read_question::document(&mailbox.document(Folder::Answered, workflow)).ok().map(|document| document.typed);
+    let Some(round) = answered.filter(|question| question.asked.live.is_some()).and_then(|question| question.round()) else {
+        return Ok(());
+    };
     // The answer reaches nobody, so it does not matter who gave it.
-    match claim::for_asker(mailbox, workflow, &Policy::default())? {
+    match claim::for_asker(mailbox, &round, &Policy::default())? {
         ClaimAttempt::Claimed(claim) => {
             let why = format!("it came too late: {}", who_is_gone(&claim.document.typed));
             claim.superseded(mailbox, "askbox", &why)

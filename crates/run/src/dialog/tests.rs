@@ -72,7 +72,7 @@ impl Asking {
     fn print(&mut self) {
         let asked = Asked::of_receipt(&self.receipt).unwrap();
         let waiter = self.waiter.take().unwrap();
-        let waited = waiter.wait(&self.mailbox, &Policy::default(), &asked, Duration::ZERO).unwrap();
+        let waited = waiter.wait(&self.mailbox, &Policy::default(), &asked, Duration::ZERO, &|| false).unwrap();
         assert!(matches!(waited, Waited::Answered(_)));
     }
 
@@ -118,7 +118,7 @@ fn the_changed_question_of_a_dialog_is_not_said_to_come_anew() {
     let value = caller.value(AnswerValue::Text("once".into()));
     accept::answer(&asking.mailbox, &workflow, Decision::by(&caller, on), value).unwrap();
     let asked = Asked::of_receipt(&asking.receipt).unwrap();
-    let waited = asking.waiter.take().unwrap().wait(&asking.mailbox, &Policy::default(), &asked, Duration::ZERO).unwrap();
+    let waited = asking.waiter.take().unwrap().wait(&asking.mailbox, &Policy::default(), &asked, Duration::ZERO, &|| false).unwrap();
     assert!(matches!(waited, Waited::Changed));
     let why = asking.closed().closed.unwrap().why.unwrap();
     assert_eq!(why, "its question was changed after it was asked, so this answer is not used: its session decides by itself");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Plan, Run, RunState};
+use crate::attempt::suspended_call;
 use crate::claim::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
@@ -57,6 +58,12 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
     let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
+    if let Some(on) = suspended_call::goes_on_in(mailbox, &last)? {
+        return Err(Error::conflict(
+            format!("the work of {round} went on in another session: its call asked {}, and an agent got the answer", on.question),
+            format!("give up this round: relaunch drop {workflow}"),
+        ));
+    }
     end_processes(mailbox, &last)?;
     if disk::rename(&parked, &mailbox.round(Folder::Running, &round))? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} is running already"), "see: relaunch status"));

@@ -110,10 +110,11 @@ impl Claims {
     /// Claims the answer of this line, if it has one. Returns false if somebody else has the answer, or if it was taken back.
     fn add(&mut self, office: Office<'_>, line: &Line) -> Result<bool> {
         let Some(takes) = line.takes else { return Ok(true) };
-        match claim::for_asker(office.mailbox, &line.workflow, &office.config.answers.policy())? {
+        let round = RoundId { workflow: line.workflow.clone(), question: line.question };
+        match claim::for_asker(office.mailbox, &round, &office.config.answers.policy())? {
             ClaimAttempt::Claimed(claim) => {
                 let answered_at = claim.document.typed.answer.as_ref().and_then(|answer| answer.at);
-                if claim.round().question != line.question || answered_at != Some(takes) {
+                if answered_at != Some(takes) {
                     claim.given_back(office.mailbox)?;
                     return Ok(false);
                 }

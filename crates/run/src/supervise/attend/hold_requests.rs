@@ -249,7 +249,7 @@ impl Requests {
     }
 
     fn look_after(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
-        let claim = match held.waiter.wait(live.mailbox, &live.config.answers.policy(), &held.asked, Duration::ZERO) {
+        let claim = match held.waiter.wait(live.mailbox, &live.config.answers.policy(), &held.asked, Duration::ZERO, &|| false) {
             Ok(Waited::Answered(claim)) => claim,
             Ok(Waited::Changed) => {
                 live.log.note("the question of a request was changed after it was asked: it is asked anew");

@@ -127,7 +127,7 @@ impl Attendance<'_, '_> {
         let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
         // If a continued session asks at once, only its turn shows that it began (measured on Claude Code 2.1.330).
         self.session.had_a_turn(&self.live, &turn.session_id);
-        let question = suspended_call::question_of(self.live.mailbox, &self.live.run.workflow_id, tool_use_id.raw())?;
+        let question = suspended_call::question_of(self.live.mailbox, self.live.run, tool_use_id.raw())?;
         Some(Ending::Asking { question, cost_usd: turn.cost_usd })
     }
 }
