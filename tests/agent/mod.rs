@@ -4,6 +4,7 @@ mod background;
 mod figures;
 mod killed;
 mod listings;
+mod places;
 mod questions;
 mod relaunched;
 mod rules;

@@ -18,6 +18,7 @@ use crate::history::Call;
 use crate::host::Host;
 use crate::outcome::{Outcome, Taken};
 use crate::person::{self, Permit};
+use crate::place::Place;
 use crate::rules::hooks::{self, Decision, Verdict};
 use crate::rules::permission::{self, Permission};
 use crate::step::{End, Stop};
@@ -50,15 +51,30 @@ pub(crate) fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> R
         Decision::Defer => return ends(End::Waits(call)),
         Decision::None | Decision::Allow | Decision::Ask => {}
     }
+    let mut place = match Place::of_call(&call, &host.cwd) {
+        Ok(place) => place,
+        Err(words) => return Ok(Ok(Outcome::error(words))),
+    };
     let mut allowed = None;
-    match permission::decide(host, &call, decision) {
+    match permission::decide(host, &call, place.as_ref(), decision) {
         Permission::Allowed => {}
         Permission::Refused(words) => return Ok(Ok(Outcome::error(words))),
-        Permission::Ask => match ask_for(host, caller, &call)? {
-            Permit::Yes(input, taken) => (call.input, allowed) = (input, taken),
-            Permit::No(outcome) => return Ok(Ok(outcome)),
-            Permit::Nothing(end) => return ends(end),
-        },
+        Permission::Ask => {
+            place.iter().for_each(|place| place.write_into(&mut call));
+            let (input, taken) = match ask_for(host, caller, &call)? {
+                Permit::Yes(input, taken) => (input, taken),
+                Permit::No(outcome) => return Ok(Ok(outcome)),
+                Permit::Nothing(end) => return ends(end),
+            };
+            if input != call.input {
+                call.input = input;
+                place = match Place::of_call(&call, &host.cwd) {
+                    Ok(place) => place,
+                    Err(words) => return Ok(Ok(Outcome { taken, ..Outcome::error(words) })),
+                };
+            }
+            allowed = taken;
+        }
     }
     if must_not_be_repeated(&call.name) {
         caller.transcript.begin(&call)?;
@@ -77,7 +93,7 @@ pub(crate) fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> R
     let made = match (answer, call.name.as_str()) {
         (Some(answer), _) => Ok(answer),
         (None, TASK) => task::run(host, caller, &call)?,
-        (None, _) => Ok(tools::call(host, &call)?),
+        (None, _) => Ok(tools::call(host, &call, place.as_ref())?),
     };
     let Ok(mut outcome) = made else { return Ok(made) };
     let mut about = hooks::about(&call, agent.as_deref());

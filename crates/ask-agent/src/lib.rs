@@ -20,6 +20,7 @@
 //! | `step` | the function from the history to the next step; why a turn is over |
 //! | `conversation` | the loop: takes one step after another, for the agent and for each of its subagents |
 //! | `calls`, `outcome` | one tool call, from its hooks and rules to its result |
+//! | `place` | where a call's file lies: found once, for the decision and for the tool |
 //! | `tools/`, `tool_names`, `process` | the tools: shell, files, todo list |
 //! | `task` | the tool that starts a subagent: its own transcript, its own messages, only its conclusion returns |
 //! | `background` | tasks that work beside the conversation that started them |
@@ -42,6 +43,7 @@ mod host;
 mod model;
 mod outcome;
 mod person;
+mod place;
 mod process;
 mod program;
 mod rules;

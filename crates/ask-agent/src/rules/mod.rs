@@ -3,3 +3,4 @@
 pub(crate) mod hooks;
 mod pattern;
 pub(crate) mod permission;
+mod protected;

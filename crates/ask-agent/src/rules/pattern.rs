@@ -3,10 +3,10 @@
 //! A rule that allows must name a call beyond doubt. A rule that asks or refuses names a call as soon as it may be meant. So the two read
 //! a shell command differently.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
-
+use crate::history::Call;
+use crate::place::{Place, literal_folder, real};
 use crate::tool_names::{BASH, EDIT, GLOB, READ, WRITE};
 use askbox_config::{ToolRule, surely};
 
@@ -17,12 +17,18 @@ pub(super) enum Sense {
     AsksOrRefuses,
 }
 
-/// True if the rule names this call.
-pub(super) fn names(rule: &str, tool: &str, input: &Map<String, Value>, cwd: &Path, sense: Sense) -> bool {
-    let (of, inner) = match rule.split_once('(') {
+/// A rule's tool, and the text in its parentheses. `None` for a text without an end.
+fn parts(rule: &str) -> (&str, Option<&str>) {
+    match rule.split_once('(') {
         Some((of, inner)) => (of, inner.strip_suffix(')')),
         None => (rule, Some("")),
-    };
+    }
+}
+
+/// True if the rule names this call, which is about this place.
+pub(super) fn names(rule: &str, call: &Call, place: Option<&Place>, cwd: &Path, sense: Sense) -> bool {
+    let tool = call.name.as_str();
+    let (of, inner) = parts(rule);
     // What is not understood allows nothing, and refuses all calls of its tool.
     let Some(inner) = inner else { return of == tool && sense == Sense::AsksOrRefuses };
     // As in Claude Code, `Edit` names Write too, and `Read` names Glob.
@@ -30,59 +36,70 @@ pub(super) fn names(rule: &str, tool: &str, input: &Map<String, Value>, cwd: &Pa
     match (tool, inner) {
         _ if !fits => false,
         (_, "") => true,
-        (READ | WRITE | EDIT | GLOB, glob) => file_of(tool, input, cwd).is_some_and(|path| matches_glob(glob, &path, cwd)),
-        (BASH, words) => match (sense, input.get("command").and_then(Value::as_str)) {
+        (READ | WRITE | EDIT | GLOB, glob) => place.is_some_and(|place| names_place(glob, tool, place, cwd, sense)),
+        (BASH, words) => match (sense, call.text("command")) {
             (Sense::Allows, Some(command)) => surely::is_named_by(command, words),
             (Sense::Allows, None) => false,
-            (Sense::AsksOrRefuses, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, input)),
+            (Sense::AsksOrRefuses, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, &call.input)),
         },
         _ => sense == Sense::AsksOrRefuses,
     }
 }
 
-/// The file or folder that a call is about, as an absolute path without `..` and links.
-pub(super) fn file_of(tool: &str, input: &Map<String, Value>, cwd: &Path) -> Option<PathBuf> {
-    let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let path = if tool == GLOB { text("path").unwrap_or(".") } else { text("file_path")? };
-    let path = cwd.join(path);
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            other => plain.push(other),
+/// True if a rule that refuses names a file that a search has found.
+pub(super) fn names_found(rule: &str, path: &Path, cwd: &Path) -> bool {
+    let (of, inner) = parts(rule);
+    [READ, GLOB].contains(&of) && inner.is_none_or(|glob| glob.is_empty() || matches_glob(glob, path, cwd, Sense::AsksOrRefuses))
+}
+
+/// True if the glob names the file. A search is named by a glob that allows if the glob names all files below the folder, whatever their
+/// names; by one that asks or refuses, if it may be meant.
+fn names_place(glob: &str, tool: &str, place: &Place, cwd: &Path, sense: Sense) -> bool {
+    const ANY: &str = "\u{1}";
+    let matches = |path: &Path| matches_glob(glob, path, cwd, sense);
+    match (sense, tool) {
+        (Sense::Allows, GLOB) => matches(&place.path.join(ANY)) && matches(&place.path.join(ANY).join(ANY)),
+        (Sense::Allows, _) => matches(&place.path),
+        (Sense::AsksOrRefuses, _) => {
+            [&place.path, &place.spelled].into_iter().any(|path| matches(path) || tool == GLOB && matches(&path.join(ANY)))
         }
     }
-    // The file may not exist yet. Then the nearest folder that exists says where it really lies.
-    let exists = plain.ancestors().find(|path| path.exists())?;
-    let real = exists.canonicalize().ok()?;
-    Some(match plain.strip_prefix(exists) {
-        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-        _ => real,
-    })
 }
 
 /// `//x` is an absolute path, `~/x` is in the home, all else is below the working folder. A pattern without `/` fits a name anywhere below.
-fn matches_glob(glob: &str, path: &Path, cwd: &Path) -> bool {
-    let below = |folder: &Path, glob: &str| format!("{}/{glob}", glob::Pattern::escape(&folder.to_string_lossy()));
-    let here = cwd.canonicalize().unwrap_or_else(|_| cwd.into());
-    let whole = match (glob.strip_prefix("//"), glob.strip_prefix("~/")) {
-        (Some(absolute), _) => format!("/{absolute}"),
-        (None, Some(rest)) => below(Path::new(&std::env::var_os("HOME").unwrap_or_default()), rest),
-        (None, None) if !glob.contains('/') => below(&here, &format!("**/{glob}")),
-        (None, None) => below(&here, glob.trim_start_matches("./").trim_start_matches('/')),
+fn matches_glob(glob: &str, path: &Path, cwd: &Path, sense: Sense) -> bool {
+    let home = || real(&PathBuf::from(std::env::var_os("HOME").unwrap_or_default()));
+    let (folder, below) = match (glob.strip_prefix("//"), glob.strip_prefix("~/")) {
+        (Some(absolute), _) => ("/".into(), absolute.to_owned()),
+        (None, Some(rest)) => (home(), rest.to_owned()),
+        (None, None) if !glob.contains('/') => (real(cwd), format!("**/{glob}")),
+        (None, None) => (real(cwd), glob.trim_start_matches("./").trim_start_matches('/').to_owned()),
     };
-    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
-    glob::Pattern::new(&whole).is_ok_and(|pattern| pattern.matches_path_with(path, options))
+    let fits = |folder: &Path, below: &str| {
+        let whole = format!("{}/{below}", glob::Pattern::escape(folder.to_string_lossy().trim_end_matches('/')));
+        let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        glob::Pattern::new(&whole).is_ok_and(|pattern| pattern.matches_path_with(path, options))
+    };
+    // The operator may name a folder by a link. A rule that allows does not follow it, because the link may be the project's.
+    let through_links = || {
+        let (literal, rest) = literal_folder(&below);
+        fits(&real(&folder.join(literal)), rest)
+    };
+    fits(&folder, &below) || sense == Sense::AsksOrRefuses && through_links()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
 
+    fn call(tool: &str, key: &str, value: &str) -> Call {
+        Call { id: String::new(), name: tool.into(), input: Map::from_iter([(key.to_owned(), value.into())]) }
+    }
+
     fn bash(rule: &str, command: &str, sense: Sense) -> bool {
-        let input = Map::from_iter([("command".to_owned(), command.into())]);
-        names(rule, "Bash", &input, Path::new("/"), sense)
+        names(rule, &call("Bash", "command", command), None, Path::new("/"), sense)
     }
 
     #[test]
@@ -131,8 +148,9 @@ mod tests {
         }
         std::os::unix::fs::symlink("/etc", cwd.join("docs/link")).unwrap();
         let named = |rule: &str, tool: &str, path: &str| {
-            let input = Map::from_iter([("file_path".to_owned(), path.into())]);
-            names(rule, tool, &input, &cwd, Sense::Allows)
+            let call = call(tool, "file_path", path);
+            let place = Place::of_call(&call, &cwd).unwrap();
+            names(rule, &call, place.as_ref(), &cwd, Sense::Allows)
         };
         let absolute = format!("Read(/{}/docs/a.md)", cwd.display());
         for (rule, tool, path) in [

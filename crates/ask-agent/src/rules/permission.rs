@@ -1,9 +1,13 @@
 //! Whether a call may be made, before any hook has its say: the rules of the settings, and the permission mode.
 
+use std::path::Path;
+
 use crate::history::Call;
 use crate::host::Host;
+use crate::place::{Place, real};
 use crate::rules::hooks::Decision;
-use crate::rules::pattern::{Sense, file_of, names};
+use crate::rules::pattern::{Sense, names, names_found};
+use crate::rules::protected::is_protected;
 use crate::tool_names::{ASK_USER, BASH, EDIT, GLOB, READ, TASK, TODO, WRITE};
 
 /// The decision about a call.
@@ -17,8 +21,8 @@ pub(crate) enum Permission {
 }
 
 /// Decides about a call. If a hook has allowed it, only rules that refuse still count.
-pub(crate) fn decide(host: &Host, call: &Call, hook: Decision) -> Permission {
-    let named = |rules: &[String], sense| rules.iter().find(|rule| names(rule, &call.name, &call.input, &host.cwd, sense)).cloned();
+pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Decision) -> Permission {
+    let named = |rules: &[String], sense| rules.iter().find(|rule| names(rule, call, place, &host.cwd, sense)).cloned();
     let refused = |why: String| Permission::Refused(format!("Permission to use {} has been denied: {why}.", call.name));
     if let Some(rule) = named(&host.settings.deny, Sense::AsksOrRefuses) {
         return refused(format!("the rule `{rule}` refuses it"));
@@ -30,8 +34,7 @@ pub(crate) fn decide(host: &Host, call: &Call, hook: Decision) -> Permission {
     if mode == "plan" && matches!(call.name.as_str(), BASH | WRITE | EDIT) {
         return refused("this session only plans (--permission-mode plan)".into());
     }
-    let is_here =
-        || file_of(&call.name, &call.input, &host.cwd).zip(host.cwd.canonicalize().ok()).is_some_and(|(file, here)| file.starts_with(here));
+    let is_here = || place.is_some_and(|place| place.path.starts_with(real(&host.cwd)));
     let is_free = match call.name.as_str() {
         TODO | TASK | ASK_USER => true,
         READ | GLOB => is_here(),
@@ -39,9 +42,18 @@ pub(crate) fn decide(host: &Host, call: &Call, hook: Decision) -> Permission {
         _ => false,
     };
     let is_asked_about = named(&host.settings.ask, Sense::AsksOrRefuses).is_some();
-    match is_asked_about || !(is_free || named(&host.settings.allow, Sense::Allows).is_some()) {
-        false if hook != Decision::Ask => Permission::Allowed,
-        true if mode == "dontAsk" => refused("no rule allows this call".into()),
+    let is_allowed = !is_asked_about && (is_free || named(&host.settings.allow, Sense::Allows).is_some());
+    let writes = matches!(call.name.as_str(), WRITE | EDIT);
+    let is_protected = is_allowed && writes && place.is_some_and(|place| is_protected(host, place));
+    match is_allowed && !is_protected {
+        true if hook != Decision::Ask => Permission::Allowed,
+        false if mode == "dontAsk" && is_protected => refused("the path is protected, and nobody is asked".into()),
+        false if mode == "dontAsk" => refused("no rule allows this call".into()),
         _ => Permission::Ask,
     }
+}
+
+/// True if a rule refuses to show this file in the result of a search.
+pub(crate) fn is_hidden(host: &Host, path: &Path) -> bool {
+    host.settings.deny.iter().any(|rule| names_found(rule, path, &host.cwd))
 }

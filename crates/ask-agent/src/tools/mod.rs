@@ -14,7 +14,9 @@ use serde_json::Value;
 use crate::history::Call;
 use crate::host::Host;
 use crate::outcome::Outcome;
+use crate::place::Place;
 use crate::process::{self, Output};
+use crate::rules::permission;
 use crate::tool_names::{BASH, EDIT, GLOB, READ, TODO, WRITE};
 use askbox_mailbox::error::Result;
 
@@ -26,26 +28,29 @@ const LONGEST: u64 = 600_000;
 /// The most bytes of a command's output that the model reads.
 const OUTPUT: usize = 30_000;
 
-/// Makes a call.
-pub(crate) fn call(host: &mut Host, call: &Call) -> Result<Outcome> {
+/// Makes a call. The place is the one that was decided about.
+pub(crate) fn call(host: &mut Host, call: &Call, place: Option<&Place>) -> Result<Outcome> {
     if call.name == BASH
         && let Some(command) = call.text("command")
     {
         return bash(host, command, call.input.get("timeout").and_then(Value::as_u64));
     }
-    Ok(of_files(host, call).map_or_else(Outcome::error, Outcome::ok))
+    Ok(of_files(host, call, place).map_or_else(Outcome::error, Outcome::ok))
 }
 
-fn of_files(host: &Host, call: &Call) -> Result<String, String> {
+fn of_files(host: &Host, call: &Call, place: Option<&Place>) -> Result<String, String> {
     let needed = |key: &str| call.text(key).ok_or(format!("`{key}` is missing"));
     let number = |key: &str| call.input.get(key).and_then(Value::as_u64);
-    let path = || needed("file_path").map(|path| host.cwd.join(path));
+    let place = || place.ok_or("`file_path` is missing");
     match call.name.as_str() {
         BASH => needed("command").map(str::to_owned),
-        READ => files::read(&path()?, number("offset"), number("limit")),
-        WRITE => files::write(&path()?, needed("content")?),
-        EDIT => files::edit(&path()?, needed("old_string")?, needed("new_string")?, call.input.get("replace_all") == Some(&true.into())),
-        GLOB => files::glob(&host.cwd.join(call.text("path").unwrap_or(".")), needed("pattern")?),
+        READ => files::read(place()?, number("offset"), number("limit")),
+        WRITE => files::write(place()?, needed("content")?),
+        EDIT => files::edit(place()?, needed("old_string")?, needed("new_string")?, call.input.get("replace_all") == Some(&true.into())),
+        GLOB => {
+            let pattern = needed("pattern")?;
+            files::glob(place()?, pattern, |path| permission::is_hidden(host, path))
+        }
         TODO => todo(call.input.get("todos")),
         other => Err(format!("No such tool available: {other}")),
     }
