@@ -6,6 +6,7 @@ mod chains_killed;
 mod cleared_environment;
 mod crashes;
 mod defiant_agent;
+mod dirty_lines;
 mod event_killed;
 mod file_size_limit;
 mod full_disk;

@@ -59,6 +59,8 @@ struct Entry {
     parent: Option<String>,
     #[serde(default, rename = "isApiErrorMessage")]
     is_api_error: bool,
+    #[serde(default, rename = "isSidechain")]
+    is_of_subagent: bool,
     #[serde(default)]
     message: Value,
 }
@@ -113,6 +115,53 @@ pub fn before_unanswered(transcript: impl Read, message_ids: &[String]) -> Optio
         }
     }
     before
+}
+
+/// The agent's last words, if the session has one of these messages, and the model has ended its turn since. `None` if the transcript
+/// cannot be read.
+pub fn last_words(transcript: impl Read, message_ids: &[String]) -> Option<String> {
+    let mut lines = BoundedLines::new(transcript);
+    let (mut has_one, mut answer) = (false, Answer::default());
+    while let Some(line) = lines.next_line().ok()? {
+        let text = line.text();
+        // Parse only the lines that may matter.
+        if !(has_one || message_ids.iter().any(|id| text.contains(id.as_str()))) {
+            continue;
+        }
+        // A cut line may be the agent's.
+        let entry = serde_json::from_str::<Entry>(text).ok()?;
+        match entry.kind.as_str() {
+            _ if entry.is_of_subagent => {}
+            "user" => {
+                has_one |= entry.uuid.is_some_and(|uuid| message_ids.contains(&uuid));
+                answer = Answer::default();
+            }
+            "assistant" if entry.is_work() => answer.add(&entry.message),
+            "assistant" => answer = Answer::default(),
+            _ => {}
+        }
+    }
+    (has_one && answer.ends_turn).then_some(answer.text).filter(|text| !text.trim().is_empty())
+}
+
+/// An answer of the model. A transcript has one entry for each of its blocks.
+#[derive(Default)]
+struct Answer {
+    id: Value,
+    text: String,
+    ends_turn: bool,
+}
+
+impl Answer {
+    /// Takes in an entry of this answer, or of the next one.
+    fn add(&mut self, message: &Value) {
+        if self.id != message["id"] {
+            *self = Self { id: message["id"].clone(), ..Self::default() };
+        }
+        self.ends_turn = message["stop_reason"] == "end_turn";
+        let blocks = message["content"].as_array().into_iter().flatten();
+        self.text.extend(blocks.filter_map(|block| block["text"].as_str()));
+    }
 }
 
 /// The last tool call of a session that a hook deferred.
@@ -262,6 +311,34 @@ pub(crate) fn is_plain(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_words_count_once_the_turn_has_ended() {
+        let user = r#"{"type":"user","uuid":"u","message":{"content":"go"}}"#;
+        let result = r#"{"type":"user","uuid":"r","message":{"content":[{"type":"tool_result"}]}}"#;
+        let says = |id: &str, text: &str, stop: &str| {
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"{id}","model":"m","stop_reason":{stop},"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let refused = r#"{"type":"assistant","isApiErrorMessage":true,"message":{"content":[{"type":"text","text":"no"}]}}"#;
+        let beside = r#"{"type":"user","isSidechain":true,"message":{}}"#;
+        let of = |lines: &[&str]| last_words(lines.join("\n").as_bytes(), &["u".into()]);
+        let (first, half, end) = (says("a", "first", "\"tool_use\""), says("b", "all ", "null"), says("b", "done", "\"end_turn\""));
+        assert_eq!(of(&[user, &first, result, &half, &end, beside, r#"{"type":"system"}"#]), Some("all done".into()));
+        for lines in [
+            &[user, &first][..],
+            &[user, &half],
+            &[&end],
+            &[&end, user],
+            &[user, &end, result],
+            &[user, &end, refused],
+            &[user, &end, "{\"type\":\"assi"],
+            &[user, &says("b", " ", "\"end_turn\"")],
+        ] {
+            assert_eq!(of(lines), None, "{lines:?}");
+        }
+    }
 
     #[test]
     fn a_suspended_call_waits_until_a_result_stands_behind_it() {

@@ -34,6 +34,7 @@ OPTIONS = json.loads(os.environ.get("ACP_OPTIONS", "null")) or [
 lock = threading.Lock()
 replies, cancelled, processes, servers = {}, threading.Event(), [], []
 last_id = -1  # the first request has the id 0
+BEFORE, BEHIND = json.loads(os.environ.get("ACP_DIRT", '["", ""]'))  # other bytes on the line of each message
 
 
 def path(name):
@@ -52,7 +53,7 @@ def write(text):
 
 
 def send(*messages):
-    write("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
+    write("".join(BEFORE + json.dumps({"jsonrpc": "2.0", **message}) + BEHIND + "\n" for message in messages))
 
 
 def update_of(session, sort, **fields):

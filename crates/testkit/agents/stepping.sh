@@ -44,6 +44,8 @@ set +C
 log "start $ASKBOX_RUN $session"
 step spawned
 began() {
+  # Other bytes on the line of the session's beginning.
+  printf '%b' "${AGENT_DIRT:-}"
   say "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"$session\",\"model\":\"fake\",\"permissionMode\":\"default\",\"cwd\":\"/\"}"
 }
 receipt() { say "{\"type\":\"command_lifecycle\",\"command_uuid\":\"$message\",\"state\":\"$1\",\"session_id\":\"$session\"}"; }

@@ -3,10 +3,12 @@
 //! Finds the end of one answer of the model and the beginning of the next. Each answer is one round trip to the API, over one line or
 //! several.
 
+use serde::de::Error;
 use serde_json::{Result, Value};
 
 use crate::events::EventKind;
 use crate::stream::bounded::{self, head};
+use crate::stream::dirty_line::{self, Found};
 use crate::stream::item::{Asker, Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 use crate::stream::ledger::{self, Ledger};
 use crate::stream::lines::Line;
@@ -26,6 +28,8 @@ pub struct Interpreter {
     ledger: Ledger,
     spent: Spent,
     round_trip: RoundTrip,
+    /// True if an event says that lines hold other bytes beside their message.
+    dirt_noted: bool,
 }
 
 impl Interpreter {
@@ -76,6 +80,12 @@ impl Interpreter {
         {
             return items;
         }
+        if let Some(found) = dirty_line::message_in(line.text())
+            && let Ok(mut items) = self.read_found(line, &found)
+        {
+            items.splice(0..0, note_of_dirt(line, &mut self.dirt_noted));
+            return items;
+        }
         raw(if line.torn() { "torn" } else { "not_json" }, line, true)
     }
 
@@ -106,6 +116,18 @@ impl Interpreter {
             (kind, "") => raw(head(kind, 64), line, false),
             (kind, subtype) => raw(&format!("{}/{}", head(kind, 64), head(subtype, 64)), line, false),
         })
+    }
+
+    /// Fails like [`read`](Self::read), and for an object without a type. Behind words, a result must also name the session: the words may
+    /// quote whoever does not know it.
+    fn read_found(&mut self, line: &Line<'_>, found: &Found) -> Result<Vec<StreamItem>> {
+        let wire: wire::Line = wire::line(&found.line)?;
+        let names_session = bounded::some_name(wire.session_id)?.is_some_and(|id| self.session_id == Some(id));
+        let kind = wire::word(wire.kind);
+        if kind.is_empty() || (found.has_words && kind == "result" && !names_session) {
+            return Err(Error::custom("not a message of this session"));
+        }
+        self.read(&line.with_text(&found.line))
     }
 
     fn init(&mut self, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
@@ -259,6 +281,12 @@ fn plan_limit(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>>
         items.push(StreamItem::PlanLimit { resets_at, limit: bounded::name(limit.rate_limit_type)? });
     }
     Ok(items)
+}
+
+/// The event that says, once, that a line holds other bytes beside its message. `noted` is true if it was said before.
+pub(crate) fn note_of_dirt(line: &Line<'_>, noted: &mut bool) -> Option<StreamItem> {
+    let text = format!("the agent prints other bytes on the lines of its messages: {}", head(line.text(), RAW_HEAD));
+    (!std::mem::replace(noted, true)).then(|| StreamItem::Event(EventKind::Note { text: text.into() }))
 }
 
 /// A line that is not interpreted.

@@ -7,11 +7,13 @@
 //! A line passes through these files in this order:
 //! - [`lines`]: reads lines in limited memory; `shorten` cuts long JSON strings while they are read.
 //! - `wire`: the JSON shapes of the lines. It also mends almost valid JSON.
+//! - `dirty_line`: finds the message in a line that holds other bytes too.
 //! - `interpreter`: finds the meaning of a line. It uses `verdict` (the end and the cost of a turn), `bounded` (limits on values) and
 //!   `ledger` (the work of the run so far).
 //! - `item`: what the interpreter returns.
 
 pub(crate) mod bounded;
+pub(crate) mod dirty_line;
 mod interpreter;
 mod item;
 pub(crate) mod ledger;
@@ -21,7 +23,7 @@ mod verdict;
 pub(crate) mod wire;
 
 pub use interpreter::Interpreter;
-pub(crate) use interpreter::raw;
+pub(crate) use interpreter::{note_of_dirt, raw};
 pub use item::{Asker, Elicitation, FormReply, Generating, PermissionRequest, ReceiptState, StreamItem};
 pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 

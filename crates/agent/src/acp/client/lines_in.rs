@@ -15,9 +15,9 @@ use crate::acp::verdict;
 use crate::events::EventKind;
 use crate::stream::bounded::{NAME, head};
 use crate::stream::lines::Line;
-use crate::stream::raw;
 use crate::stream::wire::{Raw, repair};
 use crate::stream::{PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use crate::stream::{dirty_line, note_of_dirt, raw};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The largest input that a person decides about, in bytes, as for `claude`.
@@ -39,6 +39,16 @@ impl Client {
         if let Some(repaired) = repair(line.text())
             && let Some(items) = self.read(&line.with_text(&repaired))
         {
+            return items;
+        }
+        if let Some(found) = dirty_line::message_in(line.text())
+            && let Some(mut items) = self.read(&line.with_text(&found.line))
+        {
+            if found.has_words {
+                // They may be another message.
+                self.note_cut(&Subject::of_line(line.text()));
+            }
+            items.splice(0..0, note_of_dirt(line, &mut self.dirt_noted));
             return items;
         }
         self.note_cut(&Subject::of_line(line.text()));

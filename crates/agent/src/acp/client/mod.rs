@@ -46,6 +46,7 @@ pub struct Client {
     name: Untrusted,
     place: SessionPlace,
     agent: Preset,
+    /// The ids begin with a number that follows from the session's name, so that words in a line cannot guess the reply to one of them.
     last_id: u64,
     /// Our requests without a reply.
     asked: Vec<(u64, Asked)>,
@@ -58,6 +59,8 @@ pub struct Client {
     ledger: Ledger,
     /// US dollars of the whole session: before the turn, and now. `None` if unknown.
     cost: (Option<f64>, Option<f64>),
+    /// True if an event says that lines hold other bytes beside their message.
+    dirt_noted: bool,
 }
 
 impl Client {
@@ -68,7 +71,7 @@ impl Client {
             name: name.into(),
             place,
             agent: *preset.unwrap_or(&PLAIN),
-            last_id: 0,
+            last_id: first_id(name),
             asked: Vec::new(),
             info: AgentInfo::default(),
             session: None,
@@ -77,6 +80,7 @@ impl Client {
             requests: Requests::default(),
             ledger: Ledger::default(),
             cost: (None, None),
+            dirt_noted: false,
         }
     }
 
@@ -222,4 +226,10 @@ impl Client {
             session_id: self.session.as_ref().map(|_| self.name.clone()),
         }
     }
+}
+
+/// The number below the first id of our requests: 30 bits of a session's UUID, which every JSON-RPC library takes; 0 for another name.
+fn first_id(name: &str) -> u64 {
+    let digits = name.get(..8).filter(|_| name.len() == 36).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    digits.unwrap_or(0) & 0x3fff_ffff
 }

@@ -34,6 +34,8 @@ pub(super) struct Attendance<'a, 'b> {
     pub(super) tools: OpenCalls,
     pub(super) requests: Requests,
     pub(super) outcome: Outcome,
+    /// True if the agent printed a line that could not be read.
+    pub(super) has_unread_line: bool,
 }
 
 impl<'a, 'b> Attendance<'a, 'b> {
@@ -64,6 +66,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
             tools: OpenCalls::default(),
             requests: Requests::default(),
             outcome: Outcome::default(),
+            has_unread_line: false,
         }
     }
 }
@@ -173,6 +176,7 @@ impl Attendance<'_, '_> {
         let exit = exited.map_or_else(|| Exit::unknown("its output ended"), |(exit, _)| exit);
         if ended_by_itself {
             self.program_ended(&exit);
+            self.conclude_from_transcript(&exit);
         } else {
             self.program_stopped();
         }
@@ -195,6 +199,7 @@ impl Attendance<'_, '_> {
             && let Some(silence) = self.deadlines.silence_to_report(Instant::now())
         {
             self.live.log.event(EventKind::Silent { seconds: silence.as_secs() });
+            self.end_wait_for_unread_result();
         }
     }
 }

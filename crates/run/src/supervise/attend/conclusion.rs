@@ -83,6 +83,11 @@ impl Outcome {
         Ending::of_turn(turn).after(self.asked_to_wait).at_limit(self.plan_limit.as_ref())
     }
 
+    /// True if no turn has ended yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.turn_ending.is_none()
+    }
+
     /// Notes the ending that a turn means for the round. A session that was resumed with a suspended tool call has two turns: one for
     /// that call, and one for the message that carries the answer. The later of them is the result.
     pub(super) fn note_turn(&mut self, ending: Ending) {
@@ -98,7 +103,7 @@ impl Outcome {
         let ending = match (self.turn_ending, stop_ending) {
             (Some(delivered), _) if delivered.is_delivered() && began => delivered,
             (Some(delivered), None) if delivered.is_delivered() => {
-                Ending::Failed { why: "a result came, but of another session than the chosen one".into() }
+                Ending::Failed { why: "a result came, but nothing shows that it is of the chosen session".into() }
             }
             (_, Some(stopped)) => stopped,
             (Some(other), None) => other,

@@ -15,6 +15,7 @@
 //! | `asker` | the asker of a form, in words |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
 //! | `elicited_form` | a form as a question, and an answer as the form's content, also for `fuzz/` |
+//! | `unread_result` | an agent whose result cannot be read is concluded from its transcript |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
 //! | `program_end` | what the exit status of a plain program means |
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
@@ -36,3 +37,4 @@ mod session;
 mod stopped_calls;
 mod stopping;
 mod stream_items;
+mod unread_result;

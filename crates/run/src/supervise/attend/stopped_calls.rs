@@ -201,7 +201,7 @@ fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBu
     transcript::folder_of_call(file, asked.tool_use_id.raw()).filter(|folder| folder.is_absolute())
 }
 
-fn transcript_of(live: &LiveRun<'_, '_>) -> Option<PathBuf> {
+pub(super) fn transcript_of(live: &LiveRun<'_, '_>) -> Option<PathBuf> {
     let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
     transcript::find(&dir, &live.run.plan.session_id.to_string())
 }

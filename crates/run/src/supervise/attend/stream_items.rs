@@ -64,6 +64,9 @@ impl Attendance<'_, '_> {
                 }
             }
             EventKind::Result { .. } => self.tools.end_all(),
+            EventKind::Raw { what, .. } if ["not_json", "torn", "over_limit"].iter().any(|unread| what == unread) => {
+                self.has_unread_line = true;
+            }
             EventKind::Throttled { delay_ms, .. } => self.outcome.note_throttled(Duration::from_millis(*delay_ms)),
             _ => {}
         }
@@ -100,6 +103,8 @@ impl Attendance<'_, '_> {
         if self.acp_goes_on(turn) {
             return;
         }
+        // The line that says that the session begins may have been lost.
+        self.session.had_a_turn(&self.live, &turn.session_id);
         let cut = self.outcome.was_cut(turn);
         if cut && !self.stopping.has_begun() {
             // The hooks read a request to stop before the message about it has come here, if the disk is slow.
@@ -125,8 +130,6 @@ impl Attendance<'_, '_> {
             return Some(Ending::Asking { question, cost_usd: turn.cost_usd });
         }
         let Verdict::Deferred { tool_use_id, .. } = &turn.verdict else { return None };
-        // If a continued session asks at once, only its turn shows that it began (measured on Claude Code 2.1.330).
-        self.session.had_a_turn(&self.live, &turn.session_id);
         let question = suspended_call::question_of(self.live.mailbox, self.live.run, tool_use_id.raw())?;
         Some(Ending::Asking { question, cost_usd: turn.cost_usd })
     }
