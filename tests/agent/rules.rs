@@ -36,6 +36,15 @@ fn hooks_refuse_change_and_comment_calls() {
 }
 
 #[test]
+fn the_shell_of_ask_agent_has_no_variables_of_a_git_hook() {
+    let mut scene = Scene::new();
+    scene.world.set_env(&[("GIT_DIR", "/nowhere/.git"), ("NODE_OPTIONS", "--inspect-brk"), ("GIT_SSH_COMMAND", "ssh -4")]);
+    let told =
+        results(&scene, &["--dangerously-skip-permissions"], vec![bash("echo ${GIT_DIR-none} ${NODE_OPTIONS-none} $GIT_SSH_COMMAND")]);
+    assert_eq!(told, ["none none ssh -4"]);
+}
+
+#[test]
 fn a_hook_that_fails_refuses_if_its_settings_say_so() {
     let scene = Scene::new();
     scene.settings(&json!({"hooks": {"PreToolUse": [

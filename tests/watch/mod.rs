@@ -5,6 +5,7 @@ mod agent_version;
 mod any_program;
 mod asked_within;
 mod budget;
+mod callers_env;
 mod chains;
 mod codex;
 mod codex_woken;

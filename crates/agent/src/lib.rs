@@ -1,6 +1,7 @@
 //! Calls an agent program and reads its output.
 //!
 //! - [`claude`]: calls `claude`.
+//! - [`caller_env`]: the variables that a caller, such as a git hook, meant for itself.
 //! - [`transcript`]: finds and reads a session's transcript.
 //! - [`session_size`]: how large a session is, and whether its prompt cache is alive.
 //! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
@@ -18,6 +19,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod acp;
+pub mod caller_env;
 pub mod chain_signals;
 pub mod claude;
 pub mod definitions;

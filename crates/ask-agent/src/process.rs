@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::host::{Happening, Host};
+use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::thread;
 
@@ -47,7 +48,11 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output,
     let copy = |file: &File| file.try_clone().io("open", "a temporary file");
     let errors = if output == Output::Together { copy(&stdout)? } else { copy(&stderr)? };
     let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
-    let mut child = Command::new(shell)
+    let mut program = Command::new(shell);
+    std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {
+        program.env_remove(name);
+    });
+    let mut child = program
         .arg("-c")
         .arg(command)
         .current_dir(&host.cwd)

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::caller_env::is_of_the_caller;
+
 /// The variable that names the folder of settings and sessions.
 pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 
@@ -148,9 +150,11 @@ impl Invocation {
     }
 
     /// Removes the variables that an outer agent set (see [`is_inherited_from_agent`]), those that the service manager meant for the
-    /// watcher alone, and the place of this process in a trace. `names` are the variables of this process.
+    /// watcher alone, those that the caller meant for itself, and the place of this process in a trace. `names` are the variables of this process.
     pub fn scrub<S: Into<OsString>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        let is_removed = |name: &OsString| is_inherited_from_agent(name) || is_of_the_service(name) || is_place_in_a_trace(name);
+        let is_removed = |name: &OsString| {
+            is_inherited_from_agent(name) || is_of_the_service(name) || is_of_the_caller(name) || is_place_in_a_trace(name)
+        };
         self.env_remove.extend(names.into_iter().map(Into::into).filter(is_removed));
         self
     }

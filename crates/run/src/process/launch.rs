@@ -15,7 +15,7 @@ use crate::attempt::record::{self, Begin, Run};
 use crate::attempt::trace;
 use crate::claim::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
-use crate::process::{agent_lock, run_processes};
+use crate::process::{agent_lock, run_processes, signals};
 use crate::prompt::message;
 use askbox_agent::claude::{self, Invocation};
 use askbox_agent::transcript;
@@ -260,7 +260,7 @@ pub fn command_tied_to_this_thread(program: &OsStr) -> Command {
     command
 }
 
-/// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, asks the kernel for SIGTERM when the supervisor (the process
+/// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, resets its signals, asks the kernel for SIGTERM when the supervisor (the process
 /// PARENT) dies, then becomes the agent. Returns an exit status if that fails.
 #[must_use]
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
@@ -275,6 +275,7 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
         let Some(next) = args.next() else { return 2 };
         program = next;
     }
+    signals::reset();
     let is_tied = processes::end_with_parent();
     // The supervisor may have died before the signal was set.
     let orphaned = rustix::process::getppid().map(|p| p.as_raw_nonzero().get().unsigned_abs()) != parent;

@@ -10,6 +10,7 @@
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
 //! | `agent_lock` | the lock that the agent's own process holds, which is seen from other PID namespaces too |
+//! | `signals` | the signals that a program starts with |
 //! | `run_processes` | all processes of a run: found by their environment, and ended |
 
 pub mod agent_exit;
@@ -21,3 +22,4 @@ pub mod pipes;
 pub mod poll_thread;
 pub mod programs;
 pub mod run_processes;
+mod signals;

@@ -120,6 +120,11 @@ pub fn end_with_parent() -> bool {
 
 /// True if this process ignores SIGHUP, as one that was started by `nohup` does.
 pub fn ignores_hangup() -> bool {
-    let status = Process::myself().and_then(|own| own.status());
-    status.is_ok_and(|status| status.sigign & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
+    ignored_signals().contains(&signal_hook::consts::SIGHUP)
+}
+
+/// The signals that this process ignores, but for those of real time.
+pub fn ignored_signals() -> Vec<i32> {
+    let ignored = Process::myself().and_then(|own| own.status()).map_or(0, |status| status.sigign);
+    (1..32).filter(|signal| ignored & (1 << (signal - 1)) != 0).collect()
 }

@@ -149,3 +149,9 @@ pub fn end_with_parent() -> bool {
 pub fn ignores_hangup() -> bool {
     false
 }
+
+/// The signals that `nohup` and a shell's `&` make their commands ignore. macOS does not tell whether this process does.
+pub fn ignored_signals() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
+    vec![SIGHUP, SIGINT, SIGQUIT]
+}
