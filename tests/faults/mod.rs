@@ -13,6 +13,7 @@ mod full_disk;
 mod held_call_killed;
 mod held_stripe;
 mod hostile_words;
+mod huge_events;
 mod killed_archiving;
 mod killed_at_every_syscall;
 mod killed_calls;

@@ -4,10 +4,13 @@
 //! ignore fields that they do not know. Texts are limited: a line is at most [`LINE_LIMIT`] bytes, and an event says how much was cut.
 //!
 //! - `event`: the types, which are the JSON schema as well.
+//! - `reader`: reads a file of events in bounded memory.
 //! - `writer`: appends events to a file, and finds where an existing file ends.
 
 mod event;
+mod reader;
 mod writer;
 
 pub use event::{Event, EventKind, Generated, Tokens, ToolSummary};
+pub use reader::{EventLine, Events, FILE_LIMIT, open, read};
 pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail, write_line};

@@ -144,10 +144,13 @@ pub struct Tail {
     pub size: u64,
 }
 
+/// The largest end of a file that is searched for its last event, in bytes: some lines.
+const SEARCHED: u64 = 8 * LINE_LIMIT as u64;
+
 /// Finds the last event of `file`, reading from the end until it finds a whole event. Leaves the file position undefined.
 ///
 /// # Errors
-/// The error of the file.
+/// The error of the file, or one that says that the end of the file holds no event.
 pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
     #[derive(Deserialize)]
     struct Numbered {
@@ -175,6 +178,7 @@ pub fn read_tail<F: Read + Seek>(file: &mut F) -> io::Result<Tail> {
                 return Ok(Tail { last_seq: seq, torn, size });
             }
             None if start == 0 => return Ok(Tail { last_seq: 0, torn, size }),
+            None if window > SEARCHED => return Err(io::Error::new(io::ErrorKind::InvalidData, "its end holds no event")),
             None => window *= 8,
         }
     }

@@ -6,13 +6,12 @@
 //! Some agents write a session's history a moment after they have asked. An agent that was killed in that moment continues the session
 //! without its last words. So the file also says if the agent has ended by itself.
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::events::{self, EventKind};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{AttemptId, RoundId, SessionId, WorkflowId};
@@ -112,10 +111,8 @@ pub fn unsure(mailbox: &Mailbox, run: &Run, session: &str) -> Vec<Unsure> {
 #[must_use]
 pub fn last_heard(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<u32> {
     let path = record::folder(mailbox, round, attempt).join("events.jsonl");
-    let file = disk::open_to_read(&path).ok()?;
     let (mut results, mut heard) = (0, None);
-    for line in BufReader::new(file).split(b'\n').map_while(std::io::Result::ok) {
-        let Some(event) = document::json::<Event>(&line) else { continue };
+    for event in events::read(&path).ok()? {
         let is_work = matches!(
             event.kind,
             EventKind::Text { .. }

@@ -2,14 +2,13 @@
 //! nothing about them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader};
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::events::{self, Event, EventKind};
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Mailbox, disk, document};
 use serde_json::Value;
 
 /// The number of calls that are kept: the last ones.
@@ -61,25 +60,25 @@ impl EarlierCalls {
     pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = u32>) -> Self {
         let mut calls = Self::default();
         for attempt in attempts {
-            if let Ok(events) = disk::open_to_read(&record::folder(mailbox, round, attempt).join("events.jsonl")) {
-                calls.read_attempt(BufReader::new(events));
+            if let Ok(events) = events::read(&record::folder(mailbox, round, attempt).join("events.jsonl")) {
+                calls.read_attempt(events);
             }
         }
         calls
     }
 
-    fn read_attempt(&mut self, events: impl BufRead) {
+    fn read_attempt(&mut self, events: impl Iterator<Item = Event>) {
         let before = self.calls;
-        for line in events.split(b'\n').map_while(std::io::Result::ok) {
-            match document::json::<Event>(&line).map(|event| event.kind) {
-                Some(EventKind::ToolCall { id, name, input, .. }) => {
+        for event in events {
+            match event.kind {
+                EventKind::ToolCall { id, name, input, .. } => {
                     self.calls += 1;
                     if self.last.len() == KEPT {
                         self.last.pop_front();
                     }
                     self.last.push_back(EarlierCall { id, tool: name, input, end: CallEnd::Unseen });
                 }
-                Some(EventKind::ToolResult { id, is_error, .. }) => {
+                EventKind::ToolResult { id, is_error, .. } => {
                     let call = self.last.iter_mut().rev().find(|call| call.id == id);
                     call.into_iter().for_each(|call| call.end = if is_error { CallEnd::Failed } else { CallEnd::Done });
                 }
@@ -93,6 +92,7 @@ impl EarlierCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_agent::events::Events;
 
     #[test]
     fn the_last_calls_of_all_attempts_are_kept_with_their_ends() {
@@ -102,9 +102,10 @@ mod tests {
         let result =
             |id: &str, failed: bool| event(&format!(r#""type":"tool_result","id":"{id}","is_error":{failed},"text":"","bytes":0"#));
         let first: String = (0..12).map(|n| call(&format!("t{n}"))).collect();
-        calls.read_attempt(first.as_bytes());
-        calls.read_attempt(event(r#""type":"text","text":"hm""#).as_bytes());
-        calls.read_attempt([call("a"), result("a", false), call("b"), result("b", true), call("c"), "torn".into()].concat().as_bytes());
+        calls.read_attempt(Events::of(first.as_bytes()));
+        calls.read_attempt(Events::of(event(r#""type":"text","text":"hm""#).as_bytes()));
+        let last = [call("a"), result("a", false), call("b"), result("b", true), call("c"), "torn".into()].concat();
+        calls.read_attempt(Events::of(last.as_bytes()));
         assert_eq!((calls.attempts, calls.calls, calls.last.len()), (2, 15, KEPT));
         let last: Vec<_> = calls.last.iter().rev().take(4).map(|c| (c.input["command"].as_str().unwrap(), c.end)).collect();
         assert_eq!(last, [("c", CallEnd::Unseen), ("b", CallEnd::Failed), ("a", CallEnd::Done), ("t11", CallEnd::Unseen)]);

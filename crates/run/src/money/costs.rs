@@ -15,7 +15,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::events::{Event, EventKind, Tokens};
+use askbox_agent::events::{self, EventKind, Tokens};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::document;
@@ -299,17 +299,17 @@ pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
 /// is told in the log, and does not keep the run from its end.
 ///
 /// # Errors
-/// [`Error::Io`] if the disk is full: room may come.
+/// [`Error::Io`] if the disk is full: room may come. [`Error::Invalid`] if the events are refused: see [`events::open`].
 pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
     // The supervisor may have died in the middle of a line.
     let mut book = Book { is_torn: true, ..Book::of_run(mailbox, run) };
-    let Ok(events) = disk::open_to_read(&run.folder(mailbox).join("events.jsonl")) else { return Ok(None) };
-    let mut turns = Vec::new();
-    for line in BufReader::new(events).split(b'\n').map_while(std::io::Result::ok) {
-        if let Some(event) = document::json::<Event>(&line) {
-            turns.extend(book.count(event.at, &event.kind));
-        }
-    }
+    let events = match events::read(&run.folder(mailbox).join("events.jsonl")) {
+        Ok(events) => events,
+        // More than the supervisor can have written: nobody knows the cost, and a person has to look.
+        Err(e @ Error::Invalid { .. }) => return Err(e),
+        Err(_) => return Ok(None),
+    };
+    let mut turns: Vec<_> = events.flat_map(|event| book.count(event.at, &event.kind)).collect();
     turns.extend(book.rest.take());
     for turn in turns {
         match book.write_unless_booked(&turn) {
@@ -324,6 +324,7 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_agent::events::Event;
     use std::fs::File;
     use std::io::Write;
     use std::os::unix::fs::FileExt;

@@ -3,7 +3,6 @@
 //! If the supervisor died before it acted on the receipt of a delivered answer, the receipt is found in the events of its attempt. Before
 //! the next attempt is put on record, the processes of the earlier one end.
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use crate::attempt::earlier::EarlierAttempts;
@@ -20,7 +19,7 @@ use crate::process::launch;
 use crate::recovery::elsewhere;
 use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::events::{self, EventKind};
 use askbox_agent::program::AWAITS_PERSON;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
@@ -31,7 +30,10 @@ use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::{close, replayed};
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, document, quarantine, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, quarantine, read_question};
+
+/// The way to mend a round whose records cannot be read.
+const MEND: &str = "see what lies there, put it right or move it away, then: relaunch retry ID";
 
 const SUPERVISOR_DIED: &str = "its supervisor died";
 
@@ -156,6 +158,20 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     }
 }
 
+/// Sets a claimed round aside whose recovery keeps failing, so that it holds up no other round. It is parked if its record can be read.
+/// Otherwise its file goes to quarantine. Does nothing if its run is live.
+pub fn set_aside(mailbox: &Mailbox, config: &Config, round: &RoundId, error: &Error) -> Result<()> {
+    let claiming = mailbox.lock(&round.workflow)?;
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(()) };
+    drop(claiming);
+    let why = format!("its recovery fails: {error}");
+    if let Ok(Some(last)) = record::latest(mailbox, round) {
+        let mend = MEND.replace("ID", round.workflow.as_str());
+        return ending::finish(mailbox, config, last, &Ending::Hopeless { why, mend }).map(drop);
+    }
+    quarantine::quarantine(mailbox, &mailbox.round(Folder::Running, round), round.file_name(), &why).map(drop)
+}
+
 /// Returns an answer to `answered/`. Its session takes it itself, but the claimant died before it had handed the answer over. The
 /// session looks for it in that folder. Nothing is moved if processes of the claimant live, or if a later answer lies there.
 fn give_back(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, round: &RoundId, orphans: Orphans) -> Result<bool> {
@@ -253,22 +269,21 @@ fn another_is_live(mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
 /// [`Ending::Delivered`] if the attempt's session began and its final result came. [`Ending::Asking`] if its turn waits for a question,
 /// or if the supervisor held a call or a server's question when it died.
 fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
-    let events = BufReader::new(disk::open_to_read(&run.folder(mailbox).join("events.jsonl")).ok()?);
     let mut began = false;
     // The end of a turn that was stopped on request is not a final result.
     let stopped = stop::read_request(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
-    for line in events.split(b'\n').map_while(std::io::Result::ok) {
-        match document::json::<Event>(&line).map(|e| e.kind) {
-            Some(EventKind::Started { session_id, .. }) => began |= session_id == run.plan.session_id.to_string(),
-            Some(EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. })
+    for event in events::read(&run.folder(mailbox).join("events.jsonl")).ok()? {
+        match event.kind {
+            EventKind::Started { session_id, .. } => began |= session_id == run.plan.session_id.to_string(),
+            EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. }
                 if began && (reason == "completed" || (reason == "hook_stopped" && !stopped && !text.is_empty())) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
             }
-            Some(EventKind::Result { text, terminal_reason: Some(reason), cost_usd, .. }) if began && reason == AWAITS_PERSON => {
+            EventKind::Result { text, terminal_reason: Some(reason), cost_usd, .. } if began && reason == AWAITS_PERSON => {
                 return Some(Ending::Awaits { text, cost_usd });
             }
-            Some(EventKind::Result { is_error: false, terminal_reason: Some(reason), cost_usd, .. }) if reason == "tool_deferred" => {
+            EventKind::Result { is_error: false, terminal_reason: Some(reason), cost_usd, .. } if reason == "tool_deferred" => {
                 let question = suspended_call::question_of_session(mailbox, run)?;
                 return Some(Ending::Asking { question, cost_usd });
             }

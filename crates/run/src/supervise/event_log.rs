@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
 use crate::view::activity_so_far;
-use askbox_agent::events::{Event, EventKind, EventWriter, Generated, read_tail, write_line};
+use askbox_agent::events::{Event, EventKind, EventWriter, FILE_LIMIT, Generated, LINE_LIMIT, read_tail, write_line};
 use askbox_agent::stream::Generating;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time::{self, Time};
@@ -21,6 +21,8 @@ use askbox_mailbox::{Mailbox, disk};
 const ROOM: u64 = 64 << 20;
 /// The size, in bytes, at which important events are left out as well, except the last one of a run.
 const ROOM_FOR_IMPORTANT: u64 = ROOM + (8 << 20);
+/// A reader must not refuse what is written here: room is left for the last lines.
+const _: () = assert!(ROOM_FOR_IMPORTANT + 16 * (LINE_LIMIT as u64) < FILE_LIMIT);
 
 /// The limit for events of this kind: they are written while the file is smaller.
 fn room_for(kind: &EventKind) -> u64 {
@@ -220,8 +222,8 @@ fn last_seq_of_earlier_attempts(mailbox: &Mailbox, run: &Run) -> u64 {
     (1..run.attempt).rev().find_map(last_seq).unwrap_or(0)
 }
 
-/// The largest size of the file, in bytes. Further pieces of that text are left out.
-const LARGEST: u64 = 4 << 20;
+/// The largest size of `partial.jsonl`, in bytes. Further pieces of that text are left out.
+pub(crate) const LARGEST_PARTIAL: u64 = 4 << 20;
 
 /// The path of an attempt's file.
 #[must_use]
@@ -253,13 +255,13 @@ impl PartialText {
         let piece = EventKind::Partial { offset: self.offset, text };
         self.offset += length;
         self.line.clear();
-        if write_line(&mut self.line, seq, at, &piece).is_ok() && self.size + self.line.len() as u64 <= LARGEST {
+        if write_line(&mut self.line, seq, at, &piece).is_ok() && self.size + self.line.len() as u64 <= LARGEST_PARTIAL {
             if self.file.is_none() {
                 self.file = open_partial(&self.path);
             }
             let written = self.file.as_mut().is_some_and(|file| file.write_all(&self.line).is_ok());
             // After an error nothing more of this text is written.
-            self.size = if written { self.size + self.line.len() as u64 } else { LARGEST };
+            self.size = if written { self.size + self.line.len() as u64 } else { LARGEST_PARTIAL };
         }
         piece
     }
@@ -269,7 +271,7 @@ impl PartialText {
         if self.offset > 0
             && let Some(file) = &self.file
         {
-            self.size = if disk::empty(file).is_ok() { 0 } else { LARGEST };
+            self.size = if disk::empty(file).is_ok() { 0 } else { LARGEST_PARTIAL };
         }
         self.offset = 0;
     }

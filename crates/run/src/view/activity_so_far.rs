@@ -7,7 +7,7 @@
 //! the same file, is not shorter, and goes on with the next number there. Otherwise all events are read.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,8 +15,8 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::view::activity::Live;
-use askbox_agent::events::{Event, EventKind};
-use askbox_mailbox::error::{IoContext, Result};
+use askbox_agent::events::{self, Event, EventKind, EventLine};
+use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{disk, document};
 
@@ -74,11 +74,12 @@ impl Keeper {
     }
 }
 
-/// The activity of the attempt in `folder`, from all its events.
+/// The activity of the attempt in `folder`, from all its events. Nothing is known of an attempt whose events are refused: see
+/// [`events::open`].
 pub(super) fn of_attempt(folder: &Path) -> Result<Live> {
     let path = folder.join("events.jsonl");
-    let events = match disk::open_to_read(&path) {
-        Err(e) if e.is_missing_file() => return Ok(Live::default()),
+    let events = match events::open(&path) {
+        Err(e) if e.is_missing_file() || matches!(e, Error::Invalid { .. }) => return Ok(Live::default()),
         other => other?,
     };
     let meta = events.metadata().io("read", &path)?;
@@ -97,15 +98,14 @@ pub(super) fn of_attempt(folder: &Path) -> Result<Live> {
 
 /// Applies the events that follow. `None` if they do not follow the event `after`.
 fn apply(lines: &mut BufReader<File>, mut live: Live, mut after: Option<u64>, path: &Path) -> Result<Option<Live>> {
-    let mut line = Vec::new();
+    let mut line = EventLine::default();
     loop {
         line.clear();
-        lines.read_until(b'\n', &mut line).io("read", path)?;
-        if line.last() != Some(&b'\n') {
+        if !line.read_on(lines).io("read", path)? {
             return Ok(Some(live));
         }
         // A line that was torn, or that a newer version wrote, is skipped.
-        let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
+        let Ok(event) = serde_json::from_slice::<Event>(line.text()) else { continue };
         if after.take().is_some_and(|after| event.seq <= after) {
             return Ok(None);
         }

@@ -2,13 +2,13 @@
 //! after the other. Every event comes once, in order. A line comes only when it is complete.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::attempt::record;
 use crate::supervise::event_log;
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::events::{self, Event, EventKind, EventLine};
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{IoContext, Result};
@@ -19,8 +19,6 @@ use askbox_mailbox::{Folder, Mailbox};
 const RECHECK_EVERY: Duration = Duration::from_secs(60);
 /// The sleep if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);
-/// The buffer that is kept between two lines, in bytes.
-const KEPT_BUFFER: usize = 2 * askbox_agent::events::LINE_LIMIT;
 
 /// Reads the complete lines of a growing `events.jsonl`. The file may not exist yet.
 #[derive(Debug)]
@@ -28,7 +26,7 @@ pub struct EventTail {
     path: PathBuf,
     reader: Option<BufReader<File>>,
     /// A line whose end is not written yet.
-    incomplete: Vec<u8>,
+    incomplete: EventLine,
     /// The number of the last event that was read.
     last_seq: u64,
     partial: Option<PartialTail>,
@@ -38,28 +36,25 @@ impl EventTail {
     /// Starts at the beginning of the file.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, reader: None, incomplete: Vec::new(), last_seq: 0, partial: None }
+        Self { path, reader: None, incomplete: EventLine::default(), last_seq: 0, partial: None }
     }
 
     /// The next complete line, without its newline. `None` if there is none yet.
     pub fn next_line(&mut self) -> Result<Option<String>> {
         if self.reader.is_none() {
-            match disk::open_to_read(&self.path) {
+            match events::open(&self.path) {
                 Err(e) if e.is_missing_file() => return Ok(None),
                 other => self.reader = Some(BufReader::new(other?)),
             }
         }
         let Some(reader) = &mut self.reader else { return Ok(None) };
         // At the end of the file the reader returns what there is; the next call continues there.
-        reader.read_until(b'\n', &mut self.incomplete).io("read", &self.path)?;
-        if self.incomplete.last() == Some(&b'\n') {
-            self.incomplete.pop();
-            let line = String::from_utf8_lossy(&self.incomplete).into_owned();
-            self.incomplete.clear();
-            self.incomplete.shrink_to(KEPT_BUFFER);
-            return Ok(Some(line));
+        if !self.incomplete.read_on(reader).io("read", &self.path)? {
+            return Ok(None);
         }
-        Ok(None)
+        let line = String::from_utf8_lossy(self.incomplete.text()).into_owned();
+        self.incomplete.clear();
+        Ok(Some(line))
     }
 
     /// Makes [`EventTail::next_event`] also return the text that is being generated, as events `partial`.
@@ -281,6 +276,10 @@ impl PartialTail {
         if size < self.read {
             self.read = 0;
             self.unread.clear();
+        }
+        if size > event_log::LARGEST_PARTIAL {
+            // More than the supervisor writes. The whole text follows as an event.
+            (self.read, self.unread) = (size, Vec::new());
         }
         file.seek(SeekFrom::Start(self.read)).io("read", &self.path)?;
         // Only up to the earlier size, because the file may grow during the read.

@@ -32,6 +32,8 @@ pub(crate) struct Launches {
     pub(super) places: Places,
     /// Answered workflows whose runner cannot be started, once that was reported.
     pub(super) without_program: HashSet<WorkflowId>,
+    /// Claimed rounds whose recovery failed at the last look, because a file of theirs cannot be used.
+    pub(super) unrecovered: HashSet<RoundId>,
 }
 
 impl Launches {
@@ -44,6 +46,7 @@ impl Launches {
             gate: Gate::new(&served.mailbox, &served.config),
             places: Places::default(),
             without_program: HashSet::new(),
+            unrecovered: HashSet::new(),
         }
     }
 

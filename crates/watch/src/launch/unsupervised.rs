@@ -7,7 +7,7 @@ use crate::launch::launches::Launches;
 use crate::launch::supervisors::{self, CLAIM_GRACE};
 use crate::scope::Served;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, time};
 use askbox_run::attempt::record::Run;
@@ -50,6 +50,7 @@ impl Launches {
     /// Acts on the outcome of a recovery.
     fn apply_recovery(&mut self, served: &Served, dates: &mut Dates, round: &RoundId, recovered: Result<Recovered>) {
         let path = served.mailbox.round(Folder::Running, round);
+        let failed_before = self.unrecovered.remove(round);
         match recovered {
             Ok(Recovered::Live) => self.supervisors.wait_for_end(served, dates, round),
             Ok(Recovered::Later(at)) => dates.add(Timer { at, due: Due::Retry, round: round.clone() }),
@@ -70,7 +71,19 @@ impl Launches {
                 self.supervisors.forget_starts(round);
                 self.enqueue(served, &round.workflow);
             }
-            Err(e) => dates.look_later(path, pause_after(&e)),
+            Err(e @ Error::Invalid { .. }) if failed_before => {
+                tracing::warn!(event = "set_aside", workflow = %round.workflow, "its recovery has failed twice: {e}");
+                match recovery::set_aside(&served.mailbox, &served.config, round, &e) {
+                    Ok(()) => self.enqueue(served, &round.workflow),
+                    Err(e) => dates.look_later(path, pause_after(&e)),
+                }
+            }
+            Err(e) => {
+                if matches!(e, Error::Invalid { .. }) {
+                    self.unrecovered.insert(round.clone());
+                }
+                dates.look_later(path, pause_after(&e));
+            }
         }
     }
 
