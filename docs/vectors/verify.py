@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the test vectors in this folder, or the files named, from docs/protocol.md alone. Needs Python 3.9; signatures need `cryptography`."""
-import base64, datetime, hashlib, json, pathlib, sys, uuid
+import base64, datetime, decimal, hashlib, json, pathlib, sys, uuid
 
 try:
     from cryptography.exceptions import InvalidSignature
@@ -14,8 +14,22 @@ OF_ITS_MACHINE = "checkpoint session_id config_dir asked_in tool_call prompt rea
 APPROVAL = {"once": "allow exactly this call, one time",
             "workflow": "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ID"}
 
+def number(value):
+    sign, digits, exponent = decimal.Decimal(repr(value)).normalize().as_tuple()
+    text = "".join(map(str, digits))
+    point = len(text) + exponent
+    if value == 0 or 0 < point <= 16:
+        return "-" * (value < 0) + (f"{text[:point].ljust(point, '0')}.{text[point:] or '0'}" if value else "0.0")
+    return "-" * sign + (f"0.{'0' * -point}{text}" if -5 < point <= 0 else f"{text[0]}{'.' * (text[1:] > '')}{text[1:]}e{point - 1}")
+
 def compact(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    def written(value):
+        if isinstance(value, dict):
+            return "{" + ",".join(f"{written(key)}:{written(one)}" for key, one in value.items()) + "}"
+        if isinstance(value, list):
+            return "[" + ",".join(map(written, value)) + "]"
+        return number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    return written(value).encode()
 
 def sha256(value):
     return hashlib.sha256(compact(value)).hexdigest()
@@ -39,6 +53,7 @@ def in_order(written, fields):
     """The fields that are there, each in the form in which it is hashed."""
     form = {"options": options, "expires_at": time, "questions": lambda parts: [in_order(part, PART) for part in parts],
             "range": lambda r: {k: float(r[k]) if k != "unit" else r[k] for k in ("min", "max", "step", "unit") if r.get(k) is not None},
+            "default": lambda value: format(decimal.Decimal(repr(value)).normalize(), "f") if isinstance(value, float) else value,
             "until": lambda u: {"at": time(u["at"])} if u.get("at") else {"file": u["file"]}, "in_reply_to": lambda i: str(uuid.UUID(i)),
             "attachments": lambda files: [{name: file[name] for name in ("name", "type", "size", "sha256")} for file in files]}
     found = {name: form.get(name, lambda value: value)(written[name]) for name in fields if written.get(name) is not None}

@@ -77,6 +77,35 @@ fn every_field() -> Value {
     })
 }
 
+/// Each of the numbers is the upper bound of a question of a batch.
+fn every_number() -> Value {
+    let numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        0.1,
+        1234.5,
+        9_007_199_254_740_993.0,
+        1e15,
+        1e16,
+        1.5e16,
+        123_456_789_012_345_680_000.0,
+        1e21,
+        1e22,
+        1e-4,
+        1e-5,
+        0.000_012_34,
+        1e-6,
+        1.25e-7,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        2.225_073_858_507_201e-308,
+        5e-324,
+    ];
+    let parts = numbers.map(|max| json!({"question": "How many?", "type": "number", "range": {"min": -max, "max": max}}));
+    json!({"workflow_id": "numbers", "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e47", "questions": parts})
+}
+
 fn cases() -> Vec<Case> {
     let untouched = |_: &mut Value| {};
     let case = |name, about, question, answer, tamper| Case { name, about, question, answer: by_ann(&answer), tamper };
@@ -106,6 +135,23 @@ fn cases() -> Vec<Case> {
             "A batch with previews, a range, special characters, empty fields, times and ids in other spellings.",
             every_field(),
             json!({"value": {"q1": ["pg", "sqlite"], "n": "5"}}),
+            untouched,
+        ),
+        case(
+            "accepted-numbers",
+            "Numbers of every size: exponents, zeros, and the smallest and the largest ones. Each has one text.",
+            every_number(),
+            json!({"value": {"q1": "0"}}),
+            untouched,
+        ),
+        case(
+            "accepted-number",
+            "A number with an exponent as the default, and one in the range.",
+            json!({
+                "workflow_id": "wf9", "question": "How many?", "type": "number", "question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e48",
+                "range": {"min": 1e16}, "default": 2.5e16, "expires_at": "2026-11-25T06:00:00.000Z", "on_expiry": "default",
+            }),
+            json!({"value": "1e17"}),
             untouched,
         ),
         case("accepted-refusal", "The person declines.", merge(), json!({"outcome": "declined", "note": "not today"}), untouched),

@@ -55,11 +55,12 @@ export function stringify(value) {
 /** The sign, the shortest digits, and where the decimal point stands among them. */
 function digitsOf(number) {
   const [, sign, whole, fraction, exponent] = /^(-?)(\d)(?:\.(\d+))?e(.+)$/.exec(number.toExponential());
-  return [sign || (Object.is(number, -0) ? "-" : ""), whole + (fraction ?? ""), Number(exponent) + 1];
+  return [sign, whole + (fraction ?? ""), Number(exponent) + 1];
 }
 
-/** A number with a decimal point, in the shortest text that keeps it. */
+/** A number in the form of the protocol: with a decimal point or an exponent, in the fewest digits that keep it. */
 export function shortest(number) {
+  if (number === 0) return "0.0";
   const [sign, digits, point] = digitsOf(number);
   if (point > 0 && point <= 16) return `${sign}${digits.slice(0, point).padEnd(point, "0")}.${digits.slice(point) || "0"}`;
   if (point > -5 && point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
@@ -68,6 +69,7 @@ export function shortest(number) {
 
 /** A number without an exponent, and without a fraction that is zero. */
 export function plain(number) {
+  if (number === 0) return "0";
   const [sign, digits, point] = digitsOf(number);
   if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
   return `${sign}${digits.slice(0, point).padEnd(point, "0")}${digits.slice(point) ? `.${digits.slice(point)}` : ""}`;

@@ -19,6 +19,8 @@ vectors![
     "accepted-batch",
     "accepted-choice",
     "accepted-edited-call",
+    "accepted-number",
+    "accepted-numbers",
     "accepted-refusal",
     "accepted-refusal-for-good",
     "accepted-ssh-key",

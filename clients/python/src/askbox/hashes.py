@@ -102,28 +102,26 @@ def read_value(value: Any) -> Any:
     return value
 
 
-def _digits(number: float) -> Tuple[str, str, int]:
-    """Returns the sign, the shortest digits, and where the decimal point stands among them."""
+def _shortest(number: float) -> str:
+    """Returns a number in the form of the protocol: with a decimal point or an exponent, in the fewest digits that keep it."""
+    if number == 0:
+        return "0.0"
     sign, digits, exponent = decimal.Decimal(repr(number)).normalize().as_tuple()
     text = "".join(map(str, digits))
-    return "-" * sign, text, len(text) + int(exponent) if text != "0" else 1
-
-
-def _shortest(number: float) -> str:
-    """Returns a number as JSON with a decimal point, in the shortest text that keeps it."""
-    sign, digits, point = _digits(number)
+    point = len(text) + int(exponent)
     if 0 < point <= 16:
-        return f"{sign}{digits[:point].ljust(point, '0')}.{digits[point:] or '0'}"
-    if -5 < point <= 0:
-        return f"{sign}0.{'0' * -point}{digits}"
-    return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{point - 1}"
+        written = f"{text[:point].ljust(point, '0')}.{text[point:] or '0'}"
+    elif -5 < point <= 0:
+        written = f"0.{'0' * -point}{text}"
+    else:
+        written = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1}"
+    return "-" * sign + written
 
 
 def _plain(number: float) -> str:
     """Returns a number as text without an exponent, and without a fraction that is zero."""
-    sign, digits, point = _digits(number)
-    whole, fraction = (digits[:point].ljust(point, "0"), digits[point:]) if point > 0 else ("0", "0" * -point + digits)
-    return f"{sign}{whole}{'.' + fraction if fraction.strip('0') else ''}"
+    text = format(decimal.Decimal(repr(number)).normalize(), "f")
+    return text if number else "0"
 
 
 def _time(text: str) -> str:

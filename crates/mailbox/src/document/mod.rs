@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::text;
 
+pub(crate) mod numbers;
+
 /// The version that is written into `schema_version`. A document without the field is version 1.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -265,11 +267,13 @@ pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 fn to_text(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|e| not_json(&e))
+    let mut json = Vec::new();
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut json, numbers::Compact)).map_err(|e| not_json(&e))?;
+    String::from_utf8(json).map_err(|e| not_json(&serde::de::Error::custom(e)))
 }
 
 fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
-    serde_json::value::to_raw_value(value).map_err(|e| not_json(&e))
+    RawValue::from_string(to_text(value)?).map_err(|e| not_json(&e))
 }
 
 /// Returns the bytes as text, without a byte order mark.

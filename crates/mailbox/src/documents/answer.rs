@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::document::numbers;
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::fields::through::Through;
 use crate::error::Result;
@@ -44,14 +45,14 @@ impl AnswerValue {
     pub fn from_json(value: Value) -> Result<Self, &'static str> {
         Ok(match value {
             Value::String(s) => Self::Text(s),
-            Value::Number(n) => Self::Text(n.to_string()),
+            Value::Number(n) => Self::Text(numbers::as_text(&n)),
             Value::Bool(b) => Self::Text(if b { "yes" } else { "no" }.into()),
             Value::Array(items) => Self::List(
                 items
                     .into_iter()
                     .map(|item| match item {
                         Value::String(s) => Ok(s),
-                        Value::Number(n) => Ok(n.to_string()),
+                        Value::Number(n) => Ok(numbers::as_text(&n)),
                         _ => Err("a list of answers holds text only"),
                     })
                     .collect::<Result<_, _>>()?,
