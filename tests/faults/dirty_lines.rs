@@ -87,7 +87,7 @@ printf '{"type":"assistant","message":{"id":"m","model":"m","role":"assistant","
 "#;
 
 #[test]
-fn an_agent_without_a_readable_result_is_read_from_its_transcript() {
+fn an_agent_without_a_result_is_read_from_its_transcript() {
     let bodies = [
         // It ends, or waits for more input behind a result that cannot be read.
         format!("{FINISHED} exit 0"),

@@ -66,7 +66,7 @@ mod promises {
     use super::*;
 
     #[test]
-    fn an_agent_relaunched_from_a_git_hook_commits_into_its_own_repo() {
+    fn an_agent_relaunched_from_a_git_hook_commits_into_its_repo() {
         let world = World::stepping("echo work >made; git add made && git commit -qm 'by the agent' || exit 3\nwork");
         let (own, hooked) = (world.path("own"), world.path("hooked"));
         let git = "git -c init.defaultBranch=main";

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_git_calls_local_to_a_repository_stays_with_the_caller() {
+    fn what_git_calls_local_to_a_repository_stays_with_the_caller() {
         let Ok(git) = std::process::Command::new("git").args(["rev-parse", "--local-env-vars"]).output() else { return };
         for name in String::from_utf8(git.stdout).unwrap().lines() {
             assert!(is_of_the_caller(OsStr::new(name)), "{name}");

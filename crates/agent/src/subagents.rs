@@ -11,6 +11,9 @@ use askbox_mailbox::disk;
 /// The most bytes of a note that are read.
 const LONGEST_NOTE: u64 = 64 << 10;
 
+/// The most transcripts of one session that are looked at.
+const MOST: usize = 1000;
+
 /// The agent program's note about a subagent. Agents wrote the words in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Note {
@@ -31,6 +34,13 @@ pub fn transcript(session: &Path, id: &str) -> Option<PathBuf> {
 pub fn note(session: &Path, id: &str) -> Option<Note> {
     let file = disk::open_of_another_program(&file(session, id, "meta.json")?).ok()?;
     serde_json::from_reader(file.take(LONGEST_NOTE)).ok()
+}
+
+/// The paths of the transcripts of a session's subagents, of as many as are looked at.
+#[must_use]
+pub fn transcripts(session: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(session.with_extension("").join("subagents")).into_iter().flatten().flatten().map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).take(MOST).collect()
 }
 
 fn file(session: &Path, id: &str, end: &str) -> Option<PathBuf> {

@@ -1,6 +1,6 @@
 //! Finds and reads the transcript of a session, to find out how the session is to be continued.
 
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,16 @@ use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
 use askbox_mailbox::disk;
+use askbox_mailbox::time::Time;
 
 /// How long a session that makes a call may take to write the first message of its transcript.
 pub const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 
 /// The pause between two looks for it.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How much of the end of a transcript is searched for a result, in bytes.
+const END: u64 = 16 << 20;
 
 /// The kind of the attachment that says which call a hook deferred.
 const DEFERRED: &str = "hook_deferred_tool";
@@ -63,6 +67,14 @@ struct Entry {
     is_of_subagent: bool,
     #[serde(default)]
     message: Value,
+}
+
+/// An entry with its moment.
+#[derive(Deserialize)]
+struct Dated {
+    timestamp: Time,
+    #[serde(flatten)]
+    entry: Entry,
 }
 
 impl Entry {
@@ -162,6 +174,29 @@ impl Answer {
         let blocks = message["content"].as_array().into_iter().flatten();
         self.text.extend(blocks.filter_map(|block| block["text"].as_str()));
     }
+}
+
+/// True if a call's result was written since this moment. Only the end of a long transcript is read.
+pub fn has_result_since(mut transcript: impl Read + Seek, since: Time) -> bool {
+    let Ok(length) = transcript.seek(SeekFrom::End(0)) else { return false };
+    if transcript.seek(SeekFrom::Start(length.saturating_sub(END))).is_err() {
+        return false;
+    }
+    let mut lines = BoundedLines::new(transcript);
+    while let Ok(Some(line)) = lines.next_line() {
+        let text = line.text();
+        if !text.contains("\"tool_result\"") {
+            continue;
+        }
+        let is_one = |Dated { timestamp, entry }: Dated| {
+            let mut blocks = entry.message["content"].as_array().into_iter().flatten();
+            timestamp >= since && entry.kind == "user" && blocks.any(|block| block["type"] == "tool_result")
+        };
+        if serde_json::from_str(text).is_ok_and(is_one) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The last tool call of a session that a hook deferred.
@@ -338,6 +373,18 @@ mod tests {
         ] {
             assert_eq!(of(lines), None, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_result_counts_from_the_moment_that_is_asked_about() {
+        let result = r#"{"type":"user","timestamp":"2026-01-01T00:00:01.000Z","message":{"content":[{"type":"tool_result"}]}}"#;
+        let words = r#"{"type":"user","timestamp":"2026-01-01T00:00:09.000Z","message":{"content":"\"tool_result\""}}"#;
+        let since = |lines: &[&str], at: &str| {
+            has_result_since(std::io::Cursor::new(lines.join("\n")), askbox_mailbox::time::parse_rfc3339(at).unwrap())
+        };
+        assert!(since(&["torn", result], "2026-01-01T00:00:01.000Z"));
+        assert!(!since(&[result, words], "2026-01-01T00:00:01.001Z"));
+        assert!(!since(&[], "2026-01-01T00:00:00Z"));
     }
 
     #[test]

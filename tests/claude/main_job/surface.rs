@@ -184,7 +184,7 @@ mod promises {
             assert_eq!(outcome.result()["result"], "went left");
         });
         assert_eq!(world.api.turns().pop().expect("a turn").tool_results(), ["left"], "{}", world.describe("w"));
-        assert_eq!(world.status("w")["state"], "delivered");
+        world.wait_state("w", "delivered");
         assert_eq!(world.launches().len(), 1, "only the sentinel");
     }
 }

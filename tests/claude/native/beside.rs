@@ -49,7 +49,8 @@ fn an_answer_during_a_call_that_is_asked_about_goes_on_once() {
 fn a_question_beside_an_answered_call_is_heard_by_its_session() {
     let then = json!([{"text": "done"}]);
     let world = answered_during_the_message("'Bash'", &bash("ask-post 'Other?' -o left -o right"), &then[0]);
-    world.wait_status("w", "the other question", |s| s["question"] == "Other?" && world.names("running").is_empty());
+    let is_over = || world.rounds("closed", "w").len() == 2 && world.names("running").is_empty();
+    world.wait_status("w", "the other question", |s| s["question"] == "Other?" && is_over());
     world.api.on("User chose: left", json!([{"text": "went left"}]));
     world.answer("w", "left");
     world.wait_status("w", "the end", |s| s["result"] == "went left");

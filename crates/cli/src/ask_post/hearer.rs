@@ -24,6 +24,14 @@ impl OutputHearer {
         Self { agent: Arc::new(NearestAgent::of_this_process()), thread: Mutex::default() }
     }
 
+    /// The process of the agent, if it is known.
+    pub(super) fn agent(&self) -> Option<i32> {
+        match &*self.agent {
+            NearestAgent::Is(process) => Some(process.pid()),
+            NearestAgent::Unknown | NearestAgent::HasEnded => None,
+        }
+    }
+
     /// True if the agent has ended. Its end counts even behind the answer's print: it may not have read it.
     pub(super) fn has_no_agent_any_more(&self) -> bool {
         self.agent.is_gone()

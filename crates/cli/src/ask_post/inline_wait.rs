@@ -8,6 +8,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Answer, AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
+use askbox_run::claim::heard;
 use askbox_run::claim::inline::{self, Hearer};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::recovery::of_asker;
@@ -34,17 +35,18 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
 }
 
 impl Waiter {
-    /// Hands the claimed answer over. If the agent has ended meanwhile, the round stays claimed: it may not have heard the answer, and a
-    /// watcher launches an agent with it.
+    /// Hands the claimed answer over. The round stays claimed until the agent has heard it: if it has ended meanwhile, a watcher launches an
+    /// agent with the answer.
     fn hand_over<T>(&self, mailbox: &Mailbox, claim: Claim<OnRecord>, hand_over: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.hearer.is_gone() {
             return Err(nobody_hears(&claim.round()));
         }
         let done = hand_over()?;
-        if self.hearer.has_no_agent_any_more() {
-            return Err(nobody_hears(&claim.round()));
+        match self.hearer.agent() {
+            Some(_) if self.hearer.has_no_agent_any_more() => return Err(nobody_hears(&claim.round())),
+            Some(agent) if heard::note_printed(mailbox, &claim.document.typed, &claim.run, agent)? => {}
+            _ => claim.delivered(mailbox, CHANNEL)?,
         }
-        claim.delivered(mailbox, CHANNEL)?;
         Ok(done)
     }
 }

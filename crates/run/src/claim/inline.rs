@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, RunState};
-use crate::claim::{self, Claim, ClaimAttempt, OnRecord};
+use crate::claim::{self, Claim, ClaimAttempt, OnRecord, heard};
 use crate::delivery::Delivery;
 use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
 use askbox_mailbox::disk::{self, Lock};
@@ -51,7 +51,8 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
     Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
 }
 
-/// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives.
+/// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives. An answer
+/// that was printed to an agent which still lives is heard: only then the agent asks on. Its round is closed.
 pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
     let Some(lock) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(None) };
     let Some(run) = record::latest(mailbox, round)? else { return Ok(None) };
@@ -63,6 +64,9 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.progress.state == RunState::Claimed,
         Delivery::Launch | Delivery::MainAgent => false,
     };
+    if is_left && heard::goes_on(mailbox, &run) {
+        return Claim::with_lock(document, run, lock).delivered(mailbox, "its asker").map(|()| None);
+    }
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
 }
 

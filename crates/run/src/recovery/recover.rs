@@ -11,7 +11,8 @@ use crate::attempt::failure;
 use crate::attempt::once;
 use crate::attempt::record::{self, Plan, Progress, Run, RunState};
 use crate::attempt::suspended_call;
-use crate::claim::plan;
+use crate::claim::heard::{self, Heard};
+use crate::claim::{Claim, plan};
 use crate::delivery::Delivery;
 use crate::dialog::settle;
 use crate::money::costs;
@@ -123,6 +124,12 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     match last.progress.state {
         RunState::Claimed => match delivery {
             Delivery::Launch | Delivery::Dialog => Ok(Recovered::Claimed(Box::new(last))),
+            Delivery::Waiter if heard::look(mailbox, &document.typed, &last) == Some(Heard::Yes) => {
+                Claim::with_lock(document, last, held).delivered(mailbox, "its asker").map(|()| Recovered::Over)
+            }
+            Delivery::Waiter if heard::look(mailbox, &document.typed, &last) == Some(Heard::NotYet) => {
+                Ok(Recovered::Later(time::now() + chrono::TimeDelta::milliseconds(500)))
+            }
             // The claimant died before it had delivered the answer. An asker may belong to the run of an earlier round, and that run
             // has to end first.
             Delivery::Waiter | Delivery::Session | Delivery::MainAgent if another_is_live(mailbox, round)? => {
