@@ -62,10 +62,10 @@ pub struct Preview {
     pub shown: std::result::Result<ShownQuestion, String>,
 }
 
-/// The answer that the person was told can be taken back, and when.
+/// The answers that the person was told can be taken back, and when.
 #[derive(Debug)]
 pub struct ToldUndo {
-    pub at: RoundAt,
+    pub rounds: Vec<RoundAt>,
     pub told: Instant,
 }
 
@@ -129,7 +129,7 @@ pub struct App<'a> {
     pub has_watcher: Option<bool>,
     /// When that was looked for.
     looked_for_watcher: Option<Instant>,
-    /// The answer that the key `u` takes back if it is pressed again.
+    /// The answers that the key `u` takes back if it is pressed again.
     pub(super) told_undo: Option<ToldUndo>,
     /// True if the key that takes an answer back would now take one back.
     pub can_undo: bool,
@@ -247,7 +247,7 @@ impl<'a> App<'a> {
     pub fn settle(&mut self) {
         self.waiting.settle();
         self.can_undo = match &self.place {
-            Place::List => self.sent.last().is_some_and(|at| self.sender.may_be_taken_back(at)),
+            Place::List => self.sent.last().iter().any(|at| self.sender.may_be_taken_back(at)),
             Place::Outcomes(outcomes) => outcomes.chosen().is_some_and(|chosen| self.sender.may_be_taken_back(&chosen.at)),
             _ => false,
         };

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
 use crate::app::{App, Place, UndoHint, Until, Wish};
-use crate::gate::{CONFIRMS, Passed, Pending};
+use crate::gate::{CONFIRMS, Panel, Passed, Pending};
 use crate::question::draft::PartDraft;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
@@ -239,6 +239,9 @@ impl App<'_> {
             Pending::Armed(at_stake) => (at_stake, "enter"),
         };
         let asked = match at_stake {
+            AtStake::DeclinedTogether { .. } if self.gate.panel().is_some_and(Panel::hides_names) => {
+                format!("page down shows the other names; then {keys} declines them")
+            }
             AtStake::DeclinedTogether { .. } => format!("{keys} declines them"),
             other => other.told(keys),
         };

@@ -166,8 +166,15 @@ impl App<'_> {
             let near = near.len();
             return self.key_of_meaning(key, near);
         }
+        let page = panel.names.rows();
         match key.code {
             KeyCode::Enter => self.decline_marked(),
+            KeyCode::Down => self.scroll_names(1),
+            KeyCode::Up => self.scroll_names(-1),
+            KeyCode::PageDown => self.scroll_names(page),
+            KeyCode::PageUp => self.scroll_names(-page),
+            // The person may begin to confirm too early.
+            KeyCode::Char('o' | 'k') if panel.hides_names() => self.scroll_names(0),
             _ => {
                 self.gate.forget();
                 "nothing was declined".clone_into(&mut self.said);
@@ -245,7 +252,7 @@ impl App<'_> {
                 self.waiting.step(1);
             }
             KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
-            KeyCode::Char('u') => self.ask_to_undo(self.sent.last().cloned(), told_undo),
+            KeyCode::Char('u') => self.ask_to_undo(Vec::new(), told_undo),
             KeyCode::Enter => self.open_unless_strayed(),
             KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
                 self.ask(if c == 'd' { Purpose::Decline } else { Purpose::AskBack }, None);
@@ -330,8 +337,8 @@ impl App<'_> {
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Char('u') => {
-                let at = outcomes.chosen().map(|outcome| outcome.at.clone());
-                self.ask_to_undo(at, told_undo);
+                let chosen = outcomes.chosen().map(|outcome| outcome.at.clone());
+                self.ask_to_undo(chosen.into_iter().collect(), told_undo);
             }
             KeyCode::Enter => {
                 if let Some(outcome) = outcomes.chosen() {

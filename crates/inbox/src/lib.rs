@@ -13,12 +13,14 @@
 //! - `leaving`: the key that leaves
 //! - `list`: the waiting questions
 //! - `row`: one of them
+//! - `scroll`: a text that may be longer than its place, and how much of it was seen
 //! - `search`: the questions that match a filter
 //! - `log_pane`: the log of a run
 //! - `question`: the open question, and its answer before it is sent
 //! - `decide`: carries out the person's decisions about one question
 //! - `together`: declines several questions
-//! - `undo`: takes an answer back
+//! - `too_small`: the keys of a screen that is too small for a decision
+//! - `undo`: takes answers back
 //! - `gate`: the check that every key passes before it decides anything
 //! - `sender`: reads questions and sends answers, in this machine's mailbox or on another machine
 //! - `sent`: the answers that were sent, and their state
@@ -41,12 +43,14 @@ mod mouse;
 mod question;
 mod row;
 mod run;
+mod scroll;
 mod search;
 mod sender;
 mod sent;
 mod targets;
 mod text_window;
 mod together;
+mod too_small;
 mod undo;
 mod waking;
 

@@ -55,9 +55,15 @@ impl App<'_> {
             self.help = Some(scrolled.saturating_add_signed(lines));
             return;
         }
+        if let Some(panel) = self.gate.panel_mut()
+            && matches!(panel.at_stake, AtStake::DeclinedTogether { .. })
+        {
+            panel.names.step(lines);
+            return;
+        }
         match &mut self.place {
             Place::List => self.waiting.step(lines),
-            Place::Question(opened) => opened.scroll_by(lines),
+            Place::Question(opened) => opened.scroll.step(lines),
             Place::Outcomes(outcomes) => outcomes.step(self.sender.mailbox, lines),
             Place::Log(log, _) => log.step(lines),
             Place::Gone(_) => {}

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::app::{App, Place, Until, Wish};
-use crate::draw;
+use crate::draw::{self, Picture};
 use crate::log_pane::LogPane;
 use crate::mouse::Report;
 use crate::question::kept_drafts::{self, KeptDraft};
@@ -136,13 +136,15 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
         let may_wait = !dirty && app.waiting.is_behind() && drawn.is_some_and(|at| at.elapsed() < DRAW_EVERY);
         if (dirty || is_late || app.picture_is_old) && !may_wait {
             app.settle();
-            right_until = canvas.draw(app)?.map(|right_for| Instant::now() + right_for);
-            app.gate.drawn();
+            let picture = canvas.draw(app)?;
+            right_until = picture.right_for.map(|right_for| Instant::now() + right_for);
+            app.picture_is_old = false;
+            app.drawn(picture.shown);
             app.see_row();
             // The picture was drawn before it was known whether a watcher runs. If that has changed, another one follows.
             let before = app.has_watcher;
             app.look_for_a_watcher_now_and_then();
-            app.picture_is_old = app.has_watcher != before && (before.is_some() || app.has_watcher == Some(false));
+            app.picture_is_old |= app.has_watcher != before && (before.is_some() || app.has_watcher == Some(false));
             (dirty, drawn) = (false, Some(Instant::now()));
         }
         if !app.picture_is_old {
@@ -155,6 +157,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
         for event in waking.keys().map_err(|e| terminal_failed(&e))? {
             dirty = true;
             let wish = match event {
+                event if !app.takes(&event) => Wish::Nothing,
                 Event::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
                 Event::Paste(text) => app.paste(&text),
                 Event::Mouse(event) => app.mouse(event),
@@ -279,20 +282,19 @@ impl Canvas {
         })
     }
 
-    /// Draws the screen. Returns how long the picture stays right if nothing happens.
-    /// Draws nothing in the background, where the screen belongs to another program.
-    fn draw(&mut self, app: &App<'_>) -> Result<Option<Duration>> {
+    /// Draws the screen. Draws nothing in the background, where the screen belongs to another program.
+    fn draw(&mut self, app: &App<'_>) -> Result<Picture> {
+        let mut picture = Picture::default();
         if !is_foreground() {
-            return Ok(None);
+            return Ok(picture);
         }
-        let mut right_for = None;
         // Without this, words of one question could remain on the screen of the next one.
         if std::mem::take(&mut self.is_unsure) | self.dropped.take() {
             self.wipe().map_err(|e| terminal_failed(&e))?;
         }
-        let drawn = self.terminal.draw(|frame| right_for = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
+        let drawn = self.terminal.draw(|frame| picture = draw::all(frame, app)).map_err(|e| terminal_failed(&e))?;
         self.is_unsure = drawn.buffer.content().iter().any(|cell| !cell.symbol().chars().all(columns::is_sure));
-        Ok(right_for)
+        Ok(picture)
     }
 
     /// Empties the screen, so that the next picture is drawn as a whole. [`Terminal::clear`] would ask the terminal for the position of its

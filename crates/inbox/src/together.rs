@@ -57,6 +57,14 @@ impl App<'_> {
         self.said = self.pending_question().unwrap_or_default();
     }
 
+    /// Scrolls the names in the panel, which still asks.
+    pub(super) fn scroll_names(&mut self, lines: isize) {
+        self.ask_about_marked();
+        if let Some(panel) = self.gate.panel_mut() {
+            panel.names.step(lines);
+        }
+    }
+
     /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
     pub(super) fn decline_marked(&mut self) {
         if self.waiting.marks() == 0 {
@@ -66,7 +74,7 @@ impl App<'_> {
         }
         let now = self.declined_together();
         let Some(passed) = self.may_decide(std::slice::from_ref(&now)) else {
-            let why = self.gate.in_no_haste().map_err(str::to_owned);
+            let why = self.gate.was_seen().map_err(str::to_owned);
             self.ask_about_marked();
             if let Err(why) = why {
                 self.said = why;
@@ -80,7 +88,7 @@ impl App<'_> {
     }
 
     fn decline(&mut self, questions: &[Named], why: &str, _: Passed) {
-        let (mut declined, mut offered, mut failed) = (0, 0, None);
+        let (mut declined, mut offered, mut failed) = (Vec::new(), 0, None);
         for row in questions {
             // If another question has taken a marked one's place, it is not declined.
             let result = self.sender.pending(&row.address).and_then(|shown| {
@@ -94,7 +102,11 @@ impl App<'_> {
             });
             match result {
                 Ok(sent) => {
-                    *if sent.offer.is_some() { &mut offered } else { &mut declined } += 1;
+                    if sent.offer.is_some() {
+                        offered += 1;
+                    } else {
+                        declined.push(sent.at.clone());
+                    }
                     self.waiting.unmark(&row.address);
                     self.sent.push(SentAnswer::new(sent, None));
                 }
@@ -102,6 +114,8 @@ impl App<'_> {
             }
             self.waiting.changed(row.address.clone());
         }
+        self.sent.together(&declined);
+        let declined = declined.len();
         let questions = if declined == 1 { "question" } else { "questions" };
         let sent = if offered > 0 { format!(", {offered} sent to their machines to be declined") } else { String::new() };
         self.said = match failed {
@@ -112,6 +126,7 @@ impl App<'_> {
             }
             Some(why) => format!("{declined} {questions} declined{sent}; the marked ones are still open: {why}"),
         };
-        self.undo_hint = (declined > 0).then(|| UndoHint { behind: self.said.clone(), says: "u takes the last one back" });
+        self.undo_hint = (declined > 0)
+            .then(|| UndoHint { behind: self.said.clone(), says: if declined == 1 { "u takes it back" } else { "u takes them back" } });
     }
 }

@@ -10,6 +10,7 @@
 //! - `looks`: what is seen first, approvals, colours, wide characters
 //! - `monkey`: lines for other programs, typed into it at random moments
 //! - `many`: sizes of screens and numbers of questions
+//! - `small`: small screens, and groups that are longer than the screen
 //! - `pictures`: the pictures of the guide, and `cells`, which draws them
 
 mod after_sending;
@@ -25,6 +26,7 @@ mod many;
 mod monkey;
 mod pictures;
 mod shell_lines;
+mod small;
 
 use crate::support::{Terminal, World, kill, names};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped};
-use crate::gate::{CONFIRMS, Panel};
+use crate::gate::{CONFIRMS, Panel, Shown};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
 use crate::targets::{Target, Targets};
@@ -52,31 +52,35 @@ impl Below {
         self.lines.len() + self.rows_of_words
     }
 
-    pub fn draw(self, frame: &mut Frame<'_>, area: Rect, opened: &Opened, targets: &mut Targets) {
+    /// Draws it. Says whether the line that must be visible is on the screen, or a line of the words that are written.
+    pub fn draw(self, frame: &mut Frame<'_>, area: Rect, opened: &Opened, targets: &mut Targets) -> Shown {
         let words = u16::try_from(self.rows_of_words).unwrap_or(1).min(area.height);
         let wanted = u16::try_from(self.lines.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(words));
         let [lines, words] = Layout::vertical([Constraint::Length(wanted), Constraint::Length(words)]).areas(area);
         let (height, all) = (usize::from(lines.height), self.lines.len());
         // The chosen line must stay above the line that says how many more there are.
-        let from = scrolled_to((self.at + 1).min(all.saturating_sub(1)), height, all);
+        let from = scrolled_to(if height > 1 { (self.at + 1).min(all.saturating_sub(1)) } else { self.at }, height, all);
         for (line, n) in &self.targets {
             if let Some(row) = line.checked_sub(from).filter(|row| *row < height).and_then(|row| u16::try_from(row).ok()) {
                 targets.add(Rect { y: lines.y + row, height: 1, ..lines }, Target::Line(*n));
             }
         }
+        let is_written = self.rows_of_words > 0;
+        let is_shown = if is_written { words.height > 0 } else { self.at < from + height };
         let mut seen: Vec<_> = self.lines.into_iter().skip(from).take(height).collect();
         if from + height < all && height > 2 {
             seen.truncate(height - 1);
             seen.push(dim(format!("  … {} more lines: ↓", all - from - height + 1)));
         }
         frame.render_widget(Paragraph::new(seen), lines);
-        if let Some(part) = opened.draft.part().filter(|part| self.rows_of_words > 0 && part.writes()) {
+        if let Some(part) = opened.draft.part().filter(|part| is_written && part.writes()) {
             let block = Block::default().borders(Borders::LEFT).border_style(accent());
             let place = Rect { x: words.x + 2, width: words.width.saturating_sub(2), ..words };
             let inner = block.inner(place);
             frame.render_widget(block, place);
             frame.render_widget(&part.words, Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner });
         }
+        Shown::whole_if(is_shown)
     }
 }
 

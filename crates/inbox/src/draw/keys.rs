@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::app::{App, Place};
 use crate::draw::pieces::{accent, dimmed};
-use crate::gate::Pending;
+use crate::gate::{Panel, Pending};
 use crate::question::draft::Choosable;
 use crate::question::opened::Opened;
 use crate::text_window::Purpose;
@@ -33,6 +33,9 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
 
 /// The keys while it is asked whether a decision is meant: the ones that confirm it stand in place of enter. Every other key leads back.
 fn confirming(app: &App<'_>, keys: Vec<Key>) -> Vec<Key> {
+    if app.gate.panel().is_some_and(Panel::hides_names) {
+        return std::iter::once(("pgdn", "more names")).chain(keys).collect();
+    }
     let confirms = match app.gate.pending() {
         Some(Pending::Asked(_)) => "ok, enter",
         Some(Pending::HalfArmed(_)) => "k, enter",
@@ -141,7 +144,7 @@ fn of_question(opened: &Opened) -> Vec<Key> {
     if is_batch {
         keys.insert(3, ("shift-tab", "back"));
     }
-    if opened.has_more() {
+    if opened.scroll.has_more() {
         keys.insert(3, ("pgdn", "more"));
     }
     keys

@@ -11,6 +11,7 @@ use ratatui::widgets::Paragraph;
 use crate::app::{App, Until};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
+use crate::gate::Shown;
 use crate::row::Row;
 use crate::search::Search;
 use crate::sent::from_here::SentAnswer;
@@ -26,7 +27,8 @@ const WITH_ASKER: usize = 70;
 /// The minimum number of columns for showing the project in its own column, if there are several projects.
 const WITH_PROJECT: usize = 44;
 
-pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
+/// Draws the list. Says whether the row under the cursor is on the screen.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Shown {
     let columns = usize::from(area.width);
     let shown = app.waiting.shown();
     let mut lines = above(app, columns);
@@ -55,6 +57,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) {
         lines.extend(nothing(app).into_iter().flat_map(|words| wrapped(words, columns)).map(|line| line.style(dimmed())));
     }
     frame.render_widget(Paragraph::new(lines), area);
+    Shown::whole_if(shown.is_empty() || rows > 0)
 }
 
 /// The number of rows that the whole list takes.
@@ -236,29 +239,14 @@ fn marked(text: &str, shown: &str, style: Style, search: &Search) -> Vec<(String
 }
 
 /// The marked questions, for the person to confirm before they are declined, with the reason and the drafts that are not sent.
-pub fn confirm(rows: &[Named], why: &str, columns: usize) -> Vec<Vec<Line<'static>>> {
+pub fn confirm(rows: &[Named], why: &str, columns: usize) -> Vec<Line<'static>> {
     let quoted = |words: &str| format!("\"{}\"", excerpt(words, 80));
-    let reason = (!why.trim().is_empty()).then(|| vec![dim(cut(&format!("with the reason {}", quoted(why)), columns))]);
+    let reason = (!why.trim().is_empty()).then(|| dim(cut(&format!("with the reason {}", quoted(why)), columns)));
     let of_row = |row: &Named| {
         let name = fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns);
         let draft = format!("  not sent: your draft {}", quoted(&row.draft));
         let draft = (!row.draft.is_empty()).then(|| Line::from(cut(&draft, columns)).style(urgent()));
-        std::iter::once(name).chain(draft).collect()
+        std::iter::once(name).chain(draft)
     };
-    reason.into_iter().chain(rows.iter().map(of_row)).collect()
-}
-
-/// As many of these lines as fit, and how many things are left out.
-pub fn fitting(things: Vec<Vec<Line<'static>>>, height: usize, columns: usize) -> Vec<Line<'static>> {
-    let all: usize = things.iter().map(Vec::len).sum();
-    let room = if all > height { height.saturating_sub(1) } else { height };
-    let (mut lines, count) = (Vec::new(), things.len());
-    for (n, thing) in things.into_iter().enumerate() {
-        if lines.len() + thing.len() > room {
-            lines.push(dim(cut(&format!("and {} more", count - n), columns)));
-            break;
-        }
-        lines.extend(thing);
-    }
-    lines
+    reason.into_iter().chain(rows.iter().flat_map(of_row)).collect()
 }

@@ -34,7 +34,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use crate::app::{App, Gone, Place};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bold, cut, dimmed, wrapped};
-use crate::gate::CONFIRMS;
+use crate::gate::{CONFIRMS, Shown};
 use askbox_cli::person::{AtStake, Named};
 
 /// The minimum width of a screen for showing the list and the question side by side.
@@ -44,18 +44,41 @@ const BELOW: u16 = 14;
 /// The maximum width of the list beside a question.
 const WIDEST_LIST: u16 = 100;
 
-/// Draws the whole screen. Returns how long the picture stays right if nothing happens.
-pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
-    let area = frame.area();
-    let clock = Clock::new();
+/// The smallest screen that shows anything.
+const LEAST: (u16, u16) = (20, 6);
+/// The rows that stay for the question while a message is shown: its first line, the line below it, and the chosen row.
+const FOR_QUESTION: u16 = 4;
+/// The rows that stay for it behind a window or a panel.
+const BEHIND_WINDOW: u16 = 2;
+
+/// A picture of the whole screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Picture {
+    /// How long it stays right if nothing happens.
+    pub right_for: Option<Duration>,
+    pub shown: Shown,
+}
+
+/// Draws the whole screen. If it cannot show all of a decision, it only says that.
+pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Picture {
+    let (area, clock) = (frame.area(), Clock::new());
     app.targets.borrow_mut().clear();
-    if area.width < 20 || area.height < 6 {
-        frame.render_widget(Paragraph::new("too small"), area);
-        return None;
+    let shown = if area.width < LEAST.0 || area.height < LEAST.1 { Shown::TooLittle } else { parts(frame, area, app, &clock) };
+    if shown == Shown::TooLittle {
+        app.targets.borrow_mut().clear();
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(wrapped(&app.too_small(), area.width.into())), area);
+    } else if let Some(scrolled) = app.help {
+        help(frame, area, scrolled);
     }
+    Picture { right_for: clock.right_for(), shown }
+}
+
+/// Draws the parts of the screen.
+fn parts(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Shown {
     let panel = match (declined_together(app), &app.asked) {
         (Some(together), _) => {
-            let rows = list::confirm(together.questions, together.why, usize::from(area.width)).iter().map(Vec::len).sum::<usize>();
+            let rows = list::confirm(together.questions, together.why, usize::from(area.width)).len();
             u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(2).min(area.height / 2)
         }
         (None, Some(asking)) => asking.purpose.rows() + 2,
@@ -63,30 +86,40 @@ pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Option<Duration> {
     };
     let said = wrapped(&app.message(), area.width.into());
     // What is asked, or was decided, must be read to its end.
-    let most = (area.height / 2).max(3);
-    let rows = u16::try_from(said.len()).unwrap_or(1).clamp(1, most);
-    let parts = [Constraint::Min(1), Constraint::Length(panel.min(area.height / 2)), Constraint::Length(rows), Constraint::Length(1)];
+    let panel = panel.min(area.height / 2);
+    let for_question = if panel > 0 { BEHIND_WINDOW } else { FOR_QUESTION };
+    let most = area.height.saturating_sub(panel + for_question + 1).max(1);
+    let rows = u16::try_from(said.len()).unwrap_or(u16::MAX).clamp(1, most);
+    let parts = [Constraint::Min(1), Constraint::Length(panel), Constraint::Length(rows), Constraint::Length(1)];
     let [body, panel, foot, keys] = Layout::vertical(parts).areas(area);
-    match &app.place {
-        Place::List => whole_list(frame, body, app, &clock),
+    let shown = match &app.place {
+        Place::List => {
+            let row = whole_list(frame, body, app, clock);
+            // A window or a panel is not about that row.
+            if panel.height > 0 { Shown::Whole } else { row }
+        }
         Place::Question(opened) if body.width >= SIDE_BY_SIDE => {
             let [left, right] = side_by_side(body);
-            list::draw(frame, left, app, &clock);
+            list::draw(frame, left, app, clock);
             let inner = beside(frame, right);
-            question::draw(frame, inner, app, opened, &clock);
+            question::draw(frame, inner, app, opened, clock)
         }
-        Place::Question(opened) => question::draw(frame, body, app, opened, &clock),
-        Place::Gone(gone) => draw_gone(frame, body, gone),
+        Place::Question(opened) => question::draw(frame, body, app, opened, clock),
+        Place::Gone(gone) => {
+            draw_gone(frame, body, gone);
+            Shown::Whole
+        }
         Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes, &mut app.targets.borrow_mut()),
-        Place::Log(pane, _) => log::draw(frame, body, pane),
-    }
-    draw_panel(frame, panel, app);
+        Place::Log(pane, _) => {
+            log::draw(frame, body, pane);
+            Shown::Whole
+        }
+    };
+    let shown = shown.and(draw_panel(frame, panel, app));
+    let is_asked_whole = !app.asks() || said.len() <= usize::from(foot.height);
     frame.render_widget(Paragraph::new(said).style(bold()), foot);
     frame.render_widget(Paragraph::new(keys::line(app, area.width.into())), keys);
-    if let Some(scrolled) = app.help {
-        help(frame, area, scrolled);
-    }
-    clock.right_for()
+    shown.and(Shown::whole_if(is_asked_whole))
 }
 
 /// Questions that are about to be declined together.
@@ -104,39 +137,50 @@ fn declined_together<'a>(app: &'a App<'_>) -> Option<Together<'a>> {
     }
 }
 
-/// Draws the window that asks for a text, or the questions that are about to be declined.
-fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) {
+/// Draws the window that asks for a text, or the questions that are about to be declined. Says whether a line of them is on the screen.
+fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) -> Shown {
     let title = match (declined_together(app), &app.asked) {
         (Some(together), _) => together.title,
         (None, Some(asking)) => asking.title(!app.heard.now.is_nobody()),
-        (None, None) => return,
+        (None, None) => return Shown::Whole,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));
-    let block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
+    let mut block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
     let inner = block.inner(area);
-    frame.render_widget(block, area);
-    if let Some(Together { questions, why, .. }) = declined_together(app) {
-        let lines = list::fitting(list::confirm(questions, why, inner.width.into()), inner.height.into(), inner.width.into());
-        frame.render_widget(Paragraph::new(lines), inner);
-    } else if let Some(asking) = &app.asked {
+    if let (Some(Together { questions, why, .. }), Some(panel)) = (declined_together(app), app.gate.panel()) {
+        let lines = list::confirm(questions, why, inner.width.into());
+        let (rows, total) = (usize::from(inner.height), lines.len());
+        let from = panel.names.draw(rows, total);
+        if total > rows {
+            block = block.title_bottom(Line::from(format!(" {} more: page down ", total.saturating_sub(from + rows))).right_aligned());
+        }
+        frame.render_widget(block, area);
+        frame.render_widget(Paragraph::new(lines.into_iter().skip(from).take(rows).collect::<Vec<_>>()), inner);
+    } else {
+        frame.render_widget(block, area);
+    }
+    if let Some(asking) = &app.asked {
         frame.render_widget(&asking.area, inner);
     }
+    Shown::whole_if(inner.height > 0)
 }
 
-fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) {
+fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) -> Shown {
     if body.width >= SIDE_BY_SIDE {
         let [left, right] = side_by_side(body);
-        list::draw(frame, left, app, clock);
+        let shown = list::draw(frame, left, app, clock);
         let inner = beside(frame, right);
         question::preview(frame, inner, app, clock);
+        shown
     } else if body.height >= BELOW && app.preview.is_some() {
         let wanted = list::wanted(app, body.width);
         let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
-        list::draw(frame, above, app, clock);
+        let shown = list::draw(frame, above, app, clock);
         let inner = below_line(frame, below);
         question::preview(frame, inner, app, clock);
+        shown
     } else {
-        list::draw(frame, body, app, clock);
+        list::draw(frame, body, app, clock)
     }
 }
 

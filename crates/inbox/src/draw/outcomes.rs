@@ -7,13 +7,15 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use crate::draw::pieces::{accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped};
+use crate::gate::Shown;
 use crate::sent::outcomes::{OutcomeState, Outcomes};
 use crate::targets::{Target, Targets};
 use askbox_cli::terminal::columns::padded;
 use askbox_peers::machines::offer_state::Stands;
 use askbox_run::view::status::Standing;
 
-pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mut Targets) {
+/// Draws the answered questions. Says whether the chosen row is on the screen.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mut Targets) -> Shown {
     let columns = usize::from(area.width);
     let wanted = u16::try_from(outcomes.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
     let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(2, area.height.div_ceil(2))), Constraint::Fill(1)]).areas(area);
@@ -57,6 +59,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mu
         }
         frame.render_widget(Paragraph::new(lines), inner);
     }
+    Shown::whole_if(outcomes.rows.is_empty() || rows > 0)
 }
 
 fn style(state: OutcomeState) -> Style {

@@ -11,6 +11,7 @@ use crate::draw::answer::Below;
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, of_call, styled, urgent, wrapped};
 use crate::draw::{files, markdown};
+use crate::gate::Shown;
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
 use crate::sent::from_here::SentAnswer;
@@ -22,12 +23,20 @@ use askbox_peers::machines::{self, offer_state};
 /// The minimum height for an empty line.
 const ROOMY: u16 = 20;
 
-/// Draws the open question.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, clock: &Clock) {
+/// Draws the open question. Says whether its first line and the chosen row are on the screen. Behind a window, the row does not count.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, clock: &Clock) -> Shown {
     let columns = usize::from(area.width);
     let mut head = head(app, &opened.shown, columns, clock);
-    let (asked, mut body) = asked(opened, columns, usize::from(area.height) / 4);
-    head.extend(asked);
+    let (mut asked, mut body) = asked(opened, columns, usize::from(area.height) / 4);
+    let of_question = asked.len();
+    let most = usize::from(area.height / 2).max(of_question);
+    if head.len() + of_question > most {
+        // The question says what is decided, so it comes before its deadlines.
+        asked.append(&mut head);
+        head = asked;
+    } else {
+        head.append(&mut asked);
+    }
     if area.height >= ROOMY && body.is_empty() {
         body.push(Line::default());
     }
@@ -42,7 +51,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     let answer = Below::new(opened, app.gate.panel(), columns);
 
     let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
-    let above = rows(head.len()).min(area.height / 2);
+    let above = rows(head.len().min(most)).min(area.height);
     let left = area.height.saturating_sub(above + 1);
     // The answer gets the rows that it needs, up to two thirds. The text gets the rest, but at least three lines if it has that many.
     let least = rows(body.len()).min(3);
@@ -52,17 +61,17 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     let [above, middle, line, below] = Layout::vertical(parts).areas(area);
     frame.render_widget(Paragraph::new(head), above);
     scroll(frame, middle, line, body, opened);
-    answer.draw(frame, below, opened, &mut app.targets.borrow_mut());
+    let is_asked = usize::from(above.height) >= of_question;
+    let row = answer.draw(frame, below, opened, &mut app.targets.borrow_mut());
+    Shown::whole_if(is_asked).and(if app.asked.is_some() { Shown::Whole } else { row })
 }
 
 /// Draws the visible part of the text, and says how much of it is not visible.
 fn scroll(frame: &mut Frame<'_>, area: Rect, line: Rect, body: Vec<Line<'static>>, opened: &Opened) {
     let (rows, total) = (usize::from(area.height), body.len());
-    opened.most_scroll.set(total.saturating_sub(rows));
-    let from = opened.scroll.min(total.saturating_sub(rows));
+    let from = opened.scroll.draw(rows, total);
     let below = total.saturating_sub(from + rows);
     frame.render_widget(Paragraph::new(body.into_iter().skip(from).take(rows).collect::<Vec<_>>()), area);
-    opened.was_seen.set(opened.was_seen.get() || below == 0);
     let mut block = Block::default().borders(Borders::TOP).border_style(dimmed());
     if total > rows {
         let words = match (from, below) {
@@ -191,11 +200,15 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
         stays.extend(all);
         return (stays, scrolls);
     }
-    // A long text scrolls. Its first line stays, because it says what the text is about.
-    let (first, rest) = words.split_once('\n').unwrap_or(("", &words));
-    stays.extend(styled(first, columns, bold()).into_iter().take(most.max(1)));
-    scrolls.extend(lines_of(rest));
+    // A long text scrolls. The beginning of its first line stays, because it says what the text is about.
+    let first = words.split('\n').next().unwrap_or_default();
+    let keep = lines_of(first).len().min(most.max(1));
+    let mut all = lines_of(&words);
+    let rest = all.split_off(keep.min(all.len()));
+    stays.extend(all.into_iter().map(|line| line.style(bold())));
+    let lead_in = std::mem::replace(&mut scrolls, rest);
     scrolls.push(Line::default());
+    scrolls.extend(lead_in);
     (stays, scrolls)
 }
 

@@ -5,7 +5,8 @@
 //!
 //! A key that is held down must not decide anything: it would answer one question, open the next one, and send whatever is chosen there.
 //! Nor must a key whose screen the person cannot have seen: a line that was meant for a shell ends with enter. Nor must a second enter, which
-//! many people press out of habit. So `ok` and then enter confirm a decision, and never enter alone.
+//! many people press out of habit. So `ok` and then enter confirm a decision, and never enter alone. Nor must any key on a screen that is too
+//! small to show the question, the chosen row, and the text that is sent.
 //!
 //! - `confirmation`: the way from enter, which asks, to `ok` and enter, which confirm
 //! - `haste`: keys that come too soon after another one
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 use crate::gate::confirmation::Confirmation;
 use crate::gate::haste::{Haste, LastKey};
+use crate::scroll::Scroll;
 use askbox_cli::person::AtStake;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::id::QuestionId;
@@ -33,9 +35,31 @@ pub const CONFIRMS: &str = "ok, then enter,";
 #[derive(Debug, Default)]
 pub struct Gate {
     keys: LastKey,
+    shown: Shown,
     confirmation: Confirmation,
     panel: Option<Panel>,
     row: UnderCursor,
+}
+
+/// The part of a decision that the last picture shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// The question's first line, the chosen row and the text that is sent.
+    Whole,
+    /// Less than that, because the screen is too small. Also before the first picture, and from a change of the size to the next picture.
+    #[default]
+    TooLittle,
+}
+
+impl Shown {
+    pub fn whole_if(is_whole: bool) -> Self {
+        if is_whole { Self::Whole } else { Self::TooLittle }
+    }
+
+    /// The part that is shown of two things together.
+    pub fn and(self, other: Self) -> Self {
+        Self::whole_if(self == Self::Whole && other == Self::Whole)
+    }
 }
 
 /// A warning in a panel, which stays until the person leaves it or decides.
@@ -45,6 +69,15 @@ pub struct Panel {
     pub at_stake: AtStake,
     /// The chosen line of a panel that asks what words mean. The person has to choose, so that enter alone decides nothing.
     pub at: Option<usize>,
+    /// The place among the names of the questions that are declined together.
+    pub names: Scroll,
+}
+
+impl Panel {
+    /// True if the panel names questions, and some of the names were not on the screen yet.
+    pub fn hides_names(&self) -> bool {
+        matches!(self.at_stake, AtStake::DeclinedTogether { .. }) && !self.names.was_seen()
+    }
 }
 
 /// The permission to send a key's decision.
@@ -55,7 +88,8 @@ impl Gate {
     /// Records a pressed key. Returns whether it is a step of a confirmation.
     pub fn key(&mut self, key: KeyEvent) -> Heard {
         self.keys.note(key.code == KeyCode::Enter);
-        self.confirmation.key(key, self.keys.haste != Haste::None)
+        let is_too_soon = self.keys.haste != Haste::None || self.panel.as_ref().is_some_and(Panel::hides_names);
+        self.confirmation.key(key, is_too_soon)
     }
 
     /// Forgets everything that was asked, because text was pasted.
@@ -67,12 +101,26 @@ impl Gate {
     /// Forgets what was asked and confirmed, because another question is shown or the panel was left.
     pub fn forget(&mut self) {
         let (keys, row) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.row));
-        *self = Self { keys, row, ..Self::default() };
+        *self = Self { keys, row, shown: self.shown, ..Self::default() };
     }
 
-    /// Records that the screen now shows the effect of the last key.
-    pub fn drawn(&mut self) {
+    /// Records that the screen now shows the effect of the last key, and whether it shows all of a decision.
+    pub fn drawn(&mut self, shown: Shown) {
         self.keys.drawn();
+        self.shown = shown;
+        if let (Shown::Whole, Some(panel)) = (shown, &mut self.panel) {
+            panel.names.was_drawn();
+        }
+    }
+
+    /// Records that the screen has another size, which no picture fits yet.
+    pub fn resized(&mut self) {
+        self.shown = Shown::TooLittle;
+    }
+
+    /// True if the screen shows all of a decision.
+    pub fn shows_all(&self) -> bool {
+        self.shown == Shown::Whole
     }
 
     /// Records the row that is under the cursor now; `None` if there is none, or if the list is not on the screen.
@@ -100,9 +148,11 @@ impl Gate {
         self.keys.haste == Haste::Together
     }
 
-    /// Checks that the last key did not come too soon after another one. `Err` is a sentence for the person.
-    pub fn in_no_haste(&self) -> Result<(), &'static str> {
+    /// Checks that the person could see what the last key decides: it did not come too soon after another one, and the screen shows all of
+    /// it. `Err` is a sentence for the person.
+    pub fn was_seen(&self) -> Result<(), &'static str> {
         match self.keys.haste {
+            _ if !self.shows_all() => Err("this screen is too small to decide anything"),
             Haste::None => Ok(()),
             Haste::Held => Err("enter is held down, and decides nothing: release it, and press it again"),
             Haste::Together => Err("this key came together with others, and decides nothing: look at the screen, and press it again"),
@@ -112,12 +162,12 @@ impl Gate {
     /// Lets the last key decide, if the person has confirmed all that is at stake for this question. Otherwise asks about the first of the
     /// other things. `Err` is a sentence for the person.
     pub fn may_decide(&mut self, about: Uuid, at_stake: &[AtStake]) -> Result<Passed, String> {
-        if let Err(why) = self.in_no_haste() {
+        if let Err(why) = self.was_seen() {
             // The person had only a moment to read what was asked before, so it is asked again.
             self.confirmation = Confirmation::default();
             return Err(why.into());
         }
-        if let Some(Panel { about, at_stake, at: Some(_) }) = &self.panel {
+        if let Some(Panel { about, at_stake, at: Some(_), .. }) = &self.panel {
             self.confirmation.is_chosen(*about, at_stake);
         }
         match self.confirmation.asks(about, at_stake) {
@@ -139,13 +189,14 @@ impl Gate {
 
     /// Asks in a panel what words mean.
     pub fn ask_meaning(&mut self, about: Uuid, near: AtStake) {
-        self.panel = Some(Panel { about, at_stake: near, at: None });
+        self.panel = Some(Panel { about, at_stake: near, at: None, names: Scroll::default() });
     }
 
-    /// Asks in a panel whether a decision is meant.
+    /// Asks in a panel whether a decision is meant. The names that were on the screen before still count, if they are the same.
     pub fn ask_in_panel(&mut self, about: Uuid, at_stake: AtStake) {
         self.confirmation.asks(about, std::slice::from_ref(&at_stake));
-        self.panel = Some(Panel { about, at_stake, at: None });
+        let names = self.panel.take().filter(|panel| panel.at_stake == at_stake).map_or_else(Scroll::default, |panel| panel.names);
+        self.panel = Some(Panel { about, at_stake, at: None, names });
     }
 
     pub fn panel(&self) -> Option<&Panel> {
@@ -192,6 +243,11 @@ mod tests {
         gate.key(code.into())
     }
 
+    /// A gate whose screen shows all.
+    fn gate() -> Gate {
+        Gate { shown: Shown::Whole, ..Gate::default() }
+    }
+
     /// A time that a slow test does not outlive, so it counts as just now.
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(3600)
@@ -209,7 +265,7 @@ mod tests {
 
     #[test]
     fn ok_and_then_enter_confirm_and_enter_alone_never_does() {
-        let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
+        let (mut gate, at_stake) = (gate(), [AtStake::EarlierDraft]);
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &[]).is_ok(), "nothing is at stake");
         for _ in 0..3 {
@@ -236,8 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn no_key_decides_on_a_screen_that_is_too_small() {
+        let (mut gate, at_stake) = (gate(), [AtStake::EarlierDraft]);
+        press(&mut gate, KeyCode::Enter);
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err());
+        confirm(&mut gate);
+        gate.resized();
+        assert!(gate.may_decide(ABOUT, &at_stake).is_err_and(|why| why.contains("too small")));
+        assert!(gate.may_decide(ABOUT, &[]).is_err(), "nothing is at stake");
+        gate.drawn(Shown::Whole);
+        assert!(gate.may_decide(ABOUT, &[]).is_ok());
+        gate.drawn(Shown::TooLittle);
+        gate.forget();
+        assert!(gate.may_decide(ABOUT, &[]).is_err(), "the screen stays small");
+    }
+
+    #[test]
     fn each_thing_at_stake_is_confirmed_once() {
-        let (mut gate, begun) = (Gate::default(), |word: &str| AtStake::Begun { word: word.into(), act: None, takes_words: true });
+        let (mut gate, begun) = (gate(), |word: &str| AtStake::Begun { word: word.into(), act: None, takes_words: true });
         let at_stake = [AtStake::EarlierDraft, begun("none")];
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).unwrap_err().contains("draft from before"));
@@ -249,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_held_down_enter_passes_only_to_a_step_without_a_stake() {
-        let mut gate = Gate::default();
+        let mut gate = gate();
         gate.key(KeyCode::Enter.into());
         gate.keys.last_was_drawn_at(soon());
         gate.key(KeyCode::Enter.into());
@@ -263,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_hasty_letter_and_a_hasty_enter_confirm_nothing() {
-        let (mut gate, at_stake) = (Gate::default(), [AtStake::EarlierDraft]);
+        let (mut gate, at_stake) = (gate(), [AtStake::EarlierDraft]);
         press(&mut gate, KeyCode::Enter);
         assert!(gate.may_decide(ABOUT, &at_stake).is_err());
         assert!(matches!(gate.key(KeyCode::Char('o').into()), Heard::Other { .. }), "the sentence was not on the screen");
@@ -278,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_meaning_counts_once_it_is_chosen_in_its_panel() {
-        let mut gate = Gate::default();
+        let mut gate = gate();
         let near = AtStake::NearMiss { asked: "?".into(), words: "mrege".into(), near: Vec::new() };
         gate.ask_meaning(ABOUT, near.clone());
         press(&mut gate, KeyCode::Enter);
@@ -292,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_row_that_came_by_itself_is_chosen_only_after_a_moment() {
-        let (mut gate, row) = (Gate::default(), |name: &str| Some((Address::here(name.parse().unwrap()), None)));
+        let (mut gate, row) = (gate(), |name: &str| Some((Address::here(name.parse().unwrap()), None)));
         gate.row(row("a"));
         assert!(gate.may_choose().is_ok(), "the first picture");
         gate.row(row("b"));

@@ -1,13 +1,14 @@
 //! The open question, and the effect of each key on it.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
 use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::question::stray::TypedLetters;
+use crate::scroll::Scroll;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
 use askbox_cli::person::{AtStake, Named, Next};
@@ -21,12 +22,8 @@ pub struct Opened {
     /// The title with its marks.
     headline: String,
     pub draft: Draft,
-    /// The number of lines of the question's text that are scrolled off the top.
-    pub scroll: usize,
-    /// The maximum of `scroll`, when the question was last drawn.
-    pub most_scroll: Cell<usize>,
-    /// True once the whole text has been on the screen. A person must not allow a call without having seen all of it.
-    pub was_seen: Cell<bool>,
+    /// The place in the question's text. A person must not allow a call without having seen all of it.
+    pub scroll: Scroll,
     /// The text about the question, broken into lines for this number of columns. It is kept, because a long text takes a while.
     text: RefCell<(usize, Vec<Line<'static>>)>,
     /// The letters that were typed while no text was written.
@@ -65,20 +62,14 @@ impl Opened {
     pub fn new(shown: ShownQuestion, headline: String, draft: Option<Draft>) -> Self {
         let is_unnoticed = draft.is_some();
         let draft = draft.unwrap_or_else(|| Draft::new(shown.question()));
-        let (most_scroll, was_seen, text) = (Cell::new(0), Cell::new(false), RefCell::default());
-        let letters = TypedLetters::default();
-        Self { shown, headline, draft, scroll: 0, most_scroll, was_seen, text, letters, is_unnoticed }
+        let (scroll, text, letters) = (Scroll::default(), RefCell::default(), TypedLetters::default());
+        Self { shown, headline, draft, scroll, text, letters, is_unnoticed }
     }
 
     /// The question, as a sentence names it.
     pub fn named(&self) -> Named {
         let (address, question) = (self.shown.address(), Some(self.shown.round.id.question));
         Named { address, question, headline: self.headline.clone(), draft: String::new() }
-    }
-
-    /// True if more of the text is below the visible part.
-    pub fn has_more(&self) -> bool {
-        self.scroll < self.most_scroll.get()
     }
 
     /// The text about the question, for this number of columns. It is made once for each width.
@@ -105,7 +96,7 @@ impl Opened {
         let part = self.draft.part();
         let choice = part.map(|part| (part.chosen(), part.marked.clone()));
         let words = part.map(|part| (part.typed(), part.words.cursor()));
-        (self.draft.at, choice, words, self.scroll)
+        (self.draft.at, choice, words, self.scroll.from())
     }
 
     /// Handles a key.
@@ -118,11 +109,11 @@ impl Opened {
             self.letters.other_key(key.code);
         }
         match key.code {
-            KeyCode::PageDown => self.scroll_down(),
-            KeyCode::PageUp => self.scroll_up(),
+            KeyCode::PageDown => self.scroll.page(true),
+            KeyCode::PageUp => self.scroll.page(false),
             // Where no text is written, these scroll, as in less and vim.
-            KeyCode::Char('d' | 'f') if control && !writes => self.scroll_down(),
-            KeyCode::Char('u' | 'b') if control && !writes => self.scroll_up(),
+            KeyCode::Char('d' | 'f') if control && !writes => self.scroll.page(true),
+            KeyCode::Char('u' | 'b') if control && !writes => self.scroll.page(false),
             KeyCode::Char('n' | 'p') if control && !writes => {
                 if let Some(part) = self.draft.part_mut() {
                     part.step(key.code == KeyCode::Char('n'));
@@ -138,19 +129,6 @@ impl Opened {
             _ => return self.key_of_part(key, control),
         }
         Act::Nothing
-    }
-
-    fn scroll_down(&mut self) {
-        self.scroll = (self.scroll + PAGE).min(self.most_scroll.get());
-    }
-
-    fn scroll_up(&mut self) {
-        self.scroll = self.scroll.saturating_sub(PAGE);
-    }
-
-    /// Scrolls the text by this many lines.
-    pub fn scroll_by(&mut self, lines: isize) {
-        self.scroll = self.scroll.saturating_add_signed(lines).min(self.most_scroll.get());
     }
 
     /// Chooses the line at this position of the part on the screen, as its digit does.
@@ -244,8 +222,8 @@ impl Opened {
 
     /// Gives the part's current answer.
     fn enter(&self) -> Act {
-        if self.shown.question().asked.approval.is_some() && !self.was_seen.get() {
-            return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down shows the rest"));
+        if self.shown.question().asked.approval.is_some() && !self.scroll.was_seen() {
+            return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down and page up show the rest"));
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };
         match part.value() {
@@ -277,7 +255,7 @@ impl Opened {
         part.given = Some(value);
         if self.shown.question().is_batch() {
             self.draft.at += 1;
-            self.scroll = 0;
+            self.scroll.begin();
         }
     }
 
@@ -317,8 +295,6 @@ impl Opened {
     }
 }
 
-/// The number of lines that the text scrolls at once.
-const PAGE: usize = 8;
 const ONLY_OPTIONS: Act = Act::Say(Cow::Borrowed("only the options count here: choose one, decline with d, or ask back with b"));
 
 /// The command that a single letter gives while an option is chosen.

@@ -14,7 +14,11 @@ use askbox_peers::machines::offer_state::{OfferState, Stands};
 
 /// The answers that were sent, the newest last.
 #[derive(Debug, Default)]
-pub struct FromHere(Vec<SentAnswer>);
+pub struct FromHere {
+    all: Vec<SentAnswer>,
+    /// The rounds that were declined together.
+    together: Vec<Vec<RoundAt>>,
+}
 
 /// News about the offers.
 #[derive(Debug, Default)]
@@ -29,26 +33,33 @@ pub struct News {
 
 impl FromHere {
     pub fn push(&mut self, given: SentAnswer) {
-        self.0.push(given);
+        self.all.push(given);
     }
 
     pub fn all(&self) -> &[SentAnswer] {
-        &self.0
+        &self.all
     }
 
-    /// The round of the last answer that counts or still may count.
-    pub fn last(&self) -> Option<&RoundAt> {
-        self.0.iter().rev().find(|given| given.may_count()).map(|given| &given.at)
+    /// Notes that these rounds of this machine were declined together, so that they are taken back together.
+    pub fn together(&mut self, rounds: &[RoundAt]) {
+        self.together.push(rounds.to_vec());
+    }
+
+    /// The round of the last answer that counts or still may count, and the rounds that were declined together with it.
+    pub fn last(&self) -> Vec<RoundAt> {
+        let Some(last) = self.all.iter().rev().find(|given| given.may_count()).map(|given| &given.at) else { return Vec::new() };
+        self.together.iter().find(|group| group.contains(last)).cloned().unwrap_or_else(|| vec![last.clone()])
     }
 
     /// Removes an answer that was taken back. Returns the drafts behind it.
     pub fn take_back(&mut self, at: &RoundAt) -> Vec<Draft> {
-        self.0.extract_if(.., |given| given.at == *at).filter_map(|given| given.draft).collect()
+        self.together.iter_mut().for_each(|group| group.retain(|other| other != at));
+        self.all.extract_if(.., |given| given.at == *at).filter_map(|given| given.draft).collect()
     }
 
     /// The last offer for a round.
     pub fn offered_for(&self, at: &RoundAt) -> Option<&SentAnswer> {
-        self.0.iter().rev().find(|given| given.offer.is_some() && given.at == *at)
+        self.all.iter().rev().find(|given| given.offer.is_some() && given.at == *at)
     }
 
     /// True if an answer to this round is on its way. Nothing else may be sent until its machine has decided.
@@ -58,14 +69,14 @@ impl FromHere {
 
     /// Takes the draft of an answer that may have arrived or not, with a sentence about its state.
     pub fn take_unconfirmed(&mut self, at: &RoundAt) -> (Option<Draft>, Option<String>) {
-        let Some(given) = self.0.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some()) else { return (None, None) };
+        let Some(given) = self.all.iter_mut().rev().find(|given| given.at == *at && given.offer.is_some()) else { return (None, None) };
         (given.draft.take(), given.news().filter(|_| given.is_open()))
     }
 
     /// Takes in the progress of the offers. An answer that does not count becomes a draft again.
     pub fn hear(&mut self, others: &Others, now: &Machines, is_looked_at: bool) -> News {
         let mut news = News::default();
-        for given in &mut self.0 {
+        for given in &mut self.all {
             let Some(offer) = &mut given.offer else { continue };
             if matches!(offer.progress, Progress::Decided(_)) {
                 continue;
@@ -96,25 +107,25 @@ impl FromHere {
 
     /// Notes that the person looks at the state of the answers.
     pub fn see(&mut self) {
-        self.0.iter_mut().filter_map(|given| given.offer.as_mut()).for_each(|offer| {
+        self.all.iter_mut().filter_map(|given| given.offer.as_mut()).for_each(|offer| {
             offer.was_seen = offer.progress != Progress::UnderWay;
         });
     }
 
     /// The offers that are still on their way: they have not arrived, and sending them has not failed.
     pub fn under_way(&self) -> Vec<Uuid> {
-        let offers = self.0.iter().filter_map(|given| given.offer.as_ref());
+        let offers = self.all.iter().filter_map(|given| given.offer.as_ref());
         offers.filter(|offer| offer.progress == Progress::UnderWay).map(|offer| offer.offered.id).collect()
     }
 
     /// The indexes of the offers that may still be decided.
     pub fn open(&self) -> Vec<usize> {
-        self.0.iter().enumerate().filter(|(_, given)| given.is_open()).map(|(n, _)| n).collect()
+        self.all.iter().enumerate().filter(|(_, given)| given.is_open()).map(|(n, _)| n).collect()
     }
 
     /// The drafts of the offers that are not accepted yet.
     pub fn undecided(&self) -> impl Iterator<Item = KeptDraft> {
-        let offers = self.0.iter().filter(|given| given.offer.is_some());
+        let offers = self.all.iter().filter(|given| given.offer.is_some());
         offers.filter_map(|given| KeptDraft::from_draft(&given.at, given.draft.as_ref()?, None))
     }
 
@@ -125,7 +136,7 @@ impl FromHere {
             let is_bad = matches!(stands(given), Some(Stands::Refused | Stands::NotSent | Stands::Unconfirmed));
             is_bad && given.offer.as_ref().is_some_and(|offer| !offer.was_seen)
         };
-        let all: Vec<_> = self.0.iter().rev().filter(is_news).collect();
+        let all: Vec<_> = self.all.iter().rev().filter(is_news).collect();
         match all.as_slice() {
             [] => None,
             [given] => Some(format!("{}: {} · tab tells why", given.at.address(), given.told()?.step)),
