@@ -1,6 +1,8 @@
 //! An answer can be taken back until something has taken it. After that, the person is told why not.
 
-use crate::support::{World, until};
+use std::process::Stdio;
+
+use crate::support::{World, needs, until};
 
 fn answered(world: &World, more: &[&str]) {
     world.ok("checkpoint", &["save", "w", "--step", "one"]);
@@ -186,5 +188,39 @@ mod promises {
         world.ok("ask-post", &["--file", &file]);
         assert_eq!(world.document("pending/w.json").get("in_reply_to"), None);
         assert!(!world.ok("ask-answer", &["list"]).contains("reply to you"));
+    }
+}
+
+/// Another program writes `pending/w.json` without a lock while an answer is taken back: before the question is moved there, or after.
+#[test]
+fn an_undo_beside_a_post_by_hand_tells_what_waits() {
+    needs!("strace");
+    for (when, delay) in [("before", "delay_enter"), ("after", "delay_exit")] {
+        let world = World::new();
+        answered(&world, &[]);
+        let round = world.round("w");
+        let inject = format!("inject=renameat2:{delay}=2s");
+        let slow = ["strace", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", &inject].map(str::to_owned);
+        let mut undo = world.wrapped(&slow, "ask-answer");
+        let undo = undo.args(["--json", "undo", "w"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("strace");
+        let is_moved = || world.in_mailbox("pending/w.json").exists();
+        let is_taken_back = || world.document("answered/w.json").get("taken_back").is_some();
+        until("the question is on its way", || if when == "after" { is_moved() } else { is_taken_back() });
+        world.sh(r#"echo '{"workflow_id":"w","question":"By hand?"}' >new; mv new m/pending/w.json"#);
+        let out = undo.wait_with_output().expect("wait");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(4), "{when}: {said}");
+        assert!(said.contains("was taken back, but its question does not wait"), "{when}: {said}");
+        assert_eq!(world.document("pending/w.json")["question"], "By hand?", "{when}");
+        let told = world.audit("w");
+        assert_eq!(
+            (told.len(), told.last().map(String::as_str)),
+            (if when == "before" { 4 } else { 3 }, Some("taken_back")),
+            "{when}: {told:?}"
+        );
+        if when == "before" {
+            let kept = world.names("quarantine").into_iter().find(|name| !name.ends_with(".reason")).expect("the question is kept");
+            assert_eq!(world.document(&format!("quarantine/{kept}"))["question_id"], round.as_str());
+        }
     }
 }

@@ -172,6 +172,11 @@ fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocum
     document.typed.answer.is_some() && round::claimed_or_closed(mailbox, round).any(|claimed| claimed.typed.answer == document.typed.answer)
 }
 
+/// Moves the question of an answer that was taken back to `pending/`, or to quarantine if another file is there.
+pub(super) fn put_back(mailbox: &Mailbox, path: &Path, round: &RoundId) -> Result<Adopted> {
+    undo(mailbox, path, round, &Unusable::said("its answer was taken back".into()))
+}
+
 /// Moves a question without an answer back to `pending/`. Returns true if it did.
 pub(super) fn take_back(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<bool> {
     let path = mailbox.document(Folder::Answered, lock.workflow());
@@ -227,7 +232,7 @@ fn undo(mailbox: &Mailbox, path: &Path, round: &RoundId, Unusable { why, without
     if disk::rename(path, &mailbox.document(Folder::Pending, &round.workflow))? == Placed::NameExists {
         let pending = read_question::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
         let holds = if pending.is_ok_and(|p| p == *round) { "still holds the question" } else { "holds a newer question" };
-        quarantine(mailbox, path, round.workflow.file_name(), &format!("put into answered/, but {why}, and pending/ {holds}"))?;
+        quarantine(mailbox, path, round.workflow.file_name(), &format!("in answered/, but {why}, and pending/ {holds}"))?;
         return Ok(Adopted::Quarantined);
     }
     audit::record(mailbox, Entry::about_round("undone", round).by("askbox").why(format!("moved to answered/, but {without_quotes}")));

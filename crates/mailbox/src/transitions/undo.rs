@@ -23,10 +23,10 @@ use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::round;
 use crate::time;
 use crate::transitions::{answered_by_hand, settle};
 use crate::trust::withdrawn;
+use crate::{read_question, round};
 
 /// An answer that was taken back.
 #[derive(Debug)]
@@ -44,14 +44,15 @@ pub struct Undone {
 ///
 /// # Errors
 /// - [`Error::NotFound`] if the workflow has no round.
-/// - [`Error::Conflict`] if there is no answer that can be taken back.
+/// - [`Error::Conflict`] if there is no answer that can be taken back; or if it was taken back, and another file took the question's
+///   place in `pending/` at the same time.
 /// - [`Error::Invalid`] if the document cannot be used, or would be too long for `pending/`.
 /// - [`Error::Held`] if another process keeps the lock.
 /// - [`Error::Io`] if the system refuses.
 pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>, by: &str) -> Result<Undone> {
     let lock = mailbox.lock(workflow)?;
-    if let Some(undone) = complete_interrupted(mailbox, &lock)? {
-        return Ok(undone);
+    if let Some((undone, back)) = complete_interrupted(mailbox, &lock)? {
+        return back.told(undone);
     }
     let (document, answer) = answered(mailbox, &lock)?;
     let round = round::round_of(mailbox, &document.typed)?;
@@ -63,13 +64,35 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     }
     is_a_persons(workflow, &answer)?;
     let entry = Entry::about_round("taken_back", &round).answer(document.typed.hash().ok(), &answer).by(by);
-    let warning = without_answer(mailbox, document, &round, by, None)?;
+    let back = without_answer(mailbox, document, &round, by, None)?;
     audit::record(mailbox, entry);
-    Ok(Undone { round, answer: answer.who(), warning })
+    back.told(Undone { round, answer: answer.who(), warning: None })
 }
 
-/// Steps 2 to 4, for an answer that its person took back, or that was `refused`. Returns a warning if something failed after the
-/// commit point.
+/// Where a question is once its answer was taken away.
+#[derive(Debug)]
+#[must_use = "the question may not wait"]
+pub(super) enum Back {
+    /// It waits again. The warning says what failed.
+    Waits(Option<String>),
+    /// It does not wait: another program wrote `pending/WORKFLOW.json` at the same time.
+    Displaced,
+}
+
+impl Back {
+    fn told(self, undone: Undone) -> Result<Undone> {
+        let workflow = &undone.round.workflow;
+        match self {
+            Self::Waits(warning) => Ok(Undone { warning, ..undone }),
+            Self::Displaced => Err(Error::conflict(
+                format!("the answer of {workflow} was taken back, but its question does not wait: another file took its place in pending/"),
+                format!("see what waits now: ask-answer show {workflow}; the earlier question is in quarantine/, unless it was replaced"),
+            )),
+        }
+    }
+}
+
+/// Steps 2 to 4, for an answer that its person took back, or that was `refused`.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the question is too long for `pending/`.
@@ -79,8 +102,8 @@ pub(super) fn without_answer(
     round: &RoundId,
     by: &str,
     refused: Option<&str>,
-) -> Result<Option<String>> {
-    let Some(given) = document.typed.answer.take() else { return Ok(None) };
+) -> Result<Back> {
+    let Some(given) = document.typed.answer.take() else { return Ok(Back::Waits(None)) };
     document.typed.question_id = Some(round.question);
     // A refused answer may count once its operator has changed the configuration. One that was taken back never does.
     let withdrawn = withdrawn::hash(&document.typed, &given).filter(|_| refused.is_none());
@@ -96,7 +119,7 @@ pub(super) fn without_answer(
 
 /// Completes an undo whose process died after its commit point. The question then has no answer, and `taken_back` says whose answer
 /// it had.
-pub(super) fn complete_interrupted(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<Undone>> {
+pub(super) fn complete_interrupted(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<(Undone, Back)>> {
     let Ok(document) = answered_by_hand::readable(&mailbox.document(Folder::Answered, lock.workflow()), lock.workflow()) else {
         return Ok(None);
     };
@@ -106,27 +129,38 @@ pub(super) fn complete_interrupted(mailbox: &Mailbox, lock: &WorkflowLock) -> Re
     if held.is_some() || round::is_claimed_or_closed(mailbox, &round) {
         return Ok(None);
     }
-    let warning = complete(mailbox, &document.typed, &round);
+    let completed = complete(mailbox, &document.typed, &round);
     audit::record(
         mailbox,
         Entry::about_round("taken_back", &round).question(&document.typed).by(&back.by).why("an undo that was interrupted"),
     );
-    Ok(Some(Undone { round, answer: back.answer, warning }))
+    Ok(Some((Undone { round, answer: back.answer, warning: None }, completed)))
 }
 
-/// Steps 3 and 4. Returns a warning if something failed.
-fn complete(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<String> {
-    let (path, pending) = (mailbox.document(Folder::Answered, &round.workflow), mailbox.document(Folder::Pending, &round.workflow));
+/// Steps 3 and 4.
+fn complete(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Back {
+    let path = mailbox.document(Folder::Answered, &round.workflow);
     let mut warning = user_answer::clear(mailbox, question, round);
-    match disk::rename(&path, &pending) {
+    match disk::rename(&path, &mailbox.document(Folder::Pending, &round.workflow)) {
         Ok(Placed::Done) => {}
-        Ok(Placed::NameExists) => warning = Some("another question took its place just now; see: askbox doctor".into()),
-        Err(e) => warning = Some(format!("the watcher moves the question back to pending/: {e}")),
+        // If this fails, the watcher does the same.
+        Ok(Placed::NameExists) => drop(answered_by_hand::put_back(mailbox, &path, round)),
+        Err(e) => return Back::Waits(Some(format!("the watcher moves the question back to pending/: {e}"))),
+    }
+    // A program that writes by hand takes no lock, and may replace what was moved there.
+    if !waits(mailbox, round) {
+        return Back::Displaced;
     }
     if let Err(e) = timers::arm(mailbox, question, round) {
         warning.get_or_insert(format!("its timers are made by the watcher: {e}"));
     }
-    warning
+    Back::Waits(warning)
+}
+
+/// True if the question in `pending/` is that of this round.
+fn waits(mailbox: &Mailbox, round: &RoundId) -> bool {
+    let pending = read_question::pending(mailbox, &round.workflow).and_then(|d| round::round_of(mailbox, &d.typed));
+    pending.is_ok_and(|pending| pending == *round)
 }
 
 /// Returns the answered document and its answer.
