@@ -334,8 +334,39 @@ fn the_plugins_hook_waits_for_days_and_never_blocks_a_dialog() {
     assert!(command.contains(r#"[ -z "$ASKBOX_RUN" ]"#) && command.contains("exec askbox hook"), "{command}");
 }
 
+/// Somebody writes another question by hand under the name of a dialog's question, without askbox.
+#[test]
+fn an_answer_to_a_question_put_in_a_dialogs_place_is_no_decision() {
+    let world = world();
+    let (hook, id) = asking(&world);
+    let written = json!({"workflow_id": id, "question": "May I?", "options": ["once"]});
+    world.put("new", written.to_string());
+    world.sh(&format!("mv m/new m/pending/{id}.json"));
+    world.ok("ask-answer", &[&id, "once"]);
+    assert_eq!(decision(hook), Value::Null);
+    // The answer is not stuck behind the hook.
+    assert!(world.ok("relaunch", &["prompt", &id]).contains("once"));
+}
+
 mod promises {
     use super::*;
+
+    #[test]
+    fn no_question_supersedes_that_of_a_dialog() {
+        let world = world();
+        let (hook, id) = asking(&world);
+        let kept = world.document(&format!("pending/{id}.json"));
+        let words = kept["question"].as_str().unwrap();
+        for question in [&["Merge?", "-o", "once"][..], &["Merge?", "--default", "yes", "--timeout", "2h"], &[words, "-o", "once"]] {
+            let out = world.run("ask-post", &[question, &["-w", &id, "--supersede"]].concat());
+            assert_eq!(out.code(), 4, "{}", out.words());
+            assert!(out.stderr.contains("is the dialog of a session"), "{}", out.stderr);
+            assert!(out.stderr.contains("hint: ask under another name: -w NAME"), "{}", out.stderr);
+            assert_eq!(world.document(&format!("pending/{id}.json")), kept);
+        }
+        allow(&world, &id, "once");
+        assert_eq!(decision(hook)["behavior"], "allow");
+    }
 
     #[test]
     fn the_first_answer_is_the_decision_and_the_receipt_delivers_it() {

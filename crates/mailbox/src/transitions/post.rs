@@ -36,7 +36,8 @@ use crate::{read_question, round};
 pub enum IfPending {
     /// Refuse the post.
     Conflict,
-    /// Close the pending question as superseded and post the new one.
+    /// Close the pending question as superseded and post the new one. The question of a session's dialog is never superseded: the session
+    /// still shows the dialog, and its hook waits for this answer.
     Supersede,
 }
 
@@ -79,7 +80,8 @@ impl Prepared<'_> {
 ///
 /// # Errors
 /// - [`Error::Invalid`] if the question is not valid.
-/// - [`Error::Conflict`] if another question of the workflow is pending, or if the question's own `question_id` is in use.
+/// - [`Error::Conflict`] if another question of the workflow is pending and is not superseded, or if the question's own `question_id` is
+///   in use.
 /// - [`Error::NotFound`] or [`Error::Failed`] if its checkpoint cannot be copied.
 /// - [`Error::Held`] if another process keeps the lock.
 /// - [`Error::Io`] if the system refuses.
@@ -256,8 +258,15 @@ fn post_locked(
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
-        if same(&earlier.typed, question) {
+        let is_dialogs = earlier.typed.asked.live.is_some();
+        if same(&earlier.typed, question) && is_dialogs == question.asked.live.is_some() {
             return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, question: earlier.typed, repeated: true });
+        }
+        if is_dialogs {
+            return Err(Error::conflict(
+                format!("{} is the dialog of a session, and no other question takes its place", round.workflow),
+                "ask under another name: -w NAME",
+            ));
         }
         if if_pending == IfPending::Conflict {
             let title = crate::text::excerpt(&earlier.typed.title(), 60);

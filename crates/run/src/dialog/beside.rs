@@ -10,7 +10,7 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk};
+use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk, read_question};
 
 /// A question beside a dialog, with the lock of its waiter.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub enum Look {
     Answered(Box<Claim<OnRecord>>),
     /// A person has withdrawn the question. The dialog stays.
     Withdrawn,
-    /// Somebody has changed the question, and its round is closed. The dialog stays.
+    /// Somebody has changed the question and its round is closed, or has put another question in its place by hand. The dialog stays.
     Changed,
 }
 
@@ -79,9 +79,17 @@ impl Beside {
             Waited::Answered(claim) => Look::Answered(claim),
             Waited::Changed => Look::Changed,
             Waited::Nothing if self.is_closed(mailbox) => Look::Withdrawn,
+            // While this process holds the lock of the waiter, no other process takes the answer to the other question.
+            Waited::Nothing if self.is_displaced(mailbox) => Look::Changed,
             // It is on its way.
             Waited::Nothing => Look::Waits,
         })
+    }
+
+    /// True if the answer that lies there is to another question.
+    fn is_displaced(&self, mailbox: &Mailbox) -> bool {
+        let answered = read_question::answered(mailbox, &self.asked.round.workflow);
+        answered.is_ok_and(|document| document.typed.question_id.is_some_and(|id| id != self.asked.round.question))
     }
 
     /// Withdraws the question, because its dialog has ended in this way. If it was answered just now, the answer came too late.
