@@ -352,6 +352,25 @@ mod promises {
     use super::*;
 
     #[test]
+    fn a_file_by_hand_gives_a_dialog_no_permission() {
+        let world = world();
+        let (hook, id) = asking(&world);
+        let by_hand =
+            |id: &str| format!("jq '.answer = \"once\"' m/pending/{id}.json >new; rm m/pending/{id}.json; mv new m/answered/{id}.json");
+        world.sh(&by_hand(&id));
+        until("the question waits again", || world.in_mailbox(format!("pending/{id}.json")).exists());
+        assert!(world.audit(&id).contains(&"refused".to_owned()), "{:?}", world.audit(&id));
+        allow(&world, &id, "once");
+        assert_eq!(decision(hook)["behavior"], "allow");
+        // The operator may let it count.
+        let world = self::world();
+        world.configure("[live]\nenabled = true\ngrace = \"0s\"\n[answers]\npermits_by_file = true\n");
+        let (hook, id) = asking(&world);
+        world.sh(&by_hand(&id));
+        assert_eq!(decision(hook)["behavior"], "allow");
+    }
+
+    #[test]
     fn no_question_supersedes_that_of_a_dialog() {
         let world = world();
         let (hook, id) = asking(&world);

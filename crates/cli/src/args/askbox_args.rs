@@ -63,6 +63,9 @@ pub struct Hook {
     /// A way of `[answers] accept` (given by the supervisor, if not all are accepted)
     #[arg(long, hide = true, value_name = "WAY", value_parser = |word: &str| Way::try_from(word.to_owned()))]
     pub accept: Vec<Way>,
+    /// `[answers] permits_by_file` (given by the supervisor, if it is set)
+    #[arg(long, hide = true)]
+    pub permits_by_file: bool,
     /// A key of `[answers] trusted_keys` (given by the supervisor, if answers must be signed)
     #[arg(long, hide = true, value_name = "KEY", value_parser = |key: &str| PublicKey::try_from(key.to_owned()))]
     pub trusted_key: Vec<PublicKey>,
@@ -99,7 +102,8 @@ impl Hook {
     pub fn policy(&self) -> Policy {
         let any = Policy::default().accept;
         let accept = if self.accept.is_empty() { any } else { self.accept.iter().cloned().map(Way::into).collect() };
-        Policy { accept, signed_by: Some(self.trusted_key.clone()).filter(|keys| !keys.is_empty()) }
+        let signed_by = Some(self.trusted_key.clone()).filter(|keys| !keys.is_empty());
+        Policy { accept, signed_by, permits_by_file: self.permits_by_file }
     }
 }
 

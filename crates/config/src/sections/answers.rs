@@ -23,6 +23,9 @@ section! {
         /// the question waits again. Without `require_signed`, anybody who can write to the mailbox can also write any of these words.
         /// Example: `["terminal", "web"]`.
         accept: Vec<Way> = Through::ALL.into_iter().map(Way).collect(),
+        /// Whether an answer in the way `"file"` may also allow or refuse a tool call, answer the dialog of a live session, or answer a
+        /// question of an MCP server. `false`: only its other answers count. With `require_signed`, the signature decides instead.
+        permits_by_file: bool = false,
         /// Whether a person's answer counts only with a signature of one of `trusted_keys`, which covers the whole question and the
         /// answer. An asker's default then decides nothing: the question stays open. Questions that wait for an event, and tasks, go on
         /// without a signature.
@@ -44,7 +47,8 @@ impl Answers {
     #[must_use]
     pub fn policy(&self) -> Policy {
         let accept = self.accept.iter().map(|way| way.0.clone()).collect();
-        Policy { accept, signed_by: self.require_signed.then(|| self.trusted_keys.clone()) }
+        let signed_by = self.require_signed.then(|| self.trusted_keys.clone());
+        Policy { accept, signed_by, permits_by_file: self.permits_by_file }
     }
 
     /// Decides how answers that come in this way are signed here. `None`: they are not signed. Only what a person does at a terminal or

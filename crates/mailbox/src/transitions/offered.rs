@@ -151,6 +151,7 @@ fn what_would_count(policy: &Policy, through: &Through) -> String {
         return format!("there an answer counts only through {}: see answers.accept on that machine", ways.join(", "));
     }
     match through {
+        _ if policy.signed_by.is_none() => "answer at a terminal with no agent above it, or on the page",
         Through::Terminal | Through::Web => {
             "sign it with a key that is trusted there: answers.sign_key where you answer, answers.trusted_keys there; or answer on that machine"
         }

@@ -18,6 +18,7 @@ use crate::time;
 use crate::trust::key::{self, PublicKey};
 use crate::trust::sshsig::Wrong;
 use crate::trust::{signed_bytes, withdrawn};
+use crate::who::caller::Matter;
 
 /// The conditions that an answer must meet to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,12 +27,14 @@ pub struct Policy {
     pub accept: Vec<Through>,
     /// The trusted keys: one of them must have signed a person's answer. `None` if no signature is needed.
     pub signed_by: Option<Vec<PublicKey>>,
+    /// Whether an unsigned answer whose writer is unknown may give a permission or a consent.
+    pub permits_by_file: bool,
 }
 
 impl Default for Policy {
     /// Accepts every answer.
     fn default() -> Self {
-        Self { accept: Through::ALL.to_vec(), signed_by: None }
+        Self { accept: Through::ALL.to_vec(), signed_by: None, permits_by_file: true }
     }
 }
 
@@ -40,10 +43,10 @@ impl Default for Policy {
 pub struct WhyRefused(pub String);
 
 impl Policy {
-    /// True if every answer counts.
+    /// True if the operator restricts neither the ways nor the keys of answers. A record of what a person decided then counts by itself.
     #[must_use]
     pub fn takes_everything(&self) -> bool {
-        *self == Self::default()
+        self.signed_by.is_none() && self.accept == Self::default().accept
     }
 
     /// Checks that the answer of this document counts. If the document has no answer, checks that an agent may go on from it. The
@@ -66,6 +69,9 @@ impl Policy {
     /// Checks that the operator trusts the answer of this document.
     fn trusts(&self, question: &Question) -> Result<(), WhyRefused> {
         let Some(answer) = &question.answer else { return self.judge_without_answer(question) };
+        if answer.is_a_persons() {
+            self.permits(question, answer)?;
+        }
         if self.takes_everything() {
             return Ok(());
         }
@@ -85,6 +91,16 @@ impl Policy {
             }
             Err(wrong) => Err(WhyRefused(wrong.to_string())),
         }
+    }
+
+    /// Refuses an answer by an unknown writer, if the question is a person's to decide. A command of such a process is refused as well: see
+    /// [`Caller::may_decide`](crate::who::caller::Caller::may_decide).
+    fn permits(&self, question: &Question, answer: &Answer) -> Result<(), WhyRefused> {
+        let is_known = !matches!(answer.through, None | Some(Through::File | Through::Other(_)));
+        if is_known || self.permits_by_file || self.signed_by.is_some() || Matter::of_question(question) == Matter::Question {
+            return Ok(());
+        }
+        Err(WhyRefused("it came through `file`, which gives no permission (answers.permits_by_file)".into()))
     }
 
     /// Returns the value that answers a question when its time is over and its asker has set a default. `None` if the question
@@ -239,8 +255,24 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_by_an_unknown_writer_gives_no_permission() {
+        let policy = Policy { permits_by_file: false, ..Policy::default() };
+        let answered = |through: &str| format!(r#","answer":{{"value":"once","by":"ann","channel":"x"{through}}}"#);
+        for through in ["", r#","through":"file""#, r#","through":"pigeon""#] {
+            assert_eq!(policy.judge(&asked(&answered(through))), Ok(()), "an agent's own question");
+            for matter in [r#","approval":{"tool":"Bash","sha256":"x"}"#, r#","elicited_by":"a server""#] {
+                let question = asked(&format!("{matter}{}", answered(through)));
+                assert!(policy.judge(&question).unwrap_err().0.contains("gives no permission"), "{through}");
+                assert_eq!(Policy::default().judge(&question), Ok(()));
+                let known = asked(&format!("{matter}{}", answered(r#","through":"web""#)));
+                assert_eq!(policy.judge(&known), Ok(()));
+            }
+        }
+    }
+
+    #[test]
     fn a_question_without_an_answer_counts_under_no_policy() {
-        let any = Policy { accept: vec![Through::Terminal], signed_by: None };
+        let any = Policy { accept: vec![Through::Terminal], ..Policy::default() };
         for policy in [Policy::default(), any, requires(&SecretKey::generate())] {
             assert_eq!(policy.judge(&asked("")), Err(WhyRefused("it is a question, and has no answer".into())));
         }
@@ -248,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_default_and_an_event_count_only_if_the_question_says_so() {
-        let policy = Policy { accept: vec![Through::Terminal], signed_by: None };
+        let policy = Policy { accept: vec![Through::Terminal], ..Policy::default() };
         let signed = requires(&SecretKey::generate());
         let over = r#","options":["a","b"],"default":"a","expires_at":"2026-01-01T00:00:00Z""#;
         let by =

@@ -82,9 +82,12 @@ impl HeldCalls<'_> {
             tools.push(rule.tools());
             command.push_str(&format!(" {option} {}", shell_quote(&rule.to_string())));
         }
-        let Policy { accept, signed_by } = self.answers.policy();
+        let Policy { accept, signed_by, permits_by_file } = self.answers.policy();
         if accept != Policy::default().accept {
             accept.iter().for_each(|way| command.push_str(&format!(" --accept {}", shell_quote(way.word()))));
+        }
+        if permits_by_file {
+            command.push_str(" --permits-by-file");
         }
         for key in signed_by.into_iter().flatten() {
             command.push_str(&format!(" --trusted-key {}", shell_quote(&String::from(key))));
