@@ -336,7 +336,7 @@ fn the_plugins_hook_waits_for_days_and_never_blocks_a_dialog() {
 
 /// Somebody writes another question by hand under the name of a dialog's question, without askbox.
 #[test]
-fn an_answer_to_a_question_put_in_a_dialogs_place_is_no_decision() {
+fn an_answer_to_a_question_in_a_dialogs_place_is_no_decision() {
     let world = world();
     let (hook, id) = asking(&world);
     let written = json!({"workflow_id": id, "question": "May I?", "options": ["once"]});
