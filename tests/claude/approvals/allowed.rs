@@ -53,7 +53,9 @@ fn a_question_whose_words_were_changed_allows_nothing() {
 
 #[test]
 fn an_answer_made_by_hand_counts_if_it_is_exactly_the_word() {
-    let world = run_that_asks(&json!([bash("note one"), {"text": "done"}]));
+    let world = super::world_with(&format!("{}[answers]\npermits_by_file = true\n", super::ASK));
+    super::begin(&world, &json!([bash("note one"), {"text": "done"}]));
+    wait_until_it_asks(&world, 1);
     let by_hand = |word: &str| {
         let mut question = world.document("pending/w.json");
         question["answer"] = json!(word);
