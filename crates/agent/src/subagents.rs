@@ -11,7 +11,7 @@ use askbox_mailbox::disk;
 /// The most bytes of a note that are read.
 const LONGEST_NOTE: u64 = 64 << 10;
 
-/// The most transcripts of one session that are looked at.
+/// The number of transcripts of one session that are read at most.
 const MOST: usize = 1000;
 
 /// The agent program's note about a subagent. Agents wrote the words in it.

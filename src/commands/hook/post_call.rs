@@ -12,9 +12,6 @@ use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question}
 use askbox_run::attempt::record::Run;
 use askbox_run::prompt::inserted::within;
 
-/// The maximum number of rounds of a workflow that are searched for a call, the newest first.
-const SEARCHED: usize = 256;
-
 /// Posts the question of a call and defers the call. `later` tells the agent what to do if another question is still waiting.
 pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut document: QuestionDocument, later: &str) -> Result<Decision> {
     document.typed.asked.tool_call = Some(ToolCall { name: event.tool_name.clone(), id: event.tool_use_id.clone(), subagent: None });
@@ -51,9 +48,8 @@ pub(super) fn is_of(question: &Question, event: &PreToolUse) -> bool {
 
 /// The newest closed round of the workflow whose question this call asked.
 pub(super) fn over(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Option<(RoundId, Question)> {
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, &run.workflow_id).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    rounds.into_iter().take(SEARCHED).find_map(|round| {
+    let rounds = list::newest_rounds_of(mailbox, &run.workflow_id);
+    rounds.into_iter().take(list::SEARCHED).find_map(|round| {
         let question = read_question::of_round(&mailbox.round(Folder::Closed, &round), &round).ok()?.typed;
         is_of(&question, event).then_some((round, question))
     })

@@ -3,7 +3,7 @@
 //! - `post_question`: posts one question from flags or from a file, or many from one JSON array
 //! - `attached`: `--attach`, the files that are shown beside the question
 //! - `posting`: reads question documents, and fills in what the environment says about the asker
-//! - `hearer`: the agent that hears what a waiting `ask-post` prints; whoever is gone takes no answer
+//! - `hearer`: finds the agent whose command a waiting `ask-post` is, and notices its end
 //! - `inline_wait`: `--wait`, which takes the answer over if it comes in time
 //! - `person_waits`: tells a person at a terminal what `--wait` waits for, and at Ctrl-C how to go on
 //! - `post_receipt`: prints receipts and answers, and warns that the next process will know only the question

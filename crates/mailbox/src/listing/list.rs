@@ -88,6 +88,16 @@ pub fn each_round(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<Ite
     Ok(names.filter_map(|name| name.map(|name| RoundId::from_file_name(name.to_str()?)).transpose()))
 }
 
+/// The number of a workflow's newest rounds that are searched for a session or for a call, so that a long history costs no more.
+pub const SEARCHED: usize = 256;
+
+/// Returns the rounds of [`rounds_of`], the newest first.
+pub fn newest_rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<RoundId> {
+    let mut rounds: Vec<_> = rounds_of(mailbox, workflow).collect();
+    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    rounds
+}
+
 /// Returns the rounds of a workflow that were claimed or closed: each has a folder in `runs/`. The cost grows only with the rounds
 /// of this workflow.
 pub fn rounds_of(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = RoundId> + use<> {

@@ -66,14 +66,14 @@ struct Above {
     ends_early: bool,
 }
 
-/// The agent program that a process works for.
+/// The agent whose command this process is.
 #[derive(Debug)]
 pub enum NearestAgent {
-    /// None is known: a person's process, or one that the system does not show.
+    /// The process is a person's, or the system does not show its agent.
     Unknown,
-    /// It was alive when it was looked for.
+    /// The agent, which was alive when this was made.
     Is(ProcessHandle),
-    /// The environment names an agent that has ended.
+    /// The agent has ended.
     HasEnded,
 }
 

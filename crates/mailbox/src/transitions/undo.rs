@@ -44,8 +44,8 @@ pub struct Undone {
 ///
 /// # Errors
 /// - [`Error::NotFound`] if the workflow has no round.
-/// - [`Error::Conflict`] if there is no answer that can be taken back; or if it was taken back, and another file took the question's
-///   place in `pending/` at the same time.
+/// - [`Error::Conflict`] if no answer can be taken back. The same if another file took the question's place in `pending/` while the
+///   answer was taken back.
 /// - [`Error::Invalid`] if the document cannot be used, or would be too long for `pending/`.
 /// - [`Error::Held`] if another process keeps the lock.
 /// - [`Error::Io`] if the system refuses.

@@ -23,8 +23,6 @@ use askbox_mailbox::{Mailbox, document};
 pub const FILE: &str = "acp.json";
 /// The largest file, in bytes.
 const LARGEST: u64 = 64 << 10;
-/// How many of the workflow's newest rounds are searched for a session.
-const SEARCHED: usize = 256;
 /// The most attempts in a row whose work may be missing in a session.
 const MOST_UNSURE: usize = 16;
 
@@ -86,9 +84,8 @@ pub fn find(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Opt
 
 /// The workflow's attempts, the newest first.
 fn attempts(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = AttemptId> {
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, workflow).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    rounds.into_iter().take(SEARCHED).flat_map(move |round| {
+    let rounds = list::newest_rounds_of(mailbox, workflow);
+    rounds.into_iter().take(list::SEARCHED).flat_map(move |round| {
         let attempts = record::attempts(mailbox, &round).unwrap_or_default();
         attempts.into_iter().rev().map(move |attempt| AttemptId { round: round.clone(), attempt })
     })

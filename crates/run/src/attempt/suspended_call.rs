@@ -22,9 +22,6 @@ use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, read_question, round};
 
-/// How many of the workflow's newest rounds are searched for the attempt that asked.
-const SEARCHED: usize = 256;
-
 /// The first thing that an attempt's session is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
@@ -90,9 +87,7 @@ pub fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
 /// can write to `pending/` can name any call.
 pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
     let Some(id) = question.question_id else { return Ok(false) };
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, &question.workflow_id).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    for round in rounds.into_iter().take(SEARCHED) {
+    for round in list::newest_rounds_of(mailbox, &question.workflow_id).into_iter().take(list::SEARCHED) {
         for attempt in record::attempts(mailbox, &round)?.into_iter().rev() {
             let waits = |run: Run| match run.progress.state {
                 RunState::Asking => run.progress.asks == Some(id),
@@ -131,9 +126,8 @@ fn question_anywhere(mailbox: &Mailbox, run: &Run, is_it: impl Fn(&Question) -> 
 /// The rounds of the run's workflow that lie in these folders, but for the run's own: the newest ones first, and not all of a long
 /// history.
 fn later_rounds(mailbox: &Mailbox, run: &Run, folders: &'static [Folder]) -> impl Iterator<Item = (RoundId, Question)> {
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, &run.workflow_id).filter(|round| round.question != run.question_id).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    rounds.into_iter().take(SEARCHED).flat_map(move |round| {
+    let rounds = list::newest_rounds_of(mailbox, &run.workflow_id).into_iter().filter(|round| round.question != run.question_id);
+    rounds.take(list::SEARCHED).flat_map(move |round| {
         folders.iter().filter_map(move |folder| {
             let document = read_question::of_round(&mailbox.round(*folder, &round), &round).ok()?;
             Some((round.clone(), document.typed))

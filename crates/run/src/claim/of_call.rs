@@ -40,8 +40,7 @@ pub fn find(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &st
             ClaimAttempt::Refused(_) => OfCall::Waits,
         }));
     }
-    let mut rounds: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
+    let rounds = list::newest_rounds_of(mailbox, workflow);
     for round in rounds {
         for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
             let document = read_question::of_round(&mailbox.round(folder, &round), &round);

@@ -23,9 +23,6 @@ use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, workflows};
 
-/// How many of the workflow's newest rounds are searched for the session that asked.
-const SEARCHED: usize = 256;
-
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
     let known = workflows::read(mailbox, &round.workflow)?.map(|d| d.typed);
@@ -226,9 +223,8 @@ fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workf
 
 /// True if askbox launched this session for the workflow, in one of its newest rounds.
 fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Result<bool> {
-    let mut rounds: Vec<_> = list::rounds_of(mailbox, workflow).collect();
-    rounds.sort_unstable_by_key(|round| std::cmp::Reverse(round.question));
-    for round in rounds.into_iter().take(SEARCHED) {
+    let rounds = list::newest_rounds_of(mailbox, workflow);
+    for round in rounds.into_iter().take(list::SEARCHED) {
         if record::latest(mailbox, &round)?.is_some_and(|run| run.claimant == Claimant::Supervisor && run.plan.session_id == session) {
             return Ok(true);
         }
