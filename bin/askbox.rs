@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::{
     agents, complete, conformance, count, demo, doctor, gc, history, hook, init, keygen, live, notify, once, schema, sessions, setup, tree,
+    trial,
 };
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
@@ -31,13 +32,14 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::History(args) => history::run(&args),
         Command::Inbox(args) => askbox_inbox::open(&args, context),
         Command::Gc(args) => gc::run(&args, context),
-        Command::Setup(args) => setup::run(&args),
+        Command::Setup(args) => setup::run(&args, context),
         Command::Init(args) => init::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
         Command::AskAnswer { words } => machines::run(&words, context, askbox_inbox::open),
         Command::Count(args) => count::run(&args),
+        Command::Trial(args) => trial::run(&args, context),
         Command::Sessions(args) => sessions::run(&args),
         Command::Once(args) => once::run(&args),
         Command::Conformance(args) => conformance::run(&args),

@@ -16,7 +16,7 @@ use askbox_cli::args::askbox_args::Setup;
 #[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
 use askbox_cli::args::askbox_args::{
-    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Notify, Once, Sessions, Tree,
+    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Notify, Once, Sessions, Tree, Trial,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
@@ -172,6 +172,14 @@ pub enum Command {
     ///
     /// Who is told of what is in the configuration: `[notify]` and `[target.NAME]`. A watcher tells them.
     Notify(Notify),
+    /// Ask yourself one question, and show how it reaches you: by the watcher, the news, the page
+    ///
+    /// It is asked as an agent would ask it, and you answer where you would answer an agent. No agent is started. What is missing on the
+    /// way is said, with the command that adds it. Without an answer the question is withdrawn.
+    #[command(after_help = "Examples:
+  $ askbox trial
+  $ askbox trial --wait 2m")]
+    Trial(Trial),
     /// Print how many questions wait for a person, for a status line or a prompt
     ///
     /// A question that waits for a file or a time waits for no person, and is not counted. The number is 0 without a mailbox.

@@ -23,3 +23,4 @@ pub mod setup;
 #[cfg(feature = "sync")]
 pub mod sync;
 pub mod tree;
+pub mod trial;

@@ -53,6 +53,7 @@ mod standing;
 mod told_as_data;
 mod traced;
 mod tree;
+mod trial;
 mod trusted;
 mod umask;
 mod versions_agree;

@@ -161,6 +161,10 @@ fn a_person_at_a_terminal_is_asked_once_and_no_is_no() {
     terminal.see("Do this?");
     terminal.press(&["y", "Enter"]);
     terminal.see("Done. To take all of it back");
+    terminal.see("Try it now");
+    terminal.press(&["C-c"]);
+    terminal.press(&["echo left=$?", "Enter"]);
+    assert!(!terminal.see("left=130").contains("Nothing was changed"));
     let config = fs::read_to_string(world.home().join(".config/askbox/config.toml")).expect("the file");
     assert!(config.lines().any(|line| line == "enabled = true"), "{config}");
     terminal.press(&["clear; askbox setup --remove", "Enter"]);

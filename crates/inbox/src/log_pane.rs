@@ -10,6 +10,7 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::thread;
+use askbox_run::process::programs;
 
 /// The most lines that are kept. The oldest go first.
 const KEPT: usize = 5_000;
@@ -45,8 +46,7 @@ impl LogPane {
     /// # Errors
     /// If `relaunch` cannot be started.
     pub fn follow(mailbox: &Mailbox, workflow: WorkflowId, ring: impl Fn() + Send + 'static) -> Result<Self> {
-        let beside = std::env::current_exe().ok().map(|program| program.with_file_name("relaunch")).filter(|program| program.exists());
-        let mut command = Command::new(beside.unwrap_or_else(|| "relaunch".into()));
+        let mut command = Command::new(programs::beside("relaunch"));
         command.args(["logs", workflow.as_str(), "--follow", "--mailbox"]).arg(mailbox.root());
         // What it has to say besides the log comes with the log.
         let (output, errors) = io::pipe().map_err(|e| failed(&workflow, &e))?;

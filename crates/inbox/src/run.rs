@@ -37,6 +37,7 @@ use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, text};
 use askbox_peers::machines::offer_state::Stands;
+use askbox_run::process::programs;
 
 /// The time for reading questions before the first picture, and then between two looks at the keys.
 const FIRST_READ: Duration = Duration::from_millis(8);
@@ -228,8 +229,7 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
 /// Runs `ask-answer edit` for the call that was seen. It shows the changed call and asks the person to confirm it. Waits until the person has
 /// read the result.
 fn edit_call(app: &App<'_>, address: &Address, seen: &SeenRound, note: &str) -> Result<()> {
-    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("ask-answer")).filter(|program| program.exists());
-    let mut command = Command::new(beside.unwrap_or_else(|| "ask-answer".into()));
+    let mut command = Command::new(programs::beside("ask-answer"));
     command
         .args(["edit", &address.to_string(), "--round", &seen.to_string(), "--by", app.sender.person.by(), "--mailbox"])
         .arg(app.sender.mailbox.root());

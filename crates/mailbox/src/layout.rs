@@ -132,10 +132,7 @@ impl Mailbox {
         match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
-                return Err(Error::not_found(
-                    format!("{} holds no mailbox", mailbox.root().display()),
-                    "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-                ));
+                return Err(Error::not_found(format!("{} holds no mailbox", mailbox.root().display()), disk::MAKES_A_MAILBOX));
             }
             Subfolders::Some => {
                 // A mailbox that cannot be written can still be read.

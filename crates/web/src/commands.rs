@@ -48,6 +48,20 @@ pub fn link(args: &Link, context: &Context) -> Result<u8> {
     Ok(0)
 }
 
+/// The address where a browser reaches the page, if something listens where the configuration says.
+///
+/// # Errors
+/// If the configuration cannot be read.
+pub fn served_at(context: &Context) -> Result<Option<String>> {
+    let config = context.config()?.web;
+    let listen = config.listen(None)?;
+    let at_socket = |listen: &Listen| match listen {
+        Listen::Unix(path) => path.display().to_string(),
+        Listen::Tcp(address) => format!("http://{address}"),
+    };
+    Ok(serve::is_served(&listen).then(|| base(&config, &listen, None).unwrap_or_else(|_| at_socket(&listen))))
+}
+
 /// The address where a browser reaches the page.
 fn base(config: &config::Web, listen: &Listen, given: Option<&str>) -> Result<String> {
     if let Some(url) = given {

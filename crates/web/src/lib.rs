@@ -49,6 +49,8 @@ mod serve;
 mod site;
 mod taken_back;
 
+pub use commands::served_at;
+
 use askbox_cli::args::askbox_args::{Web, WebCommand};
 use askbox_cli::program::Context;
 use askbox_mailbox::error::Result;

@@ -225,7 +225,7 @@ fn words(report: &Report, is_missing: bool) -> String {
         report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
     let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
     if is_missing {
-        out.push_str("There is no mailbox yet; the first ask-post creates it.\n");
+        out.push_str("There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n");
     } else if report.is_closed {
         out.push_str("The mailbox cannot be used as it is, so no watcher can run.\n");
     } else if report.watcher {

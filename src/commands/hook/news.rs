@@ -42,13 +42,14 @@ pub(super) fn tell(session: &Session, woken: bool) -> Result<()> {
     if session.agent_id.is_some() {
         return Ok(());
     }
-    let path = Mailbox::locate(None)?;
-    if path.symlink_metadata().is_err() {
+    let (path, moment) = (Mailbox::locate(None)?, session.hook_event_name);
+    let is_to_watch = woken && moment == Moment::SessionStart;
+    if !is_to_watch && path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let mailbox = Mailbox::open(path)?;
-    let moment = session.hook_event_name;
-    let watched = (woken && moment == Moment::SessionStart).then(|| wake::begin(&mailbox, &session.session_id).ok()).flatten();
+    // A session that may be woken needs its file before it asks for the first time. So the mailbox is made, if there is none.
+    let mailbox = if is_to_watch { Mailbox::open_or_create(path)? } else { Mailbox::open(path)? };
+    let watched = is_to_watch.then(|| wake::begin(&mailbox, &session.session_id).ok()).flatten();
     match look(&mailbox, &session.session_id, moment)? {
         None if watched.is_none() => Ok(()),
         words => event::tell(moment, words.as_deref(), watched.as_deref()),

@@ -2,8 +2,8 @@
 //! switched off.
 
 use askbox_cli::args::askbox_args::Part;
-use askbox_mailbox::disk;
 use askbox_mailbox::text::without_bom;
+use askbox_mailbox::{Mailbox, disk};
 use clap::ValueEnum;
 
 use crate::commands::setup::change::LONGEST;
@@ -26,6 +26,7 @@ pub(in crate::commands) struct Lost {
 pub(in crate::commands) fn all() -> Vec<Lost> {
     let Ok(record) = Record::read() else { return Vec::new() };
     let mut lost: Vec<Lost> = record.files.iter().filter_map(of_file).collect();
+    lost.extend(mailbox(&record));
     if record.is_service_enabled && systemd::is_there() && !systemd::is_on() {
         lost.push(Lost {
             subject: systemd::UNIT.to_owned(),
@@ -37,6 +38,18 @@ pub(in crate::commands) fn all() -> Vec<Lost> {
         });
     }
     lost
+}
+
+/// The mailbox, if a setup is on record. A mailbox that `$ASKBOX_DIR` names is reported as such.
+fn mailbox(record: &Record) -> Option<Lost> {
+    let is_set_up = record.is_service_enabled || record.mailbox.is_some() || !record.files.is_empty();
+    let path = Mailbox::locate(None).ok().filter(|path| is_set_up && !disk::exists(path))?;
+    let is_default = askbox_cli::program::env("ASKBOX_DIR").is_none();
+    is_default.then(|| Lost {
+        subject: path.display().to_string(),
+        said: "there is no mailbox, so the watcher, the page and sessions have nothing to watch".to_owned(),
+        mend: format!("askbox setup --only {}", name(Part::Mailbox)),
+    })
 }
 
 fn of_file(written: &Written) -> Option<Lost> {

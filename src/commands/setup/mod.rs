@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `plan` | the changes that a call would make, and the parts that it leaves alone |
+//! | `mailbox` | the mailbox itself |
 //! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
@@ -23,6 +24,7 @@ mod credential;
 pub mod fuzzed;
 mod live;
 pub(in crate::commands) mod lost;
+mod mailbox;
 pub(in crate::commands) mod news_hooks;
 pub(in crate::commands) mod other_plugins;
 mod plan;
@@ -38,8 +40,9 @@ use inquire::{Confirm, InquireError};
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level::emulate_default_handler;
 
-use askbox_cli::args::askbox_args::Setup;
-use askbox_cli::program;
+use crate::commands::trial;
+use askbox_cli::args::askbox_args::{Setup, Trial};
+use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::layout;
@@ -50,19 +53,19 @@ use record::Record;
 const LEFT: u8 = 4;
 
 /// Does what the flags ask for. Returns the exit status.
-pub fn run(args: &Setup) -> Result<u8> {
-    let _alone = if args.dry_run { None } else { Some(alone()?) };
+pub fn run(args: &Setup, context: &Context) -> Result<u8> {
+    let alone = if args.dry_run { None } else { Some(alone()?) };
     let mut record = Record::read()?;
     if args.remove {
         return take_back::run(args, &mut record);
     }
     let args = &live::decided(args)?;
     let plan = Plan::make(args, &record)?;
-    let status = if plan.left.is_empty() { 0 } else { LEFT };
+    let (status, is_empty) = (if plan.left.is_empty() { 0 } else { LEFT }, plan.is_empty());
     program::print(&plan.words(args.contents))?;
     // They come last: the person is asked about the changes alone.
     let notes = plan.notes();
-    if plan.is_empty() {
+    if is_empty {
         program::print("Nothing is to do.\n")?;
     } else if !args.dry_run {
         if !is_agreed(args, "Do this?")? {
@@ -72,6 +75,11 @@ pub fn run(args: &Setup) -> Result<u8> {
         program::print("Done. To take all of it back: askbox setup --remove. To check everything: askbox doctor\n")?;
     }
     program::print(&notes)?;
+    drop(alone);
+    let asks = !(is_empty || args.dry_run || args.yes);
+    if asks && confirmed_or("Try it now, with one question to you?", "add --yes", "")? {
+        return trial::run(&Trial::default(), context).map(|tried| tried.max(status));
+    }
     Ok(status)
 }
 
@@ -104,9 +112,14 @@ fn is_agreed(args: &Setup, question: &str) -> Result<bool> {
 
 /// The person's choice at the terminal. Ctrl-C ends the program. Each question comes before the first change.
 fn confirmed(question: &str, instead: &str) -> Result<bool> {
+    confirmed_or(question, instead, "Nothing was changed.\n")
+}
+
+/// The same, with what Ctrl-C says.
+fn confirmed_or(question: &str, instead: &str, interrupted: &str) -> Result<bool> {
     match Confirm::new(question).with_default(false).prompt_skippable() {
         Err(InquireError::OperationInterrupted) => {
-            program::print("Nothing was changed.\n")?;
+            program::print(interrupted)?;
             emulate_default_handler(SIGINT).io("end at", "Ctrl-C").map(|()| false)
         }
         Err(e) => Err(Error::failed(format!("cannot ask on this terminal: {e}"), instead)),

@@ -1,8 +1,11 @@
 //! The plan of a setup: the changes that a call would make, and the parts that it leaves alone.
 
+use std::path::PathBuf;
+
 use crate::commands::service;
 use crate::commands::setup::change::Change;
 use crate::commands::setup::live::{self, LiveKey};
+use crate::commands::setup::mailbox;
 use crate::commands::setup::news_hooks;
 use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::Record;
@@ -16,6 +19,8 @@ use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
 /// The plan of a call.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    /// The mailbox that is to be made.
+    mailbox: Option<PathBuf>,
     changes: Vec<Change>,
     /// True if the service is to be enabled and started.
     starts_service: bool,
@@ -31,6 +36,10 @@ impl Plan {
         let mut plan = Self::default();
         for part in args.parts() {
             match part {
+                Part::Mailbox => match mailbox::wanted()? {
+                    Ok(mailbox) => plan.mailbox = mailbox,
+                    Err(why) => plan.left.push(why),
+                },
                 Part::Config => plan.take(wanted::config()?),
                 Part::Live => plan.live(&live::keys(args))?,
                 Part::Service => plan.service(record)?,
@@ -91,12 +100,15 @@ impl Plan {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.starts_service
+        self.mailbox.is_none() && self.changes.is_empty() && !self.starts_service
     }
 
     /// The plan for a person, file by file. With `with_contents`, it contains the whole content of new files.
     pub(super) fn words(&self, with_contents: bool) -> String {
         let mut words = String::new();
+        if let Some(mailbox) = &self.mailbox {
+            words.push_str(&format!("{}\n  + {}: new: questions and answers lie here\n", Part::Mailbox.heading(), mailbox.display()));
+        }
         for part in Part::ALL {
             let of_part: Vec<_> = self.changes.iter().filter(|change| change.part == part).collect();
             let starts = part == Part::Service && self.starts_service;
@@ -134,6 +146,9 @@ impl Plan {
     pub(super) fn carry_out(mut self, record: &mut Record) -> Result<()> {
         for change in &mut self.changes {
             wanted::fill_in(change)?;
+        }
+        if let Some(path) = self.mailbox {
+            mailbox::make(path, record)?;
         }
         for change in &self.changes {
             change.carry_out(record)?;

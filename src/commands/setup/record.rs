@@ -27,6 +27,9 @@ pub(super) struct Record {
     /// The files that setups created or extended.
     #[serde(default)]
     pub(super) files: Vec<Written>,
+    /// The mailbox, if a setup made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mailbox: Option<PathBuf>,
     /// True if the service was enabled.
     #[serde(default)]
     pub(super) is_service_enabled: bool,
@@ -109,7 +112,7 @@ impl Record {
 
     /// Removes the record, and the folders that a setup created and that are empty now. Does nothing if anything is still recorded.
     pub(super) fn remove_if_empty(&self) -> Result<()> {
-        if !self.files.is_empty() || self.is_service_enabled {
+        if !self.files.is_empty() || self.mailbox.is_some() || self.is_service_enabled {
             return Ok(());
         }
         if self.folders.iter().any(|folder| self.path.starts_with(folder)) {

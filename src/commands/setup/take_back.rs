@@ -3,7 +3,7 @@
 
 use crate::commands::setup::change::{self, LONGEST};
 use crate::commands::setup::record::{self, Record, Written};
-use crate::commands::setup::{credential, is_agreed, live, news_hooks, rules, systemd};
+use crate::commands::setup::{credential, is_agreed, live, mailbox, news_hooks, rules, systemd};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::disk;
@@ -27,7 +27,8 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     let parts = args.parts();
     let files: Vec<Written> = record.files.iter().rev().filter(|written| parts.contains(&written.part)).cloned().collect();
     let ends_service = record.is_service_enabled && parts.contains(&Part::Service);
-    if files.is_empty() && !ends_service {
+    let mailbox = record.mailbox.clone().filter(|_| parts.contains(&Part::Mailbox));
+    if files.is_empty() && mailbox.is_none() && !ends_service {
         program::print("Nothing is to do: no setup is on record.\n")?;
         record.remove_if_empty()?;
         say_what_stays(&parts);
@@ -39,6 +40,9 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     }
     for written in &files {
         words.push_str(&format!("  {}\n", undo_of(written)?.0.words(written)));
+    }
+    if let Some(mailbox) = &mailbox {
+        words.push_str(&format!("  {}\n", mailbox::undo_in_words(mailbox)));
     }
     program::print(&words)?;
     if args.dry_run || !is_agreed(args, "Take all of this back?")? {
@@ -61,6 +65,11 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     }
     if ends_service && systemd::is_there() {
         systemd::reload()?;
+    }
+    if let Some(path) = &mailbox {
+        mailbox::take_back(path)?;
+        record.mailbox = None;
+        record.keep()?;
     }
     record.remove_if_empty()?;
     program::print("Done.\n")?;

@@ -182,6 +182,15 @@ fn without_live_sessions_nothing_wakes_a_session() {
     assert_eq!(turns(&world), before);
 }
 
+#[test]
+fn the_first_answer_of_a_fresh_installation_wakes_its_session() {
+    let world = world();
+    std::fs::remove_dir_all(world.mailbox()).expect("a mailbox");
+    let session = Attended::begin_with(&world, "default", &ALLOWED);
+    asks(&session, "Ask one.", "one");
+    assert!(wakes(&session, "one") < SOON);
+}
+
 mod promises {
     use super::*;
 

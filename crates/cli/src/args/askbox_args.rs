@@ -295,6 +295,17 @@ pub struct NotifyTest {
     pub mailbox: Option<PathBuf>,
 }
 
+/// `askbox trial`
+#[derive(Debug, Default, Args)]
+pub struct Trial {
+    /// How long to wait for your answer, such as 90s [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub wait: Option<Duration>,
+    /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
+    #[arg(long, value_name = "DIR")]
+    pub mailbox: Option<PathBuf>,
+}
+
 /// `askbox count`
 #[derive(Debug, Args)]
 pub struct Count {
@@ -457,6 +468,8 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
+    /// The mailbox, if there is none yet
+    Mailbox,
     /// The configuration file
     Config,
     /// The keys of `[live]` in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode, --copilot or --qwen, or if you agree
@@ -475,13 +488,14 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order of their setup.
-    pub const ALL: [Self; 7] =
-        [Self::Config, Self::Live, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
+    pub const ALL: [Self; 8] =
+        [Self::Mailbox, Self::Config, Self::Live, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
 
     /// The part as a heading.
     #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
+            Self::Mailbox => "Mailbox",
             Self::Config => "Configuration",
             Self::Live => "Dialogs of live sessions",
             Self::Service => "Service",

@@ -22,6 +22,7 @@ use askbox_mailbox::who::caller::{self, Caller};
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, disk, text};
 use askbox_run::chain::whole_tree;
 use askbox_run::dialog::orphans;
+use askbox_run::process::programs;
 
 /// Runs `ask-answer`; returns the exit status.
 pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
@@ -287,8 +288,7 @@ fn open_inbox(args: &AskAnswer, context: &Context, workflow: Option<&WorkflowId>
 /// Becomes `askbox inbox`. Only that program contains the screen, so that an answer on the command line starts as fast as without it.
 /// Returns only if that program cannot be run.
 fn inbox_program(mailbox: &Mailbox, workflow: Option<&WorkflowId>, by: &str) -> Error {
-    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("askbox")).filter(|program| program.exists());
-    let mut command = Program::new(beside.unwrap_or_else(|| "askbox".into()));
+    let mut command = Program::new(programs::beside("askbox"));
     command.arg("inbox").args(workflow.map(WorkflowId::as_str)).arg("--by").arg(by).arg("--mailbox").arg(mailbox.root());
     let e = command.exec();
     Error::failed(

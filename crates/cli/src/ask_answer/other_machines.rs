@@ -7,6 +7,7 @@ use crate::args::ask_answer_args::{AskAnswer, Command, Hosts};
 use crate::program;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::error::{Error, Result};
+use askbox_run::process::programs;
 
 /// The word that `askbox` expects before the arguments of `ask-answer`.
 pub const PART: &str = "ask-answer";
@@ -19,8 +20,7 @@ pub(super) fn go_there(args: &AskAnswer) -> Result<()> {
     if !is_about_others(args)? {
         return Ok(());
     }
-    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("askbox")).filter(|program| program.exists());
-    let e = Program::new(beside.unwrap_or_else(|| "askbox".into())).arg(PART).arg("--").args(std::env::args_os().skip(1)).exec();
+    let e = Program::new(programs::beside("askbox")).arg(PART).arg("--").args(std::env::args_os().skip(1)).exec();
     Err(Error::failed(format!("other machines are a part of the program askbox, which cannot be run: {e}"), "install it beside ask-answer"))
 }
 

@@ -52,7 +52,7 @@ pub use read::{is_regular, open_of_another_program, open_to_read, read, too_long
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};
 pub use rename::{Placed, Renamed, begin_rename, rename, rename_ahead, replace_by_rename, set_aside};
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name, sweep};
-pub use trust::{check_folder, is_of_a_mailbox};
+pub use trust::{MAKES_A_MAILBOX, check_folder, is_of_a_mailbox};
 pub use unchanged::{remove_if, replace_if};
 pub use unsynced::{append, empty, open_append, replace_unsynced, touch, untouch};
 pub use write::{Staged, create, create_all, replace, replace_ahead, replace_dated, stage};

@@ -25,11 +25,11 @@ pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// What to do if there is no mailbox.
+pub const MAKES_A_MAILBOX: &str = "askbox setup makes it, and so does the first ask-post; another one: --mailbox DIR or $ASKBOX_DIR";
+
 pub(super) fn no_mailbox(path: &Path) -> Error {
-    Error::not_found(
-        format!("there is no mailbox at {}", path.display()),
-        "the first ask-post makes it; another one: --mailbox DIR or $ASKBOX_DIR",
-    )
+    Error::not_found(format!("there is no mailbox at {}", path.display()), MAKES_A_MAILBOX)
 }
 
 /// True if this is a folder of this user, and no other user may write to it.

@@ -20,6 +20,13 @@ pub fn relaunch_is(program: impl Into<PathBuf>) {
     let _ = RELAUNCH.set(program.into());
 }
 
+/// The path to run another program of askbox by: the one beside this program, else its bare name.
+#[must_use]
+pub fn beside(name: &str) -> PathBuf {
+    let beside = std::env::current_exe().ok().map(|own| own.with_file_name(name)).filter(|program| program.exists());
+    beside.unwrap_or_else(|| name.into())
+}
+
 /// The path of the `relaunch` program.
 ///
 /// # Errors
