@@ -55,8 +55,8 @@ fn a_stranger_without_a_request_is_sent_away() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let mut reply = [0; 4096];
     assert!(known.read(&mut reply).unwrap() > 0);
-    std::io::Write::write_all(&mut known, format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n").as_bytes())
-        .unwrap();
+    let again = browser.below(&format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"));
+    std::io::Write::write_all(&mut known, again.as_bytes()).unwrap();
     assert!(known.read(&mut reply).unwrap() > 0, "its connection is kept");
 }
 
@@ -68,7 +68,7 @@ fn a_device_with_a_late_request_gets_through_a_flood() {
     let port = browser.port;
     let cookie = browser.cookie.clone().unwrap();
     let stranger = page.browser();
-    let request = format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n");
+    let request = browser.below(&format!("GET /here HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"));
     until("a flood within the time that each connection has", || {
         let begun = Instant::now();
         let mut slow = stranger.open("");

@@ -13,6 +13,7 @@ mod killed;
 mod list;
 mod many;
 mod no_mailbox;
+mod own_host;
 mod pictures;
 mod presence;
 mod reading;

@@ -64,7 +64,7 @@ fn two_pages_on_one_computer_do_not_sign_each_other_out() {
     let worlds = [World::new(), World::new()];
     let pages = worlds.each_ref().map(World::serve_page);
     let mut browsers = [0, 1].map(|n| pages[n].signed_in(&worlds[n], "desk"));
-    // A browser keeps one cookie of each name for 127.0.0.1, and sends all of them to every port.
+    // A browser may also send the cookies of other servers at 127.0.0.1.
     let cookies = browsers.each_ref().map(|browser| browser.cookie.clone().expect("a cookie"));
     let names = cookies.each_ref().map(|cookie| cookie.split_once('=').expect("a name").0);
     assert_eq!(names, [0, 1].map(|n| format!("askbox-{}", pages[n].port)));
@@ -107,7 +107,8 @@ fn a_device_that_was_written_into_the_file_answers_nothing() {
     book["devices"].as_array_mut().unwrap().push(device);
     std::fs::write(&file, book.to_string()).unwrap();
     let name = ann.cookie.as_deref().and_then(|cookie| cookie.split('=').next()).unwrap();
-    let eve = Browser { cookie: Some(format!("{name}={secret}")), ..page.browser() };
+    let home = askbox_web::gate::Secret::parse(&secret).unwrap().home();
+    let eve = Browser { cookie: Some(format!("{name}={secret}")), home, ..page.browser() };
     let path = format!("/q/w/{}", world.round("w"));
     let refused = eve.fill(&path, &[("a0", "0"), ("act", "send")]);
     assert!(refused.status >= 400 && refused.text().contains("was not signed in with the key of this page"), "{refused:?}");
@@ -172,7 +173,7 @@ mod promises {
         let signed_in = ann.post(&link, &[("device", "ann's phone")]);
         let cookie = signed_in.header("set-cookie").expect("a cookie");
         assert_eq!(signed_in.status, 303);
-        assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/;"), "{cookie}");
+        assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/d/"), "{cookie}");
         for stolen in [eve.post(&link, &[("device", "eve")]), eve.get(&link)] {
             assert_eq!((stolen.status, stolen.header("set-cookie")), (410, None), "{}", stolen.text());
         }

@@ -47,17 +47,13 @@ impl World {
 impl Page {
     /// A browser that is not signed in.
     pub fn browser(&self) -> Browser {
-        Browser { port: self.port, cookie: None }
+        Browser { port: self.port, cookie: None, home: String::new(), program: String::new() }
     }
 
     /// A browser that is signed in.
     #[track_caller]
     pub fn signed_in(&self, world: &World, device: &str) -> Browser {
-        let mut browser = self.browser();
-        let reply = browser.post(&world.link_to_page(Some(device)), &[]);
-        assert_eq!((reply.status, reply.header("location")), (303, Some("/")), "{reply:?}");
-        browser.cookie = reply.header("set-cookie").and_then(|cookie| cookie.split(';').next()).map(str::to_owned);
-        browser
+        self.browser().signed_in(world, device)
     }
 }
 
@@ -67,6 +63,10 @@ pub struct Browser {
     pub port: u16,
     /// `name=value`
     pub cookie: Option<String>,
+    /// The path of its device, `/d/SECRET`. The paths of the tests are those below it, and so are those in the replies.
+    pub home: String,
+    /// Its `User-Agent`, if it has one.
+    pub program: String,
 }
 
 /// What came back.
@@ -107,6 +107,24 @@ impl Browser {
         (self.port, self.cookie) = (port, value);
     }
 
+    /// The same browser, signed in.
+    #[track_caller]
+    pub fn signed_in(mut self, world: &World, device: &str) -> Self {
+        let reply = self.post(&world.link_to_page(Some(device)), &[]);
+        let home = reply.header("location").and_then(|home| home.strip_suffix('/'));
+        assert_eq!((reply.status, home.is_some()), (303, true), "{reply:?}");
+        self.home = home.unwrap_or_default().to_owned();
+        self.cookie = reply.header("set-cookie").and_then(|cookie| cookie.split(';').next()).map(str::to_owned);
+        self
+    }
+
+    /// A request of a test, with its path below the device's own.
+    pub fn below(&self, request: &str) -> String {
+        let Some((method, rest)) = request.split_once(' ').filter(|(_, rest)| rest.starts_with('/')) else { return request.to_owned() };
+        let is_for_all = ["/in/", "/static/", "/d/"].iter().any(|start| rest.starts_with(start));
+        format!("{method} {}{rest}", if is_for_all { "" } else { &self.home })
+    }
+
     /// `http://127.0.0.1:PORT`
     pub fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -115,7 +133,8 @@ impl Browser {
     /// The headers that this browser sends with everything.
     fn usual(&self) -> String {
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
-        format!("Host: 127.0.0.1:{}\r\n{cookie}Connection: close\r\n", self.port)
+        let program = if self.program.is_empty() { String::new() } else { format!("User-Agent: {}\r\n", self.program) };
+        format!("Host: 127.0.0.1:{}\r\n{cookie}{program}Connection: close\r\n", self.port)
     }
 
     /// A page.
@@ -186,7 +205,17 @@ impl Browser {
         let mut stream = self.open(request);
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("a reply");
-        parsed(&String::from_utf8_lossy(&bytes))
+        self.parsed(&bytes)
+    }
+
+    /// A reply, with the paths below the device's own.
+    #[track_caller]
+    fn parsed(&self, bytes: &[u8]) -> Reply {
+        let reply = String::from_utf8_lossy(bytes);
+        let without = |text: &str| if self.home.is_empty() { text.to_owned() } else { text.replace(&self.home, "") };
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no reply: {reply:?}"));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
+        Reply { status, head: without(&head.replace('\r', "")), body: without(body) }
     }
 
     /// The same with a server that may die, or may be dead; `None` if it does.
@@ -196,8 +225,8 @@ impl Browser {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         // A connection that is cut has no end that could be read.
         stream.set_read_timeout(Some(LIMIT)).expect("a limit");
-        let _cut = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut bytes));
-        Some(String::from_utf8_lossy(&bytes)).filter(|reply| reply.contains("\r\n\r\n")).map(|reply| parsed(&reply))
+        let _cut = stream.write_all(self.below(request).as_bytes()).and_then(|()| stream.read_to_end(&mut bytes));
+        bytes.windows(4).any(|end| end == b"\r\n\r\n").then(|| self.parsed(&bytes))
     }
 
     /// Sends bytes, and leaves the connection open.
@@ -205,7 +234,7 @@ impl Browser {
     pub fn open(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the page listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a limit");
-        stream.write_all(request.as_bytes()).expect("a request");
+        stream.write_all(self.below(request).as_bytes()).expect("a request");
         stream
     }
 
@@ -241,13 +270,6 @@ impl Stream {
         let mut bytes = [0; 4096];
         while self.stream.read(&mut bytes).expect("the end") > 0 {}
     }
-}
-
-#[track_caller]
-fn parsed(reply: &str) -> Reply {
-    let (head, body) = reply.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no reply: {reply:?}"));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
-    Reply { status, head: head.replace('\r', ""), body: body.to_owned() }
 }
 
 fn encoded(text: &str) -> String {

@@ -1,5 +1,6 @@
-//! The one check before all routing. It checks the host, then the session, and for a form its origin and its token. Headers that another
-//! server adds about a request's way (`X-Forwarded-…`, `Forwarded`) are never read.
+//! The one check before all routing. It checks the host, then the session, and for a form its origin and its token. It takes the device's
+//! path off a request, so the router knows only the paths below it. Headers that another server adds about a request's way
+//! (`X-Forwarded-…`, `Forwarded`) are never read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::gate::{Host, Posted, SignedIn, cookie, set_cookie};
+use crate::gate::{Host, Posted, SignedIn, browser, cookies, is_same, set_cookie};
 use crate::listen::Caller;
 use crate::reply::{self, plain};
 use crate::site::Site;
@@ -44,8 +45,9 @@ pub async fn check(State(site): State<Arc<Site>>, request: Request, next: Next) 
 struct Renewed(HeaderValue);
 
 async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Response>> {
-    let refuse = |status, title: &str, words: &str| Err(Box::new(reply::problem_page(status, title, words)));
     let (mut parts, body) = request.into_parts();
+    let (home, path) = below_a_device(parts.uri.path());
+    let refuse = |status, title: &str, words: &str| Err(Box::new(reply::problem_page(&home, status, title, words)));
     let Some(host) = host(site, &parts) else {
         return refuse(
             StatusCode::MISDIRECTED_REQUEST,
@@ -59,10 +61,10 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
         _ => return refuse(StatusCode::METHOD_NOT_ALLOWED, "Not allowed", "The page is read, or a form is sent; nothing else."),
     };
     // A hidden page and a stream follow the mailbox by themselves. Only a page that somebody may see is in use.
-    let is_used = parts.uri.path() != "/events" && !parts.headers.contains_key("askbox-hidden");
-    let signed_in = match is_open_to_all(parts.uri.path()) {
+    let is_used = path != "/events" && !parts.headers.contains_key("askbox-hidden");
+    let signed_in = match home.is_empty() && is_open_to_all(&path) {
         true => None,
-        false => match signed_in(site, &host, &parts.headers, is_used).await {
+        false => match signed_in(site, &host, &home, &parts.headers, is_used).await {
             Some((signed_in, renewed)) => {
                 if let Some(renewed) = renewed {
                     parts.extensions.insert(renewed);
@@ -89,6 +91,11 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
                      front: web.tls_in_front in the configuration says so.";
         return refuse(StatusCode::FORBIDDEN, "Refused", words);
     }
+    if is_form && path != "/out" && signed_in.as_ref().is_some_and(|signed_in| signed_in.is_elsewhere) {
+        let words = "This session belongs to another browser, so it only reads here. Nothing was sent. To decide, sign this browser in with a \
+                     link of its own. Make one on the computer where askbox runs: askbox web link";
+        return refuse(StatusCode::FORBIDDEN, "Sign in again", words);
+    }
     if is_form {
         let fields = fields(&parts, body, signed_in.as_ref()).await?;
         parts.extensions.insert(fields);
@@ -100,7 +107,15 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
         parts.extensions.insert(signed_in);
     }
     parts.extensions.insert(host);
+    let below = parts.uri.path_and_query().and_then(|all| all.as_str().get(home.len()..)).and_then(|below| below.parse().ok());
+    parts.uri = below.unwrap_or_default();
     Ok(Request::from_parts(parts, Body::empty()))
+}
+
+/// The path of the device in the path of a request, `/d/SECRET` or nothing, and the rest.
+fn below_a_device(path: &str) -> (String, String) {
+    let end = path.strip_prefix("/d/").and_then(|rest| rest.find('/')).map_or(0, |length| "/d/".len() + length);
+    (path[..end].to_owned(), path[end..].to_owned())
 }
 
 /// The page's name in the request, if there is exactly one and it is known.
@@ -115,20 +130,21 @@ fn is_open_to_all(path: &str) -> bool {
     path.starts_with("/in/") || path.starts_with("/static/")
 }
 
-/// The device that sent the request, and its cookie if that is given again.
-async fn signed_in(site: &Arc<Site>, host: &Host, headers: &HeaderMap, is_used: bool) -> Option<(SignedIn, Option<Renewed>)> {
-    let cookie = cookie(host, headers)?;
-    let looked = cookie.clone();
+/// The device that sent the request, and its cookie if that is given again. The cookie and the path must belong together.
+async fn signed_in(site: &Arc<Site>, host: &Host, home: &str, headers: &HeaderMap, is_used: bool) -> Option<(SignedIn, Option<Renewed>)> {
+    let cookie = cookies(host, headers).find(|cookie| is_same(&cookie.home(), home))?;
+    let (looked, browser) = (cookie.clone(), browser(headers));
     let look = move |site: &Site| {
-        let device = site.devices.of_cookie(&looked)?;
-        let is_renewed = is_used && device.as_ref().is_some_and(|device| site.devices.is_used(device));
-        Ok(device.map(|device| (device, is_renewed)))
+        let Some(device) = site.devices.of_cookie(&looked)? else { return Ok(None) };
+        let is_elsewhere = !device.is_in(&browser);
+        let is_renewed = is_used && !is_elsewhere && site.devices.is_used(&device);
+        Ok(Some((device.name, is_elsewhere, is_renewed)))
     };
     match site.off_thread(look).await {
         Ok(found) => {
-            let (device, is_renewed) = found?;
-            let again = is_renewed.then(|| set_cookie(host, Some(&cookie), site.session_lasts).parse().ok().map(Renewed)).flatten();
-            Some((SignedIn { device: device.name, form_token: cookie.form_token(), cookie }, again))
+            let (device, is_elsewhere, is_renewed) = found?;
+            let again = is_renewed.then(|| set_cookie(host, &cookie, site.session_lasts).parse().ok().map(Renewed)).flatten();
+            Some((SignedIn { device, form_token: cookie.form_token(), home: home.to_owned(), is_elsewhere, cookie }, again))
         }
         Err(e) => {
             tracing::warn!("nobody can be signed in: {e}");
@@ -139,12 +155,13 @@ async fn signed_in(site: &Arc<Site>, host: &Host, headers: &HeaderMap, is_used: 
 
 /// Reads the form. A form from a signed-in device must carry the token of its session.
 async fn fields(parts: &Parts, body: Body, signed_in: Option<&SignedIn>) -> Result<Posted, Box<Response>> {
+    let home = signed_in.map_or("", |signed_in| &signed_in.home);
     let read = Form::<Vec<(String, String)>>::from_request(Request::from_parts(parts.clone(), body), &());
     let fields = match tokio::time::timeout(FORM_WITHIN, read).await {
         Ok(Ok(Form(fields))) => Posted(fields),
         Ok(Err(e)) => {
             let words = format!("The form cannot be read: {}. Nothing was sent. An answer may be 2 MB long.", e.body_text());
-            return Err(Box::new(reply::problem_page(e.status(), "Cannot be read", &words)));
+            return Err(Box::new(reply::problem_page(home, e.status(), "Cannot be read", &words)));
         }
         Err(_) => return Err(Box::new(plain(StatusCode::REQUEST_TIMEOUT, "the form took too long"))),
     };
@@ -153,7 +170,7 @@ async fn fields(parts: &Parts, body: Body, signed_in: Option<&SignedIn>) -> Resu
     {
         let words = "The form is not one of this session: perhaps you signed in again meanwhile. Nothing was sent. Go back, load the page again, \
                      and send it from there.";
-        return Err(Box::new(reply::problem_page(StatusCode::FORBIDDEN, "Refused", words)));
+        return Err(Box::new(reply::problem_page(home, StatusCode::FORBIDDEN, "Refused", words)));
     }
     Ok(fields)
 }

@@ -47,7 +47,7 @@ pub fn secret(hosts: &config::Web, host: &str, cookie: &[u8]) -> Option<String> 
     let host = Hosts::new(hosts).known(host)?;
     let mut headers = HeaderMap::new();
     headers.insert(COOKIE, HeaderValue::from_bytes(cookie).ok()?);
-    Some(gate::cookie(&host, &headers)?.expose().to_owned())
+    Some(gate::cookies(&host, &headers).next()?.expose().to_owned())
 }
 
 /// True if a form with this origin is accepted under this name of the page.

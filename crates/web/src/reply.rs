@@ -32,7 +32,7 @@ pub fn image(kind: MediaType, bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, kind.name()), (header::CONTENT_DISPOSITION, "inline")], bytes).into_response()
 }
 
-/// Redirects to another page after a form.
+/// Redirects to another page.
 pub fn go_to(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, path.to_owned())]).into_response()
 }
@@ -66,6 +66,7 @@ pub fn protect(headers: &mut HeaderMap) {
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct Problem<'a> {
+    home: &'a str,
     title: &'a str,
     words: &'a str,
     version: &'static str,
@@ -76,23 +77,27 @@ struct Problem<'a> {
 struct Missing {
     /// The page that was requested, if the browser came from another site. The browser has then not sent its cookie.
     again: Option<String>,
+    /// True if the page lies below the path of a device.
+    is_below: bool,
     version: &'static str,
 }
 
-/// A page with an error in words.
-pub fn problem_page(status: StatusCode, title: &str, words: &str) -> Response {
-    html(status, &Problem { title, words, version: files_version() })
+/// A page with an error in words, for a device with this path.
+pub fn problem_page(home: &str, status: StatusCode, title: &str, words: &str) -> Response {
+    html(status, &Problem { home, title, words, version: files_version() })
 }
 
 /// The page for a browser without a valid session.
 pub fn not_signed_in(parts: &Parts) -> Response {
     let comes_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site");
     let again = comes_from_elsewhere.then(|| parts.uri.path().to_owned());
-    html(StatusCode::UNAUTHORIZED, &Missing { again, version: files_version() })
+    let is_below = parts.uri.path().starts_with("/d/");
+    let again = again.filter(|_| is_below);
+    html(StatusCode::UNAUTHORIZED, &Missing { again, is_below, version: files_version() })
 }
 
 /// The page for an error.
-pub fn error_page(error: &Error) -> Response {
+pub fn error_page(home: &str, error: &Error) -> Response {
     let (status, title) = match error {
         Error::NotFound { .. } => (StatusCode::NOT_FOUND, "Not there"),
         Error::Conflict { .. } => (StatusCode::CONFLICT, "Too late"),
@@ -104,20 +109,21 @@ pub fn error_page(error: &Error) -> Response {
     if let Some(first) = words.get(..1) {
         words = format!("{}{}.", first.to_uppercase(), &words[1..]);
     }
-    problem_page(status, title, &words)
+    problem_page(home, status, title, &words)
 }
 
 const STYLE: &str = include_str!("static/style.css");
 const SCRIPT: &str = include_str!("static/page.js");
 const FORM_SCRIPT: &str = include_str!("static/form.js");
 const LIST_SCRIPT: &str = include_str!("static/list.js");
+const DOOR_SCRIPT: &str = include_str!("static/door.js");
 const ICON: &str = include_str!("static/icon.svg");
 const MANIFEST: &str = include_str!("static/manifest.json");
 const ICON_180: &[u8] = include_bytes!("static/icon-180.png");
 const ICON_512: &[u8] = include_bytes!("static/icon-512.png");
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let all = [STYLE, SCRIPT, FORM_SCRIPT, LIST_SCRIPT, ICON, MANIFEST].concat();
+    let all = [STYLE, SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT, ICON, MANIFEST].concat();
     Uuid::new_v5(&Uuid::NAMESPACE_OID, all.as_bytes()).simple().to_string().split_off(24)
 });
 
@@ -133,6 +139,7 @@ pub async fn static_file(Path(file): Path<String>) -> Response {
         "page.js" => ("text/javascript; charset=utf-8", SCRIPT.as_bytes()),
         "form.js" => ("text/javascript; charset=utf-8", FORM_SCRIPT.as_bytes()),
         "list.js" => ("text/javascript; charset=utf-8", LIST_SCRIPT.as_bytes()),
+        "door.js" => ("text/javascript; charset=utf-8", DOOR_SCRIPT.as_bytes()),
         "icon.svg" => ("image/svg+xml", ICON.as_bytes()),
         "icon-180.png" => ("image/png", ICON_180),
         "icon-512.png" => ("image/png", ICON_512),
@@ -149,9 +156,9 @@ mod tests {
 
     #[test]
     fn the_scripts_of_the_page_are_small_and_fetch_nothing() {
-        let scripts = [SCRIPT, FORM_SCRIPT, LIST_SCRIPT];
+        let scripts = [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT];
         assert!(scripts.iter().map(|script| script.len()).sum::<usize>() <= 16 << 10, "{:?}", scripts.map(str::len));
-        for text in [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, STYLE, MANIFEST] {
+        for text in [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT, STYLE, MANIFEST] {
             assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("eval"), "{text}");
         }
     }

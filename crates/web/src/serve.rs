@@ -15,7 +15,7 @@ use crate::listen::{Bound, Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::pages::{decline, done, events, inbox, question, run, sign_in, tree};
-use crate::site::Site;
+use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
 use askbox_cli::args::askbox_args::Web;
@@ -136,6 +136,8 @@ fn router(site: Arc<Site>) -> Router {
         .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))
         .route("/out", post(sign_in::sign_out))
         .route("/static/{file}", get(reply::static_file))
-        .fallback(async || reply::problem_page(StatusCode::NOT_FOUND, "Not there", "There is no such page."))
+        .fallback(async |visit: Visit| {
+            reply::problem_page(&visit.signed_in.home, StatusCode::NOT_FOUND, "Not there", "There is no such page.")
+        })
         .with_state(site)
 }

@@ -104,7 +104,7 @@ impl Site {
 
     /// Makes a page on another thread. An error also becomes a page.
     pub async fn page(self: &Arc<Self>, make: impl FnOnce(&Self) -> Result<Response> + Send + 'static) -> Response {
-        self.off_thread(make).await.unwrap_or_else(|e| reply::error_page(&e))
+        self.off_thread(make).await.unwrap_or_else(|e| reply::error_page("", &e))
     }
 }
 
@@ -120,8 +120,13 @@ pub struct Visit {
 impl Visit {
     /// Makes a page on another thread. An error also becomes a page.
     pub async fn page(self, make: impl FnOnce(&Self) -> Result<Response> + Send + 'static) -> Response {
-        let site = Arc::clone(&self.site);
-        site.page(move |_| make(&self)).await
+        let (site, home) = (Arc::clone(&self.site), self.signed_in.home.clone());
+        site.off_thread(move |_| make(&self)).await.unwrap_or_else(|e| reply::error_page(&home, &e))
+    }
+
+    /// Redirects to another page after a form.
+    pub fn go_to(&self, path: &str) -> Response {
+        reply::go_to(&format!("{}{path}", self.signed_in.home))
     }
 }
 

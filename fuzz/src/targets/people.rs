@@ -80,7 +80,7 @@ fn request(head: &[u8]) {
         if let Some(secret) = page::secret(&hosts, host, cookie) {
             assert!(ours(host), "a secret for {host:?}");
             let sent = String::from_utf8_lossy(cookie).into_owned();
-            let name = if tls_in_front && names(&host.to_ascii_lowercase(), "box.example") { "__Host-askbox" } else { "askbox" };
+            let name = if tls_in_front && names(&host.to_ascii_lowercase(), "box.example") { "__Secure-askbox" } else { "askbox" };
             let port = host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
             let name = port.map_or_else(|| name.to_owned(), |port| format!("{name}-{port}"));
             assert!(secret.len() == 43 && sent.contains(&format!("{name}={secret}")), "{secret} of {sent}");

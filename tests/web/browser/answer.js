@@ -11,7 +11,7 @@ run(async ({ base, link, size, scripting, hostRules, secure }) => {
   const [cookie] = await page.context().cookies();
   const { name, httpOnly, sameSite } = cookie;
   const { port } = new URL(base);
-  const wanted = (secure ? "__Host-askbox" : "askbox") + (port && `-${port}`);
+  const wanted = (secure ? "__Secure-askbox" : "askbox") + (port && `-${port}`);
   assert.deepStrictEqual([name, httpOnly, sameSite, cookie.secure], [wanted, true, "Strict", Boolean(secure)]);
   const looks = [await layout(page)];
   await page.getByRole("link", { name: "Merge the two sections?" }).click();

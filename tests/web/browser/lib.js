@@ -45,7 +45,12 @@ const signIn = async (page, link, device) => {
   await page.goto(link);
   if (device) await page.getByLabel("A name for this device").fill(device);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => url.pathname === "/");
+  await page.waitForURL((url) => /^(\/d\/\w+)?\/$/.test(url.pathname));
+  // A person follows the links of the device, so later addresses also get its path.
+  const home = new URL(page.url()).pathname.slice(0, -1);
+  const goto = page.goto.bind(page);
+  page.goto = (url, ...more) => goto(new URL(url).origin === new URL(link).origin ? url.replace(/^(\w+:..[^/]+)\/(?!in\/)/, `$1${home}/`) : url, ...more);
+  return home;
 };
 
 // The serious problems that axe-core finds.

@@ -24,7 +24,7 @@ run(async ({ base, link, long, back }) => {
   await page.evaluate(() => (document.querySelector("main").style.paddingBottom = "200vh"));
   await words.evaluate((field) => window.scrollTo(0, field.getBoundingClientRect().bottom + scrollY - innerHeight));
   await words.press("Control+Enter");
-  assert.strictEqual(new URL(page.url()).pathname + new URL(page.url()).hash, long + "#answer");
+  assert.ok(page.url().endsWith(long + "#answer"));
   assert.strictEqual(await page.evaluate(() => document.activeElement.textContent), "Send the answer");
   assert.ok((await send.boundingBox()).y < 740);
   await words.evaluate((field) => field.focus({ preventScroll: true }));

@@ -7,7 +7,7 @@ run(async ({ port, link, place, shown }) => {
   // The stranger's name leads here: first to the stranger, now to the page.
   const browser = await launch(["--host-resolver-rules=MAP rebound.example 127.0.0.1, MAP evil.example 127.0.0.1:1"]);
   const page = await person(browser, "desk");
-  await signIn(page, base + link, "desk");
+  const home = await signIn(page, base + link, "desk");
   const statuses = {};
   const status = async (name, act) => {
     const reply = page.waitForResponse((reply) => reply.request().isNavigationRequest() && reply.url().includes(`:${port}/`));
@@ -21,7 +21,7 @@ run(async ({ port, link, place, shown }) => {
   // Its script reads nothing.
   await page.context().route("http://*.example/**", (route) => route.fulfill({ contentType: "text/html", body: "<h1>Hello</h1>" }));
   await page.context().route("http://127.0.0.1:1/**", (route) => route.fulfill({ contentType: "text/html", body: "<h1>Hello</h1>" }));
-  const form = `<form method=post action="${base}${place}"><input name=act value=send><input name=a0 value=0><input name=shown value="${shown}"><input name=form value=x></form>`;
+  const form = `<form method=post action="${base}${home}${place}"><input name=act value=send><input name=a0 value=0><input name=shown value="${shown}"><input name=form value=x></form>`;
   for (const [name, from] of [["elsewhere", "http://evil.example/"], ["another port", "http://127.0.0.1:1/"]]) {
     await page.goto(from);
     const read = await page.evaluate((url) => fetch(url, { credentials: "include" }).then(() => "read", () => "refused"), base + "/");
@@ -36,12 +36,14 @@ run(async ({ port, link, place, shown }) => {
     assert.strictEqual(framed, "refused", from);
     await status(name, () => page.evaluate((form) => { document.body.innerHTML = form; document.forms[0].submit(); }, form));
   }
-  // A link from another site: the browser does not say who it is, and the page leads on.
-  await page.goto("http://evil.example/");
-  await page.evaluate((url) => { document.body.innerHTML = `<a href="${url}">go</a>`; }, base + place);
-  await status("link", () => page.getByText("go").click());
-  await page.getByRole("link", { name: "Open the page" }).click();
-  await page.getByRole("button", { name: "Send the answer" }).waitFor();
+  // A link from another site: the browser does not say who it is, and the page leads on. Without the path of the device, it does so alone.
+  for (const below of [home, ""]) {
+    await page.goto("http://evil.example/");
+    await page.evaluate((url) => { document.body.innerHTML = `<a href="${url}">go</a>`; }, base + below + place);
+    await status("link", () => page.getByText("go").click());
+    if (below) await page.getByRole("link", { name: "Open the page" }).click();
+    await page.getByRole("button", { name: "Send the answer" }).waitFor();
+  }
   await browser.close();
   return statuses;
 });

@@ -69,6 +69,10 @@ pub struct Device {
     pub since: Time,
     /// The time when it was last used, to the hour or finer.
     pub seen_at: Time,
+    /// The hash of the browser that pressed the button. An entry without one is from before the paths of devices: its cookie went to every
+    /// port of the page's host, so it does not count any more.
+    #[serde(default)]
+    browser: Option<String>,
     /// The signature by the key of `answers.sign_key`, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signature: Option<String>,
@@ -96,6 +100,12 @@ impl Link {
 impl Device {
     fn signed_bytes(&self) -> Result<Vec<u8>> {
         signed_bytes("device", &self.sha256, Some(&self.name), self.since)
+    }
+
+    /// True if this browser signed the device in.
+    #[must_use]
+    pub fn is_in(&self, browser: &str) -> bool {
+        self.browser.as_deref() == Some(browser)
     }
 
     /// True if the device was signed in with this key.
@@ -186,7 +196,7 @@ impl Devices {
 
     /// Uses up a link, and signs a device in. `None` if the link cannot be used (any more). The key signs the device if it has signed
     /// the link.
-    pub fn sign_in(&self, link: &Secret, name: &str, key: Option<&SecretKey>) -> Result<Option<Secret>> {
+    pub fn sign_in(&self, link: &Secret, name: &str, browser: &str, key: Option<&SecretKey>) -> Result<Option<Secret>> {
         let name = name_of_device(name)?;
         let (hash, secret) = (link.hash(), Secret::generate());
         self.change(|book| {
@@ -198,7 +208,8 @@ impl Devices {
             let has_signed = |key: &SecretKey| link.is_signed_by(key);
             let name = unused(&book.devices, link.device.clone().unwrap_or(name));
             let now = time::to_the_millisecond(time::now());
-            let mut device = Device { sha256: secret.hash(), name, since: now, seen_at: now, signature: None };
+            let browser = Some(browser.to_owned());
+            let mut device = Device { sha256: secret.hash(), name, since: now, seen_at: now, browser, signature: None };
             if let Some(key) = key.filter(|key| has_signed(key)) {
                 device.signature = Some(key.sign(&device.signed_bytes()?));
             }
@@ -269,7 +280,7 @@ impl Devices {
         let now = time::now();
         // A date that is further ahead was written before the clock was set back.
         book.links.retain(|link| time::is_ahead(link.expires_at, LINK_LASTS, now));
-        book.devices.retain(|device| time::is_near(device.seen_at, self.idle));
+        book.devices.retain(|device| device.browser.is_some() && time::is_near(device.seen_at, self.idle));
         Ok(book)
     }
 
@@ -308,8 +319,8 @@ mod tests {
         let (_folder, devices) = devices();
         let link = devices.new_link(None, None).unwrap();
         assert_eq!(devices.link(&link).unwrap(), Some(None));
-        let cookie = devices.sign_in(&link, "ann's phone", None).unwrap().unwrap();
-        assert!(devices.sign_in(&link, "eve", None).unwrap().is_none());
+        let cookie = devices.sign_in(&link, "ann's phone", "", None).unwrap().unwrap();
+        assert!(devices.sign_in(&link, "eve", "", None).unwrap().is_none());
         assert_eq!(devices.link(&link).unwrap(), None);
         assert_eq!(devices.of_cookie(&cookie).unwrap().unwrap().name, "ann's phone");
         assert_eq!(devices.of_cookie(&link).unwrap(), None);
@@ -324,7 +335,7 @@ mod tests {
     fn a_device_or_link_written_by_hand_is_not_signed() {
         let (_folder, devices) = devices();
         let key = SecretKey::generate();
-        let cookie = devices.sign_in(&devices.new_link(None, Some(&key)).unwrap(), "desk", Some(&key)).unwrap().unwrap();
+        let cookie = devices.sign_in(&devices.new_link(None, Some(&key)).unwrap(), "desk", "", Some(&key)).unwrap().unwrap();
         let is_signed = |cookie: &Secret| devices.of_cookie(cookie).unwrap().unwrap().is_signed_by(&key);
         assert!(is_signed(&cookie) && !devices.of_cookie(&cookie).unwrap().unwrap().is_signed_by(&SecretKey::generate()));
         let (device, link) = (Secret::generate(), Secret::generate());
@@ -340,7 +351,7 @@ mod tests {
             book.links.push(Link { sha256: link.hash(), device: None, expires_at, signature: book.devices[0].signature.clone() });
         });
         assert!(!is_signed(&device));
-        let by_link = devices.sign_in(&link, "eve", Some(&key)).unwrap().unwrap();
+        let by_link = devices.sign_in(&link, "eve", "", Some(&key)).unwrap().unwrap();
         assert!(!is_signed(&by_link));
         by_hand(&|book| book.devices[0].name = "ann".into());
         assert!(!is_signed(&cookie), "the name is recorded with its answers");
@@ -350,7 +361,7 @@ mod tests {
     fn old_links_and_idle_devices_are_over_also_with_a_clock_behind() {
         let (_folder, devices) = devices();
         let (link, unused) = (devices.new_link(None, None).unwrap(), devices.new_link(None, None).unwrap());
-        let cookie = devices.sign_in(&link, "desk", None).unwrap().unwrap();
+        let cookie = devices.sign_in(&link, "desk", "", None).unwrap().unwrap();
         for wrong in [-2, 2] {
             devices.change(|_| Ok(())).unwrap();
             let mut book: Book = serde_json::from_slice(&std::fs::read(&devices.path).unwrap()).unwrap();
@@ -365,7 +376,7 @@ mod tests {
     #[test]
     fn a_device_lasts_from_its_last_use_and_a_look_is_no_use() {
         let (_folder, devices) = devices();
-        let cookie = devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", None).unwrap().unwrap();
+        let cookie = devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", "", None).unwrap().unwrap();
         let known = || devices.of_cookie(&cookie).unwrap().unwrap();
         assert!(!devices.is_used(&known()), "it was used a moment ago");
         // Ten minutes of the hour after which it would be signed out.
@@ -384,7 +395,7 @@ mod tests {
     fn two_devices_never_share_a_name() {
         let (_folder, devices) = devices();
         for _ in 0..3 {
-            devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", None).unwrap().unwrap();
+            devices.sign_in(&devices.new_link(None, None).unwrap(), "desk", "", None).unwrap().unwrap();
         }
         let names: Vec<_> = devices.all().unwrap().into_iter().map(|device| device.name).collect();
         assert_eq!(names, ["desk", "desk 2", "desk 3"]);

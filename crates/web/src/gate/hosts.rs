@@ -1,5 +1,7 @@
 //! The names under which the page may be requested, and the pages that may send it forms.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use askbox_config::Web;
 
 /// The names of the page.
@@ -78,6 +80,31 @@ impl Hosts {
         is_loopback(&authority) && plain(&authority) == plain(&host.authority)
     }
 
+    /// True if a link may lead to this computer or to a name of the page, at any port. Browsers read an address in many spellings, so only a
+    /// plain name or address counts as another's.
+    #[must_use]
+    pub fn may_be_own(&self, url: &str) -> bool {
+        let url = url.to_ascii_lowercase();
+        let Some(rest) = url.strip_prefix("http:").or_else(|| url.strip_prefix("https:")) else { return false };
+        let authority = rest.trim_start_matches(['/', '\\']).split(['/', '\\', '?', '#']).next().unwrap_or_default();
+        let authority = authority.rsplit('@').next().unwrap_or_default();
+        if let Some(address) = authority.strip_prefix('[') {
+            let address: Option<Ipv6Addr> = address.split(']').next().and_then(|address| address.parse().ok());
+            let is_listed = self.listed.iter().any(|listed| listed.starts_with('['));
+            return is_listed || address.is_none_or(|it| it.is_loopback() || it.is_unspecified() || it.to_ipv4().is_some());
+        }
+        let name = |authority: &str| authority.split(':').next().unwrap_or_default().trim_end_matches('.').to_owned();
+        let host = name(authority);
+        if self.listed.iter().any(|listed| name(listed) == host) || host == "localhost" || host.ends_with(".localhost") {
+            return true;
+        }
+        // Browsers read a name with a number at its end as an address.
+        if host.rsplit('.').next().is_none_or(|last| last.is_empty() || last.starts_with(|c: char| c.is_ascii_digit())) {
+            return host.parse::<Ipv4Addr>().map_or(true, |address| address.is_loopback() || address.is_unspecified());
+        }
+        !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+    }
+
     fn lists(&self, authority: &str) -> bool {
         let usual = if self.tls_in_front { ":443" } else { ":80" };
         self.listed.iter().any(|host| host == authority || authority.strip_suffix(usual) == Some(host))
@@ -126,6 +153,51 @@ mod tests {
             assert_eq!(hosts.known(host).unwrap().port(), port, "{host}");
         }
         assert!(hosts.known("box.example").unwrap().is_behind_tls && !hosts.known("localhost").unwrap().is_behind_tls);
+    }
+
+    #[test]
+    fn a_link_in_any_spelling_of_the_own_host_is_its_own() {
+        let hosts = hosts(&["Box.example", "other.example:8443", "10.1.2.3"], true);
+        for own in [
+            "http://127.0.0.1:18999/",
+            "HTTP://LocalHost",
+            "https://a.localhost/",
+            "http://localhost.:1/",
+            "http://[::1]:3000/x",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::]/",
+            "http://0.0.0.0:1",
+            "http://127.1/",
+            "http://2130706433/",
+            "http://0x7f.0.0.1/",
+            "http://0177.0.0.1/",
+            "http:localhost",
+            "http:/\\localhost\\@x.example",
+            "http://x.example@127.0.0.1/",
+            "http://x.example:y@localhost:3/",
+            "http://%6cocalhost/",
+            "http://\u{ff4c}ocalhost/",
+            "http://local\thost/",
+            "http://",
+            "https://box.example:1/",
+            "https://BOX.example./",
+            "http://other.example/",
+            "http://10.1.2.3:3000/",
+        ] {
+            assert!(hosts.may_be_own(own), "{own}");
+        }
+        for other in [
+            "https://docs.example/?to=localhost#127.0.0.1",
+            "http://10.0.0.1:3000/",
+            "http://[2001:db8::1]/",
+            "https://localhost.example/",
+            "https://my_box.example:8443",
+            "https://sub.box.example/",
+            "http://devbox/",
+            "mailto:ann@localhost",
+        ] {
+            assert!(!hosts.may_be_own(other), "{other}");
+        }
     }
 
     #[test]

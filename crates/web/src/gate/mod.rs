@@ -12,4 +12,4 @@ mod session;
 
 pub use devices::{Device, Devices, LINK_LASTS, name_of_device};
 pub use hosts::{Host, Hosts};
-pub use session::{Posted, Secret, SignedIn, cookie, set_cookie};
+pub use session::{Posted, Secret, SignedIn, browser, cookies, is_same, set_cookie};

@@ -20,6 +20,10 @@ pub struct SignedIn {
     pub device: String,
     /// The token that the device's forms carry.
     pub form_token: String,
+    /// The path that the device's pages lie below.
+    pub home: String,
+    /// True if another browser signed the device in.
+    pub is_elsewhere: bool,
     /// The secret in the device's cookie.
     pub cookie: Secret,
 }
@@ -49,29 +53,35 @@ impl Posted {
     }
 }
 
-/// The name of the cookie. Behind TLS it begins with `__Host-`, so that browsers accept the cookie only with all of its safe settings. It
-/// ends with the port that the browser uses: a browser sends the cookies of a name to all of its ports, so two pages on one computer
-/// would sign each other's devices out.
+/// The name of the cookie. Behind TLS it begins with `__Secure-`, so that browsers accept it only over TLS. (`__Host-` would need the path
+/// `/`.) It ends with the port that the browser uses, so that two pages on one computer do not read each other's cookies.
 fn cookie_name(host: &Host) -> String {
-    let name = if host.is_behind_tls { "__Host-askbox" } else { "askbox" };
+    let name = if host.is_behind_tls { "__Secure-askbox" } else { "askbox" };
     host.port().map_or_else(|| name.to_owned(), |port| format!("{name}-{port}"))
 }
 
-/// The secret in a request's cookie.
-#[must_use]
-pub fn cookie(host: &Host, headers: &HeaderMap) -> Option<Secret> {
+/// The secrets in a request's cookies. A server at another port can set cookies of the same name, so there may be several.
+pub fn cookies(host: &Host, headers: &HeaderMap) -> impl Iterator<Item = Secret> {
     let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
     let own = cookie_name(host);
-    let mut ours = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == own);
-    ours.find_map(|(_, value)| Secret::parse(value))
+    let ours = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(move |(name, _)| *name == own);
+    ours.filter_map(|(_, value)| Secret::parse(value))
 }
 
-/// The cookie that signs a device in for this long. Without a secret, it signs the device out.
+/// The cookie that keeps a device signed in for this long. Zero signs it out. A browser sends it only below the device's path.
 #[must_use]
-pub fn set_cookie(host: &Host, secret: Option<&Secret>, lasts: Duration) -> String {
-    let (value, age) = secret.map_or(("", 0), |secret| (secret.expose(), lasts.as_secs()));
+pub fn set_cookie(host: &Host, secret: &Secret, lasts: Duration) -> String {
+    let (value, age) = (secret.expose(), lasts.as_secs());
     let secure = if host.is_behind_tls { "; Secure" } else { "" };
-    format!("{}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}", cookie_name(host))
+    format!("{}={value}; Path={}/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}", cookie_name(host), secret.home())
+}
+
+/// The hash of a browser's name for itself. Words with a digit are left out, because they change with each update.
+#[must_use]
+pub fn browser(headers: &HeaderMap) -> String {
+    let name = headers.get(header::USER_AGENT).map(|name| String::from_utf8_lossy(name.as_bytes())).unwrap_or_default();
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    hex(&Sha256::digest(words.collect::<Vec<_>>().join(" ")))
 }
 
 /// A secret that a link or a cookie carries. Only its hash is ever stored.
@@ -117,9 +127,19 @@ impl Secret {
     /// The token of this session's forms. Another site can make a browser send the cookie, but it cannot know this token.
     #[must_use]
     pub fn form_token(&self) -> String {
+        self.derived("a form of the page")
+    }
+
+    /// The path of the device with this cookie, `/d/SECRET`. It cannot be guessed, and the cookie cannot be computed from it.
+    #[must_use]
+    pub fn home(&self) -> String {
+        format!("/d/{}", self.derived("the path of a device"))
+    }
+
+    fn derived(&self, purpose: &str) -> String {
         // HMAC takes a key of any length, so this never fails.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()) else { return String::new() };
-        mac.update(b"a form of the page");
+        mac.update(purpose.as_bytes());
         hex(&mac.finalize().into_bytes())
     }
 }

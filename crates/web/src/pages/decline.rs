@@ -107,17 +107,16 @@ fn asked(visit: &Visit, posted: &Posted) -> Result<Response> {
 
 /// The whole question, as its own page shows it.
 fn whole(visit: &Visit, named: &Named) -> Result<QuestionForm> {
-    let only_signed = visit.site.context.only_signed_answers_count();
     let over = || Error::not_found("it does not wait any more", "");
     let Some(host) = &named.host else {
         let found = question::find(&visit.site.mailbox, &named.round)?;
         if found.folder != Folder::Pending {
             return Err(over());
         }
-        return QuestionForm::new(Some(&visit.site.mailbox), &found, &Filled::default(), only_signed);
+        return QuestionForm::new(&visit.site, Some(&visit.site.mailbox), &found, &Filled::default());
     };
     let question = remote_question::waiting(visit, host, &named.round).ok_or_else(over)?;
-    let form = QuestionForm::new(None, &answer::as_round(&question)?, &Filled::default(), only_signed)?;
+    let form = QuestionForm::new(&visit.site, None, &answer::as_round(&question)?, &Filled::default())?;
     Ok(QuestionForm { workflow: named.id(), host: Some(host.to_string()), ..form })
 }
 

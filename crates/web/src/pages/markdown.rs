@@ -3,12 +3,13 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
+use crate::gate::Hosts;
 use askbox_mailbox::text;
 
 /// Markdown as HTML that cannot run or load anything.
-pub fn to_html(markdown: &str) -> String {
+pub fn to_html(hosts: &Hosts, markdown: &str) -> String {
     let clean = text::printable(markdown);
-    let mut page = Page::default();
+    let mut page = Page { hosts, links: Vec::new(), lists: 0 };
     let events = parser(&clean).flat_map(|event| page.harmless(event));
     let mut out = String::with_capacity(clean.len() + clean.len() / 4);
     html::push_html(&mut out, events);
@@ -16,7 +17,7 @@ pub fn to_html(markdown: &str) -> String {
 }
 
 /// Markdown as HTML if it clearly is Markdown. `None` for other text, such as a drawing or code, whose lines and spaces must stay.
-pub fn to_html_if_marked_up(text: &str) -> Option<String> {
+pub fn to_html_if_marked_up(hosts: &Hosts, text: &str) -> Option<String> {
     let is_markup = |event: Event<'_>| match event {
         Event::Code(_) => true,
         Event::Start(tag) => {
@@ -24,22 +25,26 @@ pub fn to_html_if_marked_up(text: &str) -> Option<String> {
         }
         _ => false,
     };
-    parser(&text::printable(text)).any(is_markup).then(|| to_html(text))
+    parser(&text::printable(text)).any(is_markup).then(|| to_html(hosts, text))
 }
 
 fn parser(clean: &str) -> Parser<'_> {
     Parser::new_ext(clean, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS)
 }
 
-#[derive(Default)]
-struct Page {
-    /// For each enclosing link, true if it is really made a link.
-    links: Vec<bool>,
+struct Page<'h> {
+    hosts: &'h Hosts,
+    /// The end of each enclosing link, if it is really made a link.
+    links: Vec<Option<&'static str>>,
     /// The number of enclosing lists. A list has one direction, with all of its items.
     lists: usize,
 }
 
-impl Page {
+/// The end of a link, and of one that may lead to the page's own host. Another server there can pretend to be the page.
+const END: &str = "</a>";
+const END_OF_OWN: &str = "</a> <strong>(a server on this page's own host: do not sign in there)</strong>";
+
+impl Page<'_> {
     /// The same event or events, harmless.
     fn harmless<'a>(&mut self, event: Event<'a>) -> impl Iterator<Item = Event<'a>> + use<'a> {
         let html = |html: String| Event::Html(html.into());
@@ -52,7 +57,7 @@ impl Page {
             // An image would tell its server when and where it was looked at, so it becomes a link with the image's text.
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let leads = leads_somewhere(&dest_url);
-                self.links.push(leads);
+                self.links.push(leads.then(|| if self.hosts.may_be_own(&dest_url) { END_OF_OWN } else { END }));
                 if leads {
                     let url = escaped(&dest_url);
                     let open = format!("<a href=\"{url}\" title=\"{url}\" rel=\"noopener noreferrer\" target=\"_blank\">");
@@ -62,7 +67,7 @@ impl Page {
                 }
             }
             Event::End(TagEnd::Link | TagEnd::Image) => match self.links.pop() {
-                Some(true) => Event::InlineHtml("</a>".into()),
+                Some(Some(end)) => Event::InlineHtml(end.into()),
                 _ => Event::Text("".into()),
             },
             Event::Start(Tag::List(first)) => {
@@ -119,6 +124,14 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn to_html(markdown: &str) -> String {
+        super::to_html(&Hosts::new(&askbox_config::Web::default()), markdown)
+    }
+
+    fn to_html_if_marked_up(text: &str) -> Option<String> {
+        super::to_html_if_marked_up(&Hosts::new(&askbox_config::Web::default()), text)
+    }
 
     #[test]
     fn markdown_becomes_html() {

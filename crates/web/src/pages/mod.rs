@@ -33,6 +33,7 @@ pub mod run;
 pub mod sign_in;
 pub mod tree;
 
+use crate::gate::SignedIn;
 use crate::reply;
 use crate::site::Visit;
 use askbox_mailbox::listing::list;
@@ -42,6 +43,8 @@ use askbox_mailbox::listing::list;
 pub struct Frame {
     /// The name of the device.
     pub device: String,
+    /// The path that its pages lie below.
+    pub home: String,
     /// The token for forms.
     pub form: String,
     /// The current page in the navigation.
@@ -59,11 +62,11 @@ impl Frame {
     pub fn new(visit: &Visit, at: &'static str) -> Self {
         let site = &visit.site;
         let waiting = site.waiting().unwrap_or(0);
-        let (device, form) = (visit.signed_in.device.clone(), visit.signed_in.form_token.clone());
+        let SignedIn { device, home, form_token: form, .. } = visit.signed_in.clone();
         // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
         let only_answers = !site.elsewhere.is_nobody() && list::is_unused(&site.mailbox);
         let held_up = if only_answers { String::new() } else { held_up::in_words(site).unwrap_or_default() };
-        Self { device, form, at, waiting, held_up, version: reply::files_version() }
+        Self { device, home, form, at, waiting, held_up, version: reply::files_version() }
     }
 
     /// The same frame for a question of another machine, whose agents are launched there.

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use crate::gate::Hosts;
 use crate::given::{self, GivenPart};
 use crate::pages::held_up::clock;
 use crate::pages::markdown;
@@ -49,6 +50,7 @@ pub struct Outcome {
     pub cost: Option<String>,
     /// The beginning of the result, as the agent wrote it.
     result: Option<String>,
+    hosts: Hosts,
     /// True if the answer can be taken back.
     pub can_be_undone: bool,
     /// True if a run of this round is on record. The session of a dialog is not a run of askbox.
@@ -100,6 +102,7 @@ impl Outcome {
             todo: status.todo.as_deref().map(text::printable),
             cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
             result: status.result.as_deref().map(|result| text::beginning(result, RESULT)),
+            hosts: site.hosts.clone(),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
             has_run: run.is_some() && !is_of_dialog,
             goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
@@ -108,7 +111,7 @@ impl Outcome {
 
     /// The result as HTML.
     pub fn result_html(&self) -> Option<String> {
-        self.result.as_deref().map(markdown::to_html)
+        self.result.as_deref().map(|result| markdown::to_html(&self.hosts, result))
     }
 
     /// The result in one line, or nothing.

@@ -61,7 +61,7 @@ pub async fn newest(visit: Visit, Path(address): Path<String>) -> Response {
             return remote_question::newest(visit, &host, &workflow);
         }
         let found = answering::question(&visit.site.mailbox, &workflow)?;
-        Ok(reply::go_to(&format!("/q/{workflow}/{}", found.id.question)))
+        Ok(visit.go_to(&format!("/q/{workflow}/{}", found.id.question)))
     };
     visit.page(make).await
 }
@@ -118,8 +118,7 @@ pub fn find(mailbox: &Mailbox, id: &RoundId) -> Result<Round> {
 }
 
 fn page(visit: &Visit, found: &Round, filled: &Filled, problem: Option<String>) -> Result<Response> {
-    let only_signed = visit.site.context.only_signed_answers_count();
-    question_form::form_page(visit, QuestionForm::new(Some(&visit.site.mailbox), found, filled, only_signed)?, problem)
+    question_form::form_page(visit, QuestionForm::new(&visit.site, Some(&visit.site.mailbox), found, filled)?, problem)
 }
 
 fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
@@ -128,7 +127,7 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     let frame = Frame::new(visit, "");
     let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
     let question = &found.document.typed;
-    let context = question.shown_context().map(|context| markdown::to_html(&context));
+    let context = question.shown_context().map(|context| markdown::to_html(&visit.site.hosts, &context));
     let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next };
     Ok(reply::html(StatusCode::OK, &page))
 }
@@ -183,7 +182,7 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
         // Whatever the result, the inbox must show it at once.
         visit.site.index.outdate_one(&id.workflow);
         match sent {
-            Ok(_) => Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
+            Ok(_) => Ok(visit.go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
             // The value does not fit the question, so the question stays open.
             Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) if found.folder == Folder::Pending => {
                 page(visit, &found, &filled, Some(program::message(&e)))
@@ -201,7 +200,7 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
     if let (Ok(found), Some(decision)) = (&found, decision)
         && is_this(found, visit, decision)
     {
-        return Ok(reply::go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question)));
+        return Ok(visit.go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question)));
     }
     // Nothing was decided: the system failed, or another process holds the lock.
     if let (Ok(found), Some(error)) = (&found, error)
@@ -258,7 +257,7 @@ pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
             visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
         }
         visit.site.index.outdate_one(&id.workflow);
-        Ok(reply::go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
+        Ok(visit.go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
     };
     visit.page(make).await
 }

@@ -9,11 +9,11 @@ use axum::response::Response;
 
 use crate::filled_part::{FilledPart, Open};
 use crate::form::Filled;
-use crate::gate::Posted;
+use crate::gate::{Hosts, Posted};
 use crate::index::Row;
 use crate::pages::{Frame, change_call, markdown};
 use crate::reply;
-use crate::site::Visit;
+use crate::site::{Site, Visit};
 use askbox_cli::ask_answer::question_text::{self, Earlier};
 use askbox_cli::ask_answer::shown_files::{self, Room, ShownFile};
 use askbox_cli::person::{AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, LeftOut};
@@ -156,14 +156,14 @@ pub struct OptionForm {
 
 impl QuestionForm {
     /// The question of a round, with the values of a form. `mailbox` is `None` for a question of another machine.
-    pub fn new(mailbox: Option<&Mailbox>, round: &Round, filled: &Filled, only_signed: bool) -> Result<Self> {
+    pub fn new(site: &Site, mailbox: Option<&Mailbox>, round: &Round, filled: &Filled) -> Result<Self> {
         let question = &round.document.typed;
         // The question of a tool call has its invisible characters written out already, unless another program made it.
         let show = |words: &str| if question.asked.approval.is_some() { text::still_visible(words) } else { text::printable(words) };
         let (title, rest) = head(question);
         let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
         let expiry = question.asked.expires_at.map(|at| {
-            let (moment, then) = (time::local(at), question_text::then_on_expiry(question, only_signed));
+            let (moment, then) = (time::local(at), question_text::then_on_expiry(question, site.context.only_signed_answers_count()));
             match (at - time::now()).to_std() {
                 Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
                 Err(_) => format!("overdue since {moment}; {then}"),
@@ -209,14 +209,14 @@ impl QuestionForm {
                 .into_iter()
                 .map(printable)
                 .collect(),
-            context: question.shown_context().map(|context| markdown::to_html(&context)),
+            context: question.shown_context().map(|context| markdown::to_html(&site.hosts, &context)),
             room: ROOM.shared_by(&files),
             files,
             taken_back,
             parts: parts
                 .iter()
                 .enumerate()
-                .map(|(n, part)| PartForm::new(n, part, question, filled.parts.get(n).unwrap_or(&blank)))
+                .map(|(n, part)| PartForm::new(&site.hosts, n, part, question, filled.parts.get(n).unwrap_or(&blank)))
                 .collect(),
             is_long: question.asked.approval.is_none() && is_long(question),
             note: filled.note.clone(),
@@ -276,14 +276,14 @@ fn printable(earlier: Earlier) -> Earlier {
 }
 
 impl PartForm {
-    fn new(n: usize, part: &Part, question: &Question, filled: &FilledPart) -> Self {
+    fn new(hosts: &Hosts, n: usize, part: &Part, question: &Question, filled: &FilledPart) -> Self {
         let kind = part.kind();
         let option = |(place, choice): (usize, &askbox_mailbox::documents::fields::options::Choice)| OptionForm {
             place,
             key: text::visible(&choice.key),
             description: text::printable(&choice.description),
             preview: choice.preview.as_deref().map(text::printable).unwrap_or_default(),
-            drawn_preview: choice.preview.as_deref().and_then(markdown::to_html_if_marked_up),
+            drawn_preview: choice.preview.as_deref().and_then(|preview| markdown::to_html_if_marked_up(hosts, preview)),
             is_chosen: filled.has(&place.to_string()),
         };
         let options: Vec<_> = part.options.0.iter().enumerate().map(option).collect();

@@ -96,7 +96,7 @@ pub fn newest(visit: &Visit, host: &HostName, workflow: &WorkflowId) -> Result<R
     let view = visit.site.elsewhere.machine(host)?;
     let found = view.questions.iter().find(|question| question.workflow == *workflow).and_then(|question| question.round());
     match found {
-        Some(round) => Ok(reply::go_to(&format!("/q/{host}:{workflow}/{}", round.question))),
+        Some(round) => Ok(visit.go_to(&format!("/q/{host}:{workflow}/{}", round.question))),
         None => {
             Err(Error::not_found(format!("{workflow} waits for no answer on {host}, as far as is known here"), "see how it ended, there"))
         }
@@ -139,7 +139,7 @@ pub fn waiting(visit: &Visit, host: &HostName, id: &RoundId) -> Option<Arc<Remot
 }
 
 fn page(visit: &Visit, question: &RemoteQuestion, filled: &Filled, problem: Option<String>) -> Result<Response> {
-    let asked = QuestionForm::new(None, &answer::as_round(question)?, filled, visit.site.context.only_signed_answers_count())?;
+    let asked = QuestionForm::new(&visit.site, None, &answer::as_round(question)?, filled)?;
     let view = visit.site.elsewhere.machine(&question.host)?;
     let before = question.round().and_then(|round| offer_state::notes_beforehand(&view, round.question));
     question_form::form_page(
@@ -157,7 +157,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
         // The question may be over because this same form was sent twice. Words of another form are shown again.
         let is_this = |(offered, _): (Offered, _)| form::words(posted).iter().all(|words| offered.has(words));
         if visit.site.elsewhere.offered(host, id).is_some_and(is_this) {
-            return Ok(reply::go_to(&format!("{there}#outcome")));
+            return Ok(visit.go_to(&format!("{there}#outcome")));
         }
         return over(visit, host, id, &form::words(posted).join("\n\n"));
     };
@@ -185,7 +185,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     };
     let draft = (filled.chosen(typed), filled.written());
     match offer(visit, &question, decision, draft) {
-        Ok(()) => Ok(reply::go_to(&format!("{there}#outcome"))),
+        Ok(()) => Ok(visit.go_to(&format!("{there}#outcome"))),
         Err(e) => page(visit, &question, &filled, Some(format!("Nothing was sent: {}", program::message(&e)))),
     }
 }

@@ -112,7 +112,7 @@ fn page(visit: &Visit, workflow: &WorkflowId, mut status: Status, is_earlier: bo
         retry: outcome::retry(&status),
         why: shown(&status.why),
         todo: shown(&status.todo),
-        result: shown(&status.result).as_deref().map(markdown::to_html),
+        result: shown(&status.result).as_deref().map(|result| markdown::to_html(&site.hosts, result)),
         cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
         question: status.question_id.map(|id| id.to_string()),
         goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),

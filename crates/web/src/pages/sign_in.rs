@@ -1,13 +1,14 @@
 //! Signs a device in with a link, and out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::extract::{Extension, Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 
-use crate::gate::{Host, Posted, Secret, set_cookie};
+use crate::gate::{Host, Posted, Secret, SignedIn, browser, set_cookie};
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_cli::program;
@@ -40,7 +41,7 @@ fn button(device: Option<String>, problem: Option<String>) -> Response {
 
 fn used_up() -> Response {
     let words = "A link signs in one device, once, within ten minutes. Make another one on the computer where askbox runs: askbox web link";
-    reply::problem_page(StatusCode::GONE, "This link is used up", words)
+    reply::problem_page("", StatusCode::GONE, "This link is used up", words)
 }
 
 /// `POST /in/LINK`: the button.
@@ -48,6 +49,7 @@ pub async fn sign_in(
     State(site): State<Arc<Site>>,
     Path(link): Path<String>,
     Extension(host): Extension<Host>,
+    headers: HeaderMap,
     Extension(posted): Extension<Posted>,
 ) -> Response {
     let lasts = site.session_lasts;
@@ -55,10 +57,10 @@ pub async fn sign_in(
         let Some(link) = Secret::parse(&link) else { return Ok(used_up()) };
         let Some(device) = site.devices.link(&link)? else { return Ok(used_up()) };
         let name = device.clone().unwrap_or_else(|| posted.get("device").unwrap_or_default().to_owned());
-        match site.devices.sign_in(&link, &name, site.own_key().ok().flatten().as_ref()) {
+        match site.devices.sign_in(&link, &name, &browser(&headers), site.own_key().ok().flatten().as_ref()) {
             Ok(Some(cookie)) => {
-                let mut response = reply::go_to("/");
-                if let Ok(cookie) = set_cookie(&host, Some(&cookie), lasts).parse() {
+                let mut response = reply::go_to(&format!("{}/", cookie.home()));
+                if let Ok(cookie) = set_cookie(&host, &cookie, lasts).parse() {
                     response.headers_mut().insert(header::SET_COOKIE, cookie);
                 }
                 Ok(response)
@@ -74,9 +76,10 @@ pub async fn sign_in(
 /// `POST /out`
 pub async fn sign_out(visit: Visit, Extension(host): Extension<Host>) -> Response {
     let make = move |visit: &Visit| {
-        visit.site.devices.sign_out_cookie(&visit.signed_in.cookie)?;
-        let mut response = reply::problem_page(StatusCode::OK, "Signed out", "To sign in again, make a link: askbox web link");
-        if let Ok(cookie) = set_cookie(&host, None, visit.site.session_lasts).parse() {
+        let SignedIn { cookie, home, .. } = &visit.signed_in;
+        visit.site.devices.sign_out_cookie(cookie)?;
+        let mut response = reply::problem_page(home, StatusCode::OK, "Signed out", "To sign in again, make a link: askbox web link");
+        if let Ok(cookie) = set_cookie(&host, cookie, Duration::ZERO).parse() {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
         }
         // The drafts in the browser are removed too.

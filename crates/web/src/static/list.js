@@ -2,7 +2,7 @@
 // button. The search filters while one types.
 "use strict";
 (() => {
-  const { find, all, hidden, load, own, tellHeldUp } = askbox;
+  const { find, all, hidden, home, load, own, tellHeldUp } = askbox;
   const live = find("#live");
   // Rows with this mark are replaced whole, and other pages of them are not listed below.
   const isWhole = live.dataset.rows !== undefined;
@@ -88,7 +88,7 @@
     const query = new URLSearchParams(location.search);
     query.set("find", field.value);
     query.delete("page");
-    const path = "/?" + query;
+    const path = home + "/?" + query;
     const other = await load(path).catch(() => null);
     if (query.get("find") !== field.value) return;
     const fresh = other && find("#live", other);

@@ -6,6 +6,10 @@ const askbox = (() => {
   const hidden = () => document.visibilityState === "hidden";
   const store = (act) => { try { return act(localStorage); } catch { return null; } };
 
+  // The path of this device. Other pages of this origin find it here (door.js).
+  const home = location.pathname.split("/", 3).join("/");
+  store((box) => box.setItem("home", home));
+
   // The connection. A request that is cut off by leaving the page says nothing about the server.
   const TIMEOUT = 10000, RETRY = 2000;
   let lostAt = 0, retry = 0, isLeaving = false;
@@ -57,7 +61,7 @@ const askbox = (() => {
   };
   count(find("#count")?.dataset.count);
   const look = async () => {
-    const reply = await ask("/here");
+    const reply = await ask(home + "/here");
     if (reply.ok) count(await reply.text());
     return reply;
   };
@@ -140,8 +144,8 @@ const askbox = (() => {
     }, hidden() ? 2000 : 100);
   };
 
-  // All pages of this browser share one stream, because a browser opens only few connections to one server.
-  const channel = new BroadcastChannel("askbox");
+  // All pages of this device share one stream, because a browser opens only few connections to one server.
+  const channel = new BroadcastChannel("askbox" + home);
   const hear = (ids) => (ids === "lost" ? look().catch(() => {}) : changed(ids));
   const tell = (ids) => {
     channel.postMessage(ids);
@@ -151,7 +155,7 @@ const askbox = (() => {
   let stream = null;
   const listen = () => {
     if (stream && stream.readyState !== EventSource.CLOSED) return;
-    stream = new EventSource("/events");
+    stream = new EventSource(home + "/events");
     // Changes during a lost connection are not reported later, so after a reconnect everything counts as changed.
     let first = true;
     stream.onopen = () => (first ? (first = false) : tell("*"));
@@ -161,7 +165,7 @@ const askbox = (() => {
       if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
     };
   };
-  if (navigator.locks) navigator.locks.request("askbox-events", () => new Promise(listen)).catch(() => {});
+  if (navigator.locks) navigator.locks.request("askbox-events" + home, () => new Promise(listen)).catch(() => {});
   else listen();
 
   // A phone that was asleep has missed the changes. A visible page tells the server, so that notifications wait.
@@ -172,5 +176,5 @@ const askbox = (() => {
   });
   setInterval(() => hidden() || look().catch(() => {}), 20000);
 
-  return { find, all, hidden, store, look, load, own, tellHeldUp };
+  return { find, all, hidden, store, home, look, load, own, tellHeldUp };
 })();
