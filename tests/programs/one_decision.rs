@@ -162,6 +162,11 @@ fn a_caller_whose_parents_are_unknown_signs_and_allows_nothing() {
     let said = orphan("said3", &format!("ask-answer w once --round {call}"));
     assert!(said.contains("nobody knows who calls"), "{said}");
     assert!(world.in_mailbox("pending/w.json").exists());
+    // As root, a process below an orphan looks like one of a service.
+    let below = "setsid env -i PATH=\"$PATH\" ASKBOX_DIR=\"$ASKBOX_DIR\" HOME=\"$HOME\" sh -c";
+    let ran = world.shell(&format!("{below} 'ask-answer w once --round {call}; exit $?' </dev/null"));
+    assert!(ran.code() == 4 && ran.stderr.contains("nobody knows who calls"), "{ran:?}");
+    assert!(world.in_mailbox("pending/w.json").exists());
     let said = orphan("said4", "askbox web link");
     assert!(said.contains("a link is for a person"), "{said}");
 }

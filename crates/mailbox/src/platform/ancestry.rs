@@ -30,7 +30,7 @@ pub enum Below {
     Agent,
     /// The process belongs to a run of askbox.
     Run,
-    /// The origin is unknown: an ancestor has ended or cannot be seen, and no terminal shows that a person started the process.
+    /// The origin is unknown: no terminal shows that a person started the process.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ pub fn mark_supervisor() {
 struct Above {
     has_run: bool,
     has_agent: bool,
-    /// True if an ancestor has ended or cannot be seen from here, and no terminal shows where this process comes from.
+    /// True if no terminal shows where this process comes from.
     ends_early: bool,
 }
 
@@ -137,51 +137,32 @@ fn above() -> Above {
     let mut above = Above::default();
     let leader = ancestors::session_leader();
     let parent = pid_of(rustix::process::getppid());
-    let (mut next, mut topmost) = (parent, None);
     let mut leads = leader == pid_of(Some(rustix::process::getpid()));
     for (pid, ancestor) in line_above() {
         above.has_run |= ancestor.is_called(SUPERVISOR) || ancestor.has_any(&MARKS_OF_A_RUN);
         above.has_agent |= AGENTS.iter().any(|agent| ancestor.is_called(agent)) || ancestor.has_any(&MARKS_OF_AN_AGENT);
         leads |= pid == leader;
-        next = ancestor.parent;
-        if pid != 1 {
-            topmost = Some(ancestor);
-        }
     }
-    let line = Line {
-        parent,
-        is_whole: next <= 1,
-        // The first process of the system adopts every process whose parent has ended. So an orphan of an ordinary user, and
-        // everything below it, may come from anywhere. An orphan of root is a service of the system.
-        is_below_an_orphan: topmost.is_some_and(|topmost| topmost.parent <= 1 && topmost.is_an_ordinary_users()),
-        terminal: std::fs::File::open("/dev/tty").ok().map(|_| leads),
-    };
+    let line = Line { parent, terminal: std::fs::File::open("/dev/tty").ok().map(|_| leads) };
     above.ends_early = line.ends_early() || !ancestors::namespace_is_known();
     above
 }
 
-/// The line from this process up to the first process of the system.
+/// The line from this process up to its terminal.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// The pid of the parent. It is 0 if the parent is out of sight, and 1 if it has ended.
+    /// The pid of the parent. It is 0 if the parent is out of sight.
     parent: i32,
-    /// True if every ancestor was seen. A long line is not followed to its end.
-    is_whole: bool,
-    /// True if the topmost ancestor is an orphan of an ordinary user.
-    is_below_an_orphan: bool,
     /// `None` without a terminal. Otherwise true if the process that leads the terminal's session is in the line, as a person's
     /// shell is. An orphan keeps the terminal, but not the line to that shell.
     terminal: Option<bool>,
 }
 
 impl Line {
+    /// True if no terminal shows that a person started this. A process without a terminal may have been started by anything: a process that an
+    /// agent left behind looks like a service.
     fn ends_early(self) -> bool {
-        let is_broken = self.parent == 1 || !self.is_whole || self.is_below_an_orphan;
-        match self.terminal {
-            _ if self.parent == 0 => true,
-            Some(leads_here) => !leads_here,
-            None => is_broken,
-        }
+        self.parent == 0 || self.terminal != Some(true)
     }
 }
 
@@ -190,20 +171,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_a_gap_needs_a_terminal_led_from_within_it() {
-        let ssh = Line { parent: 50, is_whole: true, is_below_an_orphan: false, terminal: Some(true) };
-        let cron = Line { terminal: None, ..ssh };
+    fn a_person_has_a_terminal_led_from_within_the_line() {
         // The servers of tmux and of VS Code are orphans, and so are many windows. Each leads a person's shell with a terminal.
-        let tmux = Line { is_below_an_orphan: true, ..ssh };
-        let hidden_parents = Line { is_whole: false, ..ssh };
-        assert!(![ssh, cron, tmux, hidden_parents].map(Line::ends_early).contains(&true));
-        let in_a_namespace = Line { parent: 0, ..ssh };
-        let orphan = Line { parent: 1, ..cron };
-        let orphan_that_keeps_its_terminal = Line { parent: 1, terminal: Some(false), ..ssh };
-        let below_such_an_orphan = Line { terminal: Some(false), ..ssh };
-        let service_of_a_user = Line { is_below_an_orphan: true, ..cron };
-        let too_deep = Line { is_whole: false, ..cron };
-        let unknown = [in_a_namespace, orphan, orphan_that_keeps_its_terminal, below_such_an_orphan, service_of_a_user, too_deep];
+        let ssh_tmux_or_screen = Line { parent: 50, terminal: Some(true) };
+        assert!(!ssh_tmux_or_screen.ends_early());
+        let in_a_namespace = Line { parent: 0, ..ssh_tmux_or_screen };
+        let orphan_that_keeps_its_terminal = Line { parent: 1, terminal: Some(false) };
+        let below_such_an_orphan = Line { terminal: Some(false), ..ssh_tmux_or_screen };
+        let orphan = Line { parent: 1, terminal: None };
+        let cron_or_a_service = Line { terminal: None, ..ssh_tmux_or_screen };
+        let unknown = [in_a_namespace, orphan_that_keeps_its_terminal, below_such_an_orphan, orphan, cron_or_a_service];
         assert!(!unknown.map(Line::ends_early).contains(&false));
     }
 }

@@ -48,9 +48,7 @@ impl Below {
             Self::NoAgent => Ok(()),
             Self::Run => self.may_open_the_page(),
             Self::Agent => Err(Error::conflict("a link is for a person, and this is a command of an agent", hint)),
-            Self::Unknown => {
-                Err(Error::conflict("a link is for a person, and this process has neither a parent that is known nor a terminal", hint))
-            }
+            Self::Unknown => Err(Error::conflict("a link is for a person, and no terminal shows where this process comes from", hint)),
         }
     }
 }
@@ -207,8 +205,8 @@ impl Caller {
                 format!("answer it in a terminal of your own, or on the page: ask-answer show {id}"),
             )),
             (Some(_), Below::Unknown) => Err(Error::conflict(
-                format!("{asks}, and nobody knows who calls: this process has neither a parent that is known nor a terminal"),
-                format!("answer it in a terminal, or on the page: ask-answer show {id}"),
+                format!("{asks}, and nobody knows who calls: no terminal shows where this process comes from"),
+                format!("answer it in a terminal (by ssh: ssh -t), or on the page: ask-answer show {id}"),
             )),
             (Some(Through::Terminal | Through::Agent | Through::File | Through::Other(_)), Below::NoAgent | Below::Agent) => Ok(()),
         }
@@ -227,7 +225,7 @@ impl Caller {
             }
             Below::Unknown => {
                 let hint = "do it in a terminal: relaunch approve --revoke";
-                Err(Error::conflict("nobody knows who calls: this process has neither a parent that is known nor a terminal", hint))
+                Err(Error::conflict("nobody knows who calls: no terminal shows where this process comes from", hint))
             }
         }
     }

@@ -62,11 +62,6 @@ impl Ancestor {
         }
         false
     }
-
-    /// True if the process belongs to a user other than root.
-    pub fn is_an_ordinary_users(&self) -> bool {
-        std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|process| process.uid() != 0)
-    }
 }
 
 /// Returns the process that leads the session of this process; 0 if it is out of sight. (`getsid` of rustix does not take a 0.)

@@ -20,11 +20,6 @@ impl Ancestor {
         self.seen.is_called(name)
     }
 
-    /// Always false: the owner is not looked up on macOS. So a process below an orphan counts as a person's.
-    pub fn is_an_ordinary_users(&self) -> bool {
-        false
-    }
-
     /// True if the process's environment sets one of these variables to a value that is not empty. False if the environment cannot
     /// be read.
     pub fn has_any(&self, variables: &[&str]) -> bool {
