@@ -102,7 +102,7 @@ fn the_doctor_tells_of_devices_and_of_their_file_if_it_is_open() {
     let now = chrono::Utc::now();
     let device = |name: &str, hours: i64| {
         let at = (now - chrono::TimeDelta::hours(hours)).to_rfc3339();
-        format!(r#"{{"sha256":"00","name":"{name}","since":"{at}","seen_at":"{at}"}}"#)
+        format!(r#"{{"sha256":"00","name":"{name}","since":"{at}","seen_at":"{at}","browser":"00"}}"#)
     };
     let file = world.path(".config/askbox/web-devices.json");
     let write = |text: &str, mode: &str| {
