@@ -49,6 +49,12 @@ fn codex_whose_supervisor_was_killed_goes_on() {
 }
 
 #[test]
+fn codex_killed_at_20_moments_repeats_nothing_unknowing() {
+    needs!("acp-agents");
+    scene().is_killed_at_20_moments(shell, 6);
+}
+
+#[test]
 fn a_question_of_codex_is_answered_live_and_later() {
     needs!("acp-agents");
     let options = ["merge", "keep"].map(|label| json!({"label": label, "description": format!("take {label}")}));

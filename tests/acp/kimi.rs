@@ -37,6 +37,18 @@ fn kimi_whose_supervisor_was_killed_goes_on() {
 }
 
 #[test]
+fn kimi_killed_at_20_moments_repeats_nothing_unknowing() {
+    needs!("acp-agents");
+    scene().is_killed_at_20_moments(shell, 3);
+}
+
+#[test]
+fn kimi_that_has_not_written_its_call_is_told_it() {
+    needs!("acp-agents");
+    scene().has_written_only_its_message(shell, ".kimi-code", "wire.jsonl");
+}
+
+#[test]
 fn kimi_that_has_lost_its_last_words_is_told_them() {
     needs!("acp-agents");
     scene().loses_its_last_words(shell, ".kimi-code");

@@ -8,5 +8,6 @@ mod attended_qwen;
 mod codex;
 mod kimi;
 mod listed;
+mod moments;
 mod more;
 mod scene;

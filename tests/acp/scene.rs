@@ -1,12 +1,13 @@
 //! A world with a real agent, and the story that each of them is tested with.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::openai::OpenAi;
 use crate::support::process::stat_field;
-use crate::support::{World, files, kill, until};
+use crate::support::{Watcher, World, files, kill, until};
 
 /// A world whose workflows are run by a real agent.
 pub(crate) struct Scene {
@@ -37,6 +38,37 @@ pub(crate) enum Killed {
     Supervisor,
 }
 
+/// The call that has an effect.
+const CALL: &str = "echo ran >> $HOME/effects";
+
+/// The script of a model that makes a call in the first attempt, and is killed in it. Later it makes the call again, unless it knows of the
+/// call: from a result, or in words. Then it looks.
+fn unless_it_knows(call: &'static str, shell: Shell) -> impl Fn(&[String]) -> Vec<Value> + Send {
+    move |known| match known {
+        _ if known.iter().any(|text| text.contains(call)) => vec![shell("wc -l $HOME/effects"), json!({"text": "It had run."})],
+        [.., newest] if newest.contains(" attempt 1]") => vec![shell(&format!("{call}; exec sleep 600")), json!({"text": "never"})],
+        _ => vec![shell(call), json!({"text": "It has run again."})],
+    }
+}
+
+/// Waits until it is true, and sees it within a millisecond.
+pub(crate) fn until_just_now(what: &str, is_true: impl Fn() -> bool) {
+    until(what, || {
+        let pause = Instant::now() + Duration::from_millis(200);
+        while !is_true() && Instant::now() < pause {
+            std::thread::sleep(Duration::from_micros(300));
+        }
+        is_true()
+    });
+}
+
+/// Puts a copy of a folder in the place of another one.
+fn put(from: &Path, to: &Path) {
+    let script = "rm -rf \"$2\" && cp -a \"$1\" \"$2\"";
+    let copied = std::process::Command::new("sh").args(["-c", script, "sh"]).args([from, to]).status();
+    assert!(copied.is_ok_and(|status| status.success()), "{}", from.display());
+}
+
 impl Scene {
     /// `configure` returns the keys of the runner `NAME`, whose preset has the same name.
     pub(crate) fn new(name: &str, configure: impl FnOnce(&World, &OpenAi) -> String) -> Self {
@@ -51,7 +83,7 @@ impl Scene {
         world.set_path(format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", bin.display()));
         let more = configure(&world, &api);
         world.configure(&format!(
-            "[relaunch]\nmode = \"resume\"\nbackoff = \"20ms\"\nbackoff_max = \"40ms\"\n[runner]\ndefault = \"{name}\"\n\
+            "[relaunch]\nmode = \"resume\"\nbackoff = \"20ms\"\nbackoff_max = \"40ms\"\nmax_concurrent = 8\n[runner]\ndefault = \"{name}\"\n\
              [runner.{name}]\nkind = \"acp\"\n{more}\n"
         ));
         world.make_mailbox();
@@ -115,33 +147,74 @@ impl Scene {
         self.is_over(2);
     }
 
-    /// One of its processes is killed while its tool runs. The next attempt knows that the tool has run: from the session, or from askbox.
+    /// One of its processes is killed while its tool runs, as soon as that has had its effect. The next attempt knows that the tool has run: from the session, or from askbox.
+    /// If the model were told nothing of its call, it would make it again.
     pub(crate) fn is_killed_at_work(&self, shell: Shell, killed: Killed) {
         let Self { world, api } = self;
-        api.on("do the first part", json!([shell("echo ran >> $HOME/effects; exec sleep 600"), {"text": "never"}]));
-        api.on("Continue where you left off", json!([{"text": "It had run."}]));
-        // kimi may not have written its message down before it was killed. It is told its call then.
-        api.on("An earlier attempt at this began", json!([{"text": "It had run."}]));
+        api.on_knowing("[askbox round", unless_it_knows(CALL, shell));
         let _watcher = world.watch();
         self.spawns("do the first part");
-        until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
-        let supervisors = world.processes("relaunch supervise");
-        let is_agent =
-            |pid: &i32| stat_field(*pid, 1).and_then(|parent| parent.parse().ok()).is_some_and(|parent| supervisors.contains(&parent));
+        let agent = until("its agent runs", || self.agents().pop()).0;
         let doomed = match killed {
-            Killed::Supervisor => supervisors.clone(),
-            Killed::Agent => world.of_runs().into_iter().map(|(pid, _)| pid).filter(is_agent).collect(),
+            Killed::Supervisor => world.processes("relaunch supervise").pop().unwrap(),
+            Killed::Agent => agent,
         };
-        assert_eq!(doomed.len(), 1, "{killed:?}");
-        doomed.into_iter().for_each(kill);
+        // A few milliseconds later, kimi has written its call down.
+        until_just_now("its tool runs", || !self.effects().is_empty());
+        kill(doomed);
         world.closed("job", "delivered", 1);
         // copilot puts a warning before the text: a call has no result.
         let status = world.status("job");
-        assert!(status["result"].as_str().is_some_and(|text| text.ends_with("It had run.")), "{status}");
+        assert!(status["result"].as_str().is_some_and(|text| text.ends_with("It had run.")), "it repeats unknowingly: {status}");
         assert_eq!(self.effects(), ["ran"]);
         let last = api.told().pop().unwrap().join("\n");
         assert!(last.contains("do the first part"), "the session goes on: {last}");
         self.is_over(1);
+    }
+
+    /// The first process of each agent, with its environment.
+    pub(crate) fn agents(&self) -> Vec<(i32, String)> {
+        let supervisors = self.world.processes("relaunch supervise");
+        let is_agent =
+            |pid: i32| stat_field(pid, 1).and_then(|parent| parent.parse().ok()).is_some_and(|parent| supervisors.contains(&parent));
+        self.world.of_runs().into_iter().filter(|(pid, _)| is_agent(*pid)).collect()
+    }
+
+    /// The agent is killed while its tool runs. Then `store` is put back to the state when its model made the call, as if the agent had written
+    /// its message and not yet its call. The model reads its call from askbox. `transcript` is the name of the file with the session.
+    pub(crate) fn has_written_only_its_message(&self, shell: Shell, store: &str, transcript: &'static str) {
+        let Self { world, api } = self;
+        const TASK: &str = "do the first part";
+        let (store, kept) = (world.home().join(store), world.path("kept"));
+        let (from, to) = (store.clone(), kept.clone());
+        let script = unless_it_knows(CALL, shell);
+        api.on_knowing("[askbox round", move |known| {
+            if !to.exists() {
+                let has_it = |path: &PathBuf, bytes: &[u8]| path.ends_with(transcript) && String::from_utf8_lossy(bytes).contains(TASK);
+                until("its message is written", || files(&from).iter().any(|(path, bytes)| has_it(path, bytes)));
+                put(&from, &to);
+            }
+            script(known)
+        });
+        let watcher = world.watch();
+        self.spawns(TASK);
+        until("its tool runs", || !self.effects().is_empty());
+        self.all_is_killed(watcher);
+        put(&kept, &store);
+        let _watcher = world.watch();
+        world.closed("job", "delivered", 1);
+        assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It had run.")));
+        let told = api.told().pop().unwrap().join("\n");
+        assert!(told.contains("Continue where you left off") && !told.contains("You may have had this message before"), "{told}");
+        assert!(told.matches(CALL).count() == 1 && told.contains("This session may lack these calls"), "it reads its call: {told}");
+    }
+
+    /// Kills the watcher, the supervisors and the agents, and waits until nobody is left.
+    fn all_is_killed(&self, watcher: Watcher) {
+        watcher.kill();
+        self.world.processes("relaunch supervise").into_iter().for_each(kill);
+        self.world.of_runs().into_iter().for_each(|(pid, _)| kill(pid));
+        self.nobody_is_left();
     }
 
     fn nobody_is_left(&self) {
@@ -168,16 +241,12 @@ impl Scene {
         world.ok("relaunch", &["spawn", "--background", "-w", "job", "--prompt", "do the first part"]);
         until("it has asked", || world.in_mailbox("pending/job.json").exists());
         until("the agent is gone", || world.state("job") == "pending");
-        let copy = |from: &Path, to: &Path| world.shell(&format!("rm -rf '{1}' && cp -a '{0}' '{1}'", from.display(), to.display())).ok();
         let (store, kept) = (world.home().join(store), world.path("kept"));
-        copy(&store, &kept);
+        put(&store, &kept);
         world.ok("ask-answer", &["job", "merge"]);
         until("its tool runs", || !self.effects().is_empty() && !world.processes("sleep 600").is_empty());
-        watcher.kill();
-        world.processes("relaunch supervise").into_iter().for_each(kill);
-        world.processes("sleep 600").into_iter().for_each(kill);
-        until("the agent is gone", || world.of_runs().is_empty());
-        copy(&kept, &store);
+        self.all_is_killed(watcher);
+        put(&kept, &store);
         let _watcher = world.watch();
         world.closed("job", "delivered", 2);
         assert_eq!((self.effects(), world.status("job")["result"].as_str()), (vec!["ran".to_owned()], Some("It had run.")));

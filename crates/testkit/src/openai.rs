@@ -1,8 +1,8 @@
 //! A model API on loopback, which plays scripts. It has OpenAI's two forms, `/v1/responses` (codex, copilot) and `/v1/chat/completions`
 //! (kimi, opencode, pi, qwen), and the forms of Gemini (`openai/gemini.rs`) and Anthropic (`openai/messages.rs`).
 //!
-//! The newest message of the user that contains a registered marker says which script plays. The step is counted by the model's turns
-//! behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with
+//! The newest message of the user that contains a registered marker says which script plays. A script may depend on what the model has been
+//! told up to that message. The step is counted by the model's turns behind that message. A step is `{"text": T}`, or `{"tool": NAME, "input": {…}}`, with
 //! `"namespace"` for an MCP tool in codex, or `{"tools": [{"tool": …}, …]}` for several calls at once (`/v1/chat/completions` only). A request without a script gets the text `ok`, as do
 //! an agent's own requests for titles.
 
@@ -17,9 +17,12 @@ use serde_json::{Value, json};
 
 use crate::http::{Connection, Incoming};
 
+/// Makes the steps from what the model has been told.
+type Script = Box<dyn Fn(&[String]) -> Vec<Value> + Send>;
+
 #[derive(Default)]
 struct State {
-    scripts: Vec<(String, Vec<Value>)>,
+    scripts: Vec<(String, Script)>,
     told: Vec<Vec<String>>,
     calls: u64,
     closing: bool,
@@ -36,6 +39,8 @@ pub struct OpenAi {
 enum Who {
     User,
     Model,
+    /// The input of a call that has a result. It stands in front of that result.
+    Answered,
     Result,
 }
 
@@ -71,7 +76,13 @@ impl OpenAi {
     /// Plays these steps for conversations whose newest scripted message contains `marker`.
     pub fn on(&self, marker: &str, steps: Value) {
         let Value::Array(steps) = steps else { panic!("the steps for {marker:?} are a list") };
-        lock(&self.state).scripts.push((marker.to_owned(), steps));
+        self.on_knowing(marker, move |_| steps.clone());
+    }
+
+    /// The same with a script that depends on what the model has been told up to that message: the texts of users and results, and the
+    /// input of each call that has a result.
+    pub fn on_knowing(&self, marker: &str, script: impl Fn(&[String]) -> Vec<Value> + Send + 'static) {
+        lock(&self.state).scripts.push((marker.to_owned(), Box::new(script)));
     }
 
     /// The texts of users and results in each scripted request, oldest request first.
@@ -154,10 +165,12 @@ fn pick(said: &[(Who, String)], state: &Mutex<State>) -> (Value, String) {
     let call = format!("call_{}", state.calls);
     let scripted = |text: &String| state.scripts.iter().rev().find(|(marker, _)| text.contains(marker.as_str()));
     let newest = said.iter().enumerate().rev().find_map(|(at, (who, text))| Some((at, scripted(text).filter(|_| *who == Who::User)?)));
-    let Some((at, (_, steps))) = newest else { return (json!({"text": "ok"}), call) };
+    let Some((at, (_, script))) = newest else { return (json!({"text": "ok"}), call) };
+    let known: Vec<_> = said[..=at].iter().filter(|(who, _)| *who != Who::Model).map(|(_, text)| text.clone()).collect();
+    let steps = script(&known);
     let turn = said[at..].iter().filter(|(who, _)| *who == Who::Model).count();
     let step = steps.get(turn).cloned().unwrap_or_else(|| json!({"text": "the script is over"}));
-    let told = said.iter().filter(|(who, _)| *who != Who::Model).map(|(_, text)| text.clone()).collect();
+    let told = said.iter().filter(|(who, _)| matches!(who, Who::User | Who::Result)).map(|(_, text)| text.clone()).collect();
     state.told.push(told);
     (step, call)
 }
@@ -178,6 +191,8 @@ fn of_responses(body: &Value) -> Vec<(Who, String)> {
     for item in body["input"].as_array().into_iter().flatten() {
         let kind = item["type"].as_str().unwrap_or("message");
         if kind.ends_with("_output") {
+            let is_call = |other: &&Value| other["call_id"] == item["call_id"] && other["arguments"].is_string();
+            said.extend(body["input"].as_array().into_iter().flatten().find(is_call).map(|call| (Who::Answered, flat(&call["arguments"]))));
             said.push((Who::Result, flat(&item["output"])));
         } else if kind.ends_with("_call") || kind == "reasoning" || item["role"] == "assistant" {
             if said.last().is_none_or(|(who, _)| *who != Who::Model) {
@@ -191,18 +206,23 @@ fn of_responses(body: &Value) -> Vec<(Who, String)> {
 }
 
 fn of_chat(body: &Value) -> Vec<(Who, String)> {
-    let messages = body["messages"].as_array().into_iter().flatten();
-    messages
-        .filter_map(|message| {
-            let who = match message["role"].as_str()? {
-                "user" => Who::User,
-                "assistant" => Who::Model,
-                "tool" => Who::Result,
-                _ => return None,
-            };
-            Some((who, flat(&message["content"])))
-        })
-        .collect()
+    let messages = || body["messages"].as_array().into_iter().flatten();
+    let mut said = Vec::new();
+    for message in messages() {
+        let who = match message["role"].as_str() {
+            Some("user") => Who::User,
+            Some("assistant") => Who::Model,
+            Some("tool") => {
+                let calls = messages().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+                let answered = calls.filter(|call| call["id"] == message["tool_call_id"]);
+                said.extend(answered.map(|call| (Who::Answered, flat(&call["function"]["arguments"]))));
+                Who::Result
+            }
+            _ => continue,
+        };
+        said.push((who, flat(&message["content"])));
+    }
+    said
 }
 
 /// The events of a streamed response, as the API numbers and nests them.

@@ -45,6 +45,12 @@ fn opencode_that_was_killed_at_work_goes_on() {
 
 #[test]
 #[ignore = "tests/run agents runs it"]
+fn opencode_killed_at_20_moments_repeats_nothing_unknowing() {
+    opencode(ANY_COMMAND).is_killed_at_20_moments(shell, 3);
+}
+
+#[test]
+#[ignore = "tests/run agents runs it"]
 fn opencode_whose_supervisor_was_killed_goes_on() {
     opencode(ANY_COMMAND).is_killed_at_work(shell, Killed::Supervisor);
 }

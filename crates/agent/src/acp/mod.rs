@@ -20,7 +20,7 @@
 //! | `permission` | a request for a permission, and the option that answers it |
 //! | `verdict` | how a turn ended |
 //! | `signs` | signs that a turn failed although the agent says that it ended well |
-//! | `replay` | the search for a message in the history that an agent plays back |
+//! | `replay` | the search for messages and calls in the history that an agent plays back |
 //! | `presets` | what is known about each agent |
 
 mod client;
@@ -44,6 +44,7 @@ pub use client::{Client, SessionPlace};
 pub use own_server::OwnServer;
 pub use permission::Choice;
 pub use presets::Preset;
+pub use replay::PlayedBack;
 pub use replies::{AgentInfo, Asked, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 
 #[cfg(test)]

@@ -20,6 +20,17 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// The end of a tool call, as far as it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    /// It succeeded.
+    Done,
+    /// It failed, or was refused.
+    Failed,
+    /// None was seen.
+    Unseen,
+}
+
 /// The kind of event and its fields. The JSON field `type` names the kind in snake case.
 ///
 /// `parent` is always the id of the tool call whose subagent caused the event. It is absent for the main agent.
@@ -151,12 +162,15 @@ pub enum EventKind {
         /// Its round, a UUID.
         question_id: Untrusted,
     },
-    /// A permission request was decided.
+    /// A permission request was decided, or waits to be.
     Permission {
+        /// The id of the call, if the agent named it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<Untrusted>,
         /// The tool of the request.
         tool: Untrusted,
-        /// `allow`, `deny` or `decline`. `decline` means that a person decided against it, or that the question to a person ended without
-        /// a permission.
+        /// `allow`, `deny`, `decline` or `wait`. `decline` means that a person decided against it, or that the question to a person ended
+        /// without a permission. `wait` means that a person is to decide; until then, the call is not made.
         decision: Untrusted,
         /// The reason that the agent got.
         why: Untrusted,

@@ -11,6 +11,6 @@ mod event;
 mod reader;
 mod writer;
 
-pub use event::{Event, EventKind, Generated, Tokens, ToolSummary};
+pub use event::{CallEnd, Event, EventKind, Generated, Tokens, ToolSummary};
 pub use reader::{EventLine, Events, FILE_LIMIT, open, read};
 pub use writer::{EventWriter, LINE_LIMIT, Tail, read_tail, write_line};

@@ -1,10 +1,13 @@
-//! The tool calls of a round's earlier attempts, as their events tell them. A session that has no transcript of those attempts knows
-//! nothing about them.
+//! The tool calls of a round's earlier attempts, as their events tell them, without those that the session surely knows. A session that has
+//! no transcript of those attempts knows nothing about them.
+//!
+//! A call that was refused, or whose permission nobody had given yet, was not made. It is left out.
 
 use std::collections::VecDeque;
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::events::{self, Event, EventKind};
+use askbox_agent::acp::PlayedBack;
+use askbox_agent::events::{self, CallEnd, Event, EventKind};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
@@ -35,57 +38,80 @@ pub struct EarlierCall {
     pub input: Value,
     /// The end of the call.
     pub end: CallEnd,
-}
-
-/// The end of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallEnd {
-    /// It succeeded.
-    Done,
-    /// It failed, or was refused.
-    Failed,
-    /// None was seen.
-    Unseen,
+    /// The end that the session knows of. `None` if the session does not have the call.
+    known_as: Option<CallEnd>,
+    /// True if a person is to decide about the call.
+    waits: bool,
 }
 
 impl EarlierCalls {
     /// Reads the events of all attempts before `run`.
     pub fn before(mailbox: &Mailbox, run: &Run) -> Result<Self> {
         let earlier = record::attempts(mailbox, &run.round())?.into_iter().filter(|attempt| *attempt < run.attempt);
-        Ok(Self::of(mailbox, &run.round(), earlier))
+        Ok(Self::of(mailbox, &run.round(), earlier.map(|attempt| (attempt, PlayedBack::default()))))
     }
 
-    /// Reads the events of these attempts of a round. An attempt whose events cannot be read has made no call that is known.
+    /// Reads the events of these attempts of a round, each with the calls of it that the session has. An attempt whose events cannot be
+    /// read has made no call that is known.
     #[must_use]
-    pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = u32>) -> Self {
+    pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = (u32, PlayedBack)>) -> Self {
         let mut calls = Self::default();
-        for attempt in attempts {
+        for (attempt, played_back) in attempts {
             if let Ok(events) = events::read(&record::folder(mailbox, round, attempt).join("events.jsonl")) {
-                calls.read_attempt(events);
+                calls.read_attempt(events, played_back);
             }
         }
         calls
     }
 
-    fn read_attempt(&mut self, events: impl Iterator<Item = Event>) {
-        let before = self.calls;
+    fn read_attempt(&mut self, events: impl Iterator<Item = Event>, mut played_back: PlayedBack) {
+        let mut of_attempt = Self::default();
         for event in events {
             match event.kind {
                 EventKind::ToolCall { id, name, input, .. } => {
-                    self.calls += 1;
-                    if self.last.len() == KEPT {
-                        self.last.pop_front();
+                    let known_as = played_back.take(id.raw());
+                    if known_as != Some(CallEnd::Done) {
+                        of_attempt.add(EarlierCall { id, tool: name, input, end: CallEnd::Unseen, known_as, waits: false });
                     }
-                    self.last.push_back(EarlierCall { id, tool: name, input, end: CallEnd::Unseen });
                 }
                 EventKind::ToolResult { id, is_error, .. } => {
-                    let call = self.last.iter_mut().rev().find(|call| call.id == id);
-                    call.into_iter().for_each(|call| call.end = if is_error { CallEnd::Failed } else { CallEnd::Done });
+                    let end = if is_error { CallEnd::Failed } else { CallEnd::Done };
+                    // An agent may write down as failed what it did not see the end of.
+                    of_attempt.keep(&id, |call| {
+                        call.end = end;
+                        call.known_as != Some(end)
+                    });
                 }
+                EventKind::Permission { id: Some(id), decision, .. } => of_attempt.keep(&id, |call| {
+                    call.waits = decision == "wait";
+                    decision != "deny" && decision != "decline"
+                }),
                 _ => {}
             }
         }
-        self.attempts += u32::from(self.calls > before);
+        let before = of_attempt.last.len();
+        of_attempt.last.retain(|call| !call.waits);
+        of_attempt.calls -= (before - of_attempt.last.len()) as u64;
+        self.attempts += u32::from(of_attempt.calls > 0);
+        self.calls += of_attempt.calls - of_attempt.last.len() as u64;
+        of_attempt.last.into_iter().for_each(|call| self.add(call));
+    }
+
+    fn add(&mut self, call: EarlierCall) {
+        self.calls += 1;
+        if self.last.len() == KEPT {
+            self.last.pop_front();
+        }
+        self.last.push_back(call);
+    }
+
+    /// Leaves the call with this id out unless it is to be kept.
+    fn keep(&mut self, id: &Untrusted, is_kept: impl FnOnce(&mut EarlierCall) -> bool) {
+        let Some(at) = self.last.iter().rposition(|call| call.id == *id) else { return };
+        if !is_kept(&mut self.last[at]) {
+            self.last.remove(at);
+            self.calls -= 1;
+        }
     }
 }
 
@@ -102,12 +128,47 @@ mod tests {
         let result =
             |id: &str, failed: bool| event(&format!(r#""type":"tool_result","id":"{id}","is_error":{failed},"text":"","bytes":0"#));
         let first: String = (0..12).map(|n| call(&format!("t{n}"))).collect();
-        calls.read_attempt(Events::of(first.as_bytes()));
-        calls.read_attempt(Events::of(event(r#""type":"text","text":"hm""#).as_bytes()));
+        calls.read_attempt(Events::of(first.as_bytes()), PlayedBack::default());
+        calls.read_attempt(Events::of(event(r#""type":"text","text":"hm""#).as_bytes()), PlayedBack::default());
         let last = [call("a"), result("a", false), call("b"), result("b", true), call("c"), "torn".into()].concat();
-        calls.read_attempt(Events::of(last.as_bytes()));
+        calls.read_attempt(Events::of(last.as_bytes()), PlayedBack::default());
         assert_eq!((calls.attempts, calls.calls, calls.last.len()), (2, 15, KEPT));
         let last: Vec<_> = calls.last.iter().rev().take(4).map(|c| (c.input["command"].as_str().unwrap(), c.end)).collect();
         assert_eq!(last, [("c", CallEnd::Unseen), ("b", CallEnd::Failed), ("a", CallEnd::Done), ("t11", CallEnd::Unseen)]);
+    }
+    #[test]
+    fn calls_that_the_session_has_or_that_were_not_made_are_left_out() {
+        use askbox_agent::acp::{Client, SessionPlace};
+        use askbox_agent::stream::lines::Line;
+        let mut client = Client::new("ours", SessionPlace::default(), None);
+        client.load("s", vec!["[mark]".into()]);
+        let mut plays = |update: Value| {
+            let line = serde_json::json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}});
+            client.feed(&Line::whole(&line.to_string()));
+        };
+        plays(serde_json::json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "[mark]"}}));
+        for (id, status) in [("1:done", "completed"), ("1:cut", "failed"), ("1:failed", "failed"), ("1:open", "in_progress")] {
+            plays(serde_json::json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status}));
+        }
+        let event = |fields: String| format!(r#"{{"seq":1,"at":"2026-01-01T00:00:00Z",{fields}}}"#) + "\n";
+        let call = |id: &str| event(format!(r#""type":"tool_call","id":"{id}","name":"Bash","input":{{}}"#));
+        let ended = |id: &str, failed: bool| event(format!(r#""type":"tool_result","id":"{id}","is_error":{failed},"text":"","bytes":0"#));
+        let permission =
+            |id: &str, decision: &str| event(format!(r#""type":"permission","id":"{id}","tool":"Bash","decision":"{decision}","why":"""#));
+        let lines = [
+            call("0:done") + &ended("0:done", false),
+            call("0:cut"),
+            call("0:failed") + &ended("0:failed", true),
+            call("0:open"),
+            call("0:lost"),
+            call("0:refused") + &permission("0:refused", "deny") + &ended("0:refused", true),
+            call("0:waiting") + &permission("0:waiting", "wait"),
+            call("0:allowed") + &permission("0:allowed", "wait") + &permission("0:allowed", "allow"),
+        ];
+        let mut calls = EarlierCalls::default();
+        calls.read_attempt(Events::of(lines.concat().as_bytes()), client.calls_behind(&["[mark]".into()]));
+        let left: Vec<_> = calls.last.iter().map(|call| call.id.raw()).collect();
+        assert_eq!(left, ["0:cut", "0:open", "0:lost", "0:allowed"]);
+        assert_eq!((calls.attempts, calls.calls), (1, 4));
     }
 }

@@ -1,7 +1,8 @@
 //! The words to an agent whose round an earlier attempt began, for a session that does not have that attempt in it.
 
-use crate::attempt::earlier_calls::{CallEnd, EarlierCall, EarlierCalls};
+use crate::attempt::earlier_calls::{EarlierCall, EarlierCalls};
 use crate::prompt::inserted::{as_json, quoted, within};
+use askbox_agent::events::CallEnd;
 use askbox_mailbox::text;
 
 /// The length of a call's input in the message, in bytes of JSON.
@@ -9,13 +10,27 @@ const INPUT: usize = 200;
 /// The length of a tool's name in the message, in characters.
 const TOOL: usize = 80;
 
+/// What a session has of the attempts whose calls are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Has {
+    /// Nothing.
+    Nothing,
+    /// Their messages, and perhaps some of these calls.
+    Messages,
+}
+
 /// The words about the calls of earlier attempts. `None` if no attempt called a tool: there is nothing to repeat.
 #[must_use]
-pub fn in_words(calls: &EarlierCalls) -> Option<String> {
+pub fn in_words(calls: &EarlierCalls, session: Has) -> Option<String> {
     let begun = match calls.attempts {
         0 => return None,
-        1 => "An earlier attempt at this began and was cut off. This session does not have what it did.".to_owned(),
-        n => format!("{n} earlier attempts at this began and were cut off. This session does not have what they did."),
+        1 => "An earlier attempt at this began and was cut off.".to_owned(),
+        n => format!("{n} earlier attempts at this began and were cut off."),
+    };
+    let lacks = match (session, calls.attempts) {
+        (Has::Nothing, 1) => "does not have what it did",
+        (Has::Nothing, _) => "does not have what they did",
+        (Has::Messages, _) => "may lack these calls, or how they ended",
     };
     let last = match usize::try_from(calls.calls) {
         Ok(all) if all == calls.last.len() => "The tool calls, in order".to_owned(),
@@ -23,7 +38,7 @@ pub fn in_words(calls: &EarlierCalls) -> Option<String> {
     };
     let lines: Vec<String> = calls.last.iter().map(call).collect();
     Some(format!(
-        "{begun} {last}:\n{}\nA call may have had its effect even if it failed or its end was not seen. Look at what is there before you repeat any of this.\n",
+        "{begun} This session {lacks}. {last}:\n{}\nA call may have had its effect even if it failed or its end was not seen. Look at what is there before you repeat any of this.\n",
         lines.join("\n")
     ))
 }

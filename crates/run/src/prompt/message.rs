@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
+use crate::prompt::answer_text;
+use crate::prompt::earlier_attempt::{self, Has};
 use crate::prompt::inserted::{on_one_line, quoted};
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
-use crate::prompt::{answer_text, earlier_attempt};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
@@ -23,7 +24,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, disk};
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     let message = round_message(mailbox, config, question, run)?;
     let earlier = EarlierCalls::before(mailbox, run)?;
-    Ok(match earlier_attempt::in_words(&earlier) {
+    Ok(match earlier_attempt::in_words(&earlier, Has::Nothing) {
         Some(words) => format!("{}\n\n{words}", message.trim_end()),
         None => message,
     })

@@ -14,7 +14,17 @@ pub(super) fn of(body: &Value) -> Vec<(Who, String)> {
         }
         for part in content["parts"].as_array().into_iter().flatten() {
             match (part.get("functionResponse"), part["text"].as_str()) {
-                (Some(result), _) => said.push((Who::Result, result["response"].to_string())),
+                (Some(result), _) => {
+                    let parts = body["contents"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .flat_map(|content| content["parts"].as_array().into_iter().flatten());
+                    let mut calls = parts.filter_map(|part| part.get("functionCall"));
+                    let answered = calls.find(|call| call["id"] == result["id"] && call["name"] == result["name"]);
+                    said.extend(answered.map(|call| (Who::Answered, call["args"].to_string())));
+                    said.push((Who::Result, result["response"].to_string()));
+                }
                 (None, Some(text)) => said.push((Who::User, text.to_owned())),
                 (None, None) => {}
             }

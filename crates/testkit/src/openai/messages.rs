@@ -9,10 +9,19 @@ pub(super) fn of(body: &Value) -> Vec<(Who, String)> {
     for message in body["messages"].as_array().into_iter().flatten() {
         match &message["content"] {
             _ if message["role"] == "assistant" => said.push((Who::Model, String::new())),
-            Value::Array(blocks) => said.extend(blocks.iter().map(|block| match block["type"].as_str() {
-                Some("tool_result") => (Who::Result, flat(&block["content"])),
-                _ => (Who::User, block["text"].as_str().unwrap_or_default().to_owned()),
-            })),
+            Value::Array(blocks) => {
+                for block in blocks {
+                    if block["type"] == "tool_result" {
+                        let all = body["messages"].as_array().into_iter().flatten();
+                        let mut calls = all.flat_map(|message| message["content"].as_array().into_iter().flatten());
+                        let answered = calls.find(|call| call["type"] == "tool_use" && call["id"] == block["tool_use_id"]);
+                        said.extend(answered.map(|call| (Who::Answered, call["input"].to_string())));
+                        said.push((Who::Result, flat(&block["content"])));
+                    } else {
+                        said.push((Who::User, block["text"].as_str().unwrap_or_default().to_owned()));
+                    }
+                }
+            }
             text => said.push((Who::User, flat(text))),
         }
     }

@@ -200,8 +200,12 @@ impl Client {
                 }
                 Vec::new()
             }
-            (_, None) => {
-                self.replay.other();
+            (update, None) => {
+                match update {
+                    SessionUpdate::ToolCall(call) => self.replay.called(&call.tool_call_id, Some(call.status)),
+                    SessionUpdate::ToolCallUpdate(call) => self.replay.called(&call.tool_call_id, call.fields.status),
+                    _ => self.replay.other(),
+                }
                 Vec::new()
             }
             (_, Some(_)) => raw("acp/update", line, false),

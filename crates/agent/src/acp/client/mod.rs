@@ -17,7 +17,7 @@ use crate::acp::envelope;
 use crate::acp::own_server::OwnServer;
 use crate::acp::permission::Choice;
 use crate::acp::presets::{PLAIN, Preset};
-use crate::acp::replay::Replay;
+use crate::acp::replay::{PlayedBack, Replay};
 use crate::acp::replies::{self, AgentInfo, Asked};
 use crate::acp::requests::Requests;
 use crate::acp::turn::Turn;
@@ -94,6 +94,12 @@ impl Client {
     #[must_use]
     pub fn has_seen(&self, marker: &str) -> bool {
         self.replay.has_seen(marker)
+    }
+
+    /// The calls that the agent has played back behind messages with these markers.
+    #[must_use]
+    pub fn calls_behind(&self, markers: &[String]) -> PlayedBack {
+        self.replay.calls_behind(markers)
     }
 
     /// True if the agent has played back anything.

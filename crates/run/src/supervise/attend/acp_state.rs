@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::attempt::acp_session::{AcpSession, Unsure};
+use crate::prompt::lost_work::Lost;
 use crate::prompt::to_acp;
 use askbox_agent::acp::{AgentInfo, Asked, Client, Opened};
 use askbox_mailbox::disk::Lock;
@@ -37,25 +38,36 @@ pub(crate) struct Opening {
 impl Opening {
     /// The markers to look for in the session's history.
     pub(super) fn markers(&self, round: &RoundId) -> Vec<String> {
-        self.unsure.iter().map(marker).chain([to_acp::marker_of_round(round)]).collect()
+        self.unsure.iter().flat_map(markers).chain([to_acp::marker_of_round(round)]).collect()
     }
 
-    /// The attempts whose work the session lacks, the newest first. The history ends with the last one that is in it.
-    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> Vec<Unsure> {
-        let is_lost = |unsure: &Unsure| !client.has_seen(&marker(unsure));
-        let count = match opened.how {
-            Asked::New => self.unsure.len(),
-            Asked::Load => self.unsure.iter().take_while(|unsure| is_lost(unsure)).count(),
-            // Without a history, askbox does not know what is missing.
-            _ => 0,
-        };
-        self.unsure[..count].iter().filter(|lost| lost.heard.is_some()).cloned().collect()
+    /// The attempts whose work the session lacks, or may lack, the newest first. The history ends in the last one that is in it: what
+    /// the ones before had lost, was told in that one.
+    pub(super) fn lost(&self, opened: &Opened, client: &Client) -> Vec<Lost> {
+        let mut lost = Vec::new();
+        for unsure in &self.unsure {
+            let markers = markers(unsure);
+            let is_seen = markers.last().is_some_and(|last| client.has_seen(last));
+            if unsure.heard.is_some() {
+                lost.push(Lost {
+                    id: unsure.id.clone(),
+                    // Nobody knows what a session has that is resumed without its history.
+                    has_message: is_seen || opened.how == Asked::Resume,
+                    played_back: client.calls_behind(&markers),
+                });
+            }
+            if is_seen {
+                break;
+            }
+        }
+        lost
     }
 }
 
-/// The marker of the last message that shows that the session has the attempt.
-fn marker(unsure: &Unsure) -> String {
-    to_acp::marker(&unsure.id, unsure.heard.unwrap_or(1))
+/// The markers of the attempt's messages that the agent worked on, or of its first one. The last of them shows that the session has the
+/// attempt.
+fn markers(unsure: &Unsure) -> Vec<String> {
+    (1..=unsure.heard.unwrap_or(1)).map(|number| to_acp::marker(&unsure.id, number)).collect()
 }
 
 /// The round's message in its forms.

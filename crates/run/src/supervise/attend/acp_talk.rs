@@ -11,7 +11,8 @@
 //! second time.
 //!
 //! The same is done if an earlier agent of the session did not end by itself: it may have died before it had written its last words. If
-//! they are missing, the message tells them from the events: what the agent was told, and its calls.
+//! they are missing, the message tells them from the events: what the agent was told, and its calls. A call is missing if the agent does not
+//! play it back with its end. A session that is continued without its history is told all calls of such an agent.
 //!
 //! A turn that ends without a result is continued once. A second one parks the round.
 
@@ -178,10 +179,11 @@ impl Attendance<'_, '_> {
         let Messages { in_new_session, continued, may_be_done } = &talk.messages;
         let (mailbox, run) = (self.live.mailbox, self.live.run);
         let lost = self.live.agent.of_acp(|client| talk.opening.lost(opened, client)).unwrap_or_default();
-        let of_this_round = || lost_work::of_this_round(mailbox, run, &lost);
-        let again = || to_acp::perhaps_again(&to_acp::behind(continued, of_this_round().as_deref()));
+        let untold = lost_work::of_this_round(mailbox, run, &lost);
+        let again = || to_acp::perhaps_again(&to_acp::behind(continued, untold.as_deref()));
         let marker = to_acp::marker_of_round(&run.round());
-        let has_message = self.live.agent.of_acp(|client| client.has_seen(&marker)) == Some(true);
+        let is_seen = self.live.agent.of_acp(|client| client.has_seen(&marker)) == Some(true);
+        let has_message = is_seen || lost.iter().filter(|lost| lost.id.round == run.round()).all(|lost| lost.has_message);
         let (text, note) = match (&talk.opening.session, talk.opening.heard) {
             (None, Heard::No) => (in_new_session.clone(), None),
             (None, Heard::Yes | Heard::Unknown) => {
@@ -189,17 +191,17 @@ impl Attendance<'_, '_> {
             }
             (Some(_), Heard::No) if *may_be_done => (to_acp::perhaps_again(continued), None),
             (Some(_), Heard::No) => (continued.clone(), None),
-            (Some(_), Heard::Yes) if lost.is_empty() => {
-                (to_acp::to_continue(None), Some("the session has its message from an earlier attempt: it is told to continue"))
-            }
             (Some(_), Heard::Yes) if has_message => {
-                let note = "the session's history lacks the last words of an earlier attempt: it is told to continue, and what they were";
-                (to_acp::to_continue(of_this_round().as_deref()), Some(note))
+                let note = match &untold {
+                    None => "the session has its message from an earlier attempt: it is told to continue",
+                    Some(_) => "the session may lack calls of an earlier attempt: it is told to continue, and what they were",
+                };
+                (to_acp::to_continue(untold.as_deref()), Some(note))
             }
             (Some(_), Heard::Yes) => {
                 (again(), Some("the agent worked on its message, and the session's history has lost it: it is sent again"))
             }
-            (Some(_), Heard::Unknown) if has_message => {
+            (Some(_), Heard::Unknown) if is_seen => {
                 (to_acp::to_continue(None), Some("the session's history has the message: it is told to continue"))
             }
             (Some(_), Heard::Unknown) => (again(), Some("nothing shows that the session got its message: it is sent again")),

@@ -87,7 +87,10 @@ impl StoppedCalls {
             }
         }
         match may_be_allowed(live, &asked) {
-            Ok(true) => return Some(asked),
+            Ok(true) => {
+                log_decision(live, &asked, "wait", "a person is to decide", None);
+                return Some(asked);
+            }
             Ok(false) => refuse(live, &asked),
             Err(e) => deny_failed(live, &asked, &e.to_string()),
         }
@@ -359,7 +362,8 @@ fn deny(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
 
 fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {
     let rule = rule.map(Untrusted::from);
-    live.log.event(EventKind::Permission { tool: asked.tool_name.clone(), decision: decision.into(), why: why.into(), rule });
+    let id = Some(asked.tool_use_id.clone()).filter(|id| !id.raw().is_empty());
+    live.log.event(EventKind::Permission { id, tool: asked.tool_name.clone(), decision: decision.into(), why: why.into(), rule });
 }
 
 /// The decision about a call.
