@@ -16,6 +16,8 @@ that method, or behind its reply to it if the file says `after METHOD`.
                                         named; `ask`: with a request for permission first, as `codex` or as `qwen` asks. `$AGENT_DIR/mcp`
                                         gets the tools and the text of the result
     {"questions": [Q]}                  a question to the user as qwen asks it
+    {"forget": true}                    the message of this turn and its calls are not written into the session
+    {"forget_calls": true}              its calls are not
     {"pause": NAME}                     waits until the file `go.NAME` is there
     {"die": true}                       the process kills itself
     {"end": RESULT}  {"fail": ERROR}    the reply to the prompt; without it, `end_turn`
@@ -97,7 +99,7 @@ def kill_if_cancelled():
             pass
 
 
-def run(session, step, command):
+def run(session, step, command, is_remembered):
     call = f"call-{uuid.uuid4().hex[:8]}"
     fields = {"toolCallId": call, "title": command, "kind": "execute", "rawInput": {"command": command}}
     if "run" in step:
@@ -106,6 +108,8 @@ def run(session, step, command):
         reply = ask("session/request_permission", {"sessionId": session, "toolCall": fields, "options": OPTIONS})
         append("permissions", json.dumps(reply.get("result")))
         if reply.get("result", {}).get("outcome", {}).get("optionId") != "o1":
+            if is_remembered:
+                remember(session, {"call": command, "id": call, "status": "failed"})
             update(session, "tool_call_update", toolCallId=call, status="failed", content=[])
             return step.get("ends_turn", False)  # as opencode, qwen and copilot do
     process = subprocess.Popen(["/bin/sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -114,8 +118,10 @@ def run(session, step, command):
     kill_if_cancelled()
     out = process.communicate()[0].decode("utf-8", "replace")
     processes.remove(process)
-    remember(session, {"call": command, "out": out})
-    update(session, "tool_call_update", toolCallId=call, status="failed" if process.returncode else "completed", kind="execute",
+    status = "failed" if process.returncode else "completed"
+    if is_remembered:
+        remember(session, {"call": command, "id": call, "status": status})
+    update(session, "tool_call_update", toolCallId=call, status=status, kind="execute",
            title=command, rawInput=fields["rawInput"], content=[{"type": "content", "content": {"type": "text", "text": out}}])
     return False
 
@@ -157,6 +163,7 @@ def call_tool(session, step):
 
 def turn(session, id, steps):
     result, error, twice, late = {"stopReason": "end_turn"}, None, False, []
+    is_remembered = {"forget": True} not in steps and {"forget_calls": True} not in steps
     for step in steps:
         if cancelled.is_set():
             break
@@ -165,7 +172,7 @@ def turn(session, id, steps):
         elif "think" in step:
             piece(session, "agent_thought_chunk", step["think"])
         elif "run" in step or "quiet_call" in step:
-            if run(session, step, step.get("run") or step["quiet_call"]):
+            if run(session, step, step.get("run") or step["quiet_call"], is_remembered):
                 break
         elif "mcp" in step:
             call_tool(session, step)
@@ -253,6 +260,8 @@ def handle(method, params, id):
                 for kind, key in [("user_message_chunk", "user"), ("agent_message_chunk", "agent")]:
                     if key in entry:
                         piece(session, kind, entry[key])
+                if "call" in entry:
+                    update(session, "tool_call", toolCallId=entry["id"], title=entry["call"], kind="execute", status=entry["status"])
         return modes()
     if method in ("session/set_mode", "session/close"):
         return {}
@@ -265,7 +274,7 @@ def handle(method, params, id):
         if {"forget": True} not in steps:
             remember(session, {"user": text})
         cancelled.clear()
-        threading.Thread(target=turn, args=(session, id, [step for step in steps if "forget" not in step]), daemon=True).start()
+        threading.Thread(target=turn, args=(session, id, steps), daemon=True).start()
         return None
     raise LookupError(-32601, "Method not found")
 

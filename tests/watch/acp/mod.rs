@@ -9,6 +9,7 @@ use crate::support::{World, root, until, whole_lines};
 mod delivery;
 mod forms;
 mod killed;
+mod lost_calls;
 mod own_tools;
 mod permissions;
 mod stops;

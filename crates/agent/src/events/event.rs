@@ -162,7 +162,7 @@ pub enum EventKind {
         /// Its round, a UUID.
         question_id: Untrusted,
     },
-    /// A permission request was decided, or waits to be.
+    /// A permission request was decided, or waits for a person.
     Permission {
         /// The id of the call, if the agent named it.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -78,7 +78,7 @@ impl EarlierCalls {
                     let end = if is_error { CallEnd::Failed } else { CallEnd::Done };
                     // An agent may write down as failed what it did not see the end of.
                     of_attempt.keep(&id, |call| {
-                        call.end = end;
+                        (call.end, call.waits) = (end, call.waits && is_error);
                         call.known_as != Some(end)
                     });
                 }
