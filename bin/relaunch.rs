@@ -78,7 +78,7 @@ fn run(args: Args, context: &Context) -> Result<u8> {
             spawn_resume::spawn(&common.open_or_create()?, context, spawn, json)
         }
         Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
-        Command::Wait { id: workflow, timeout } => wait::wait(&open()?, &id(&workflow)?, timeout.as_deref(), json),
+        Command::Wait { id: workflow, timeout } => wait::wait(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
         Command::Stop { id: workflow, grace, report, now, tree } => {
             let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
             of_state(&workflow, &|mailbox, id| stop(mailbox, context, id, Flags { grace: grace.as_deref(), report, now }, json))

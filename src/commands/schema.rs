@@ -19,11 +19,11 @@ use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::{Answer, Question};
 use askbox_run::attempt::run_json::RunJson;
+use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;
 use askbox_run::view::history::HistoryEntry;
 use askbox_run::view::status::Status;
-use askbox_watch::breaker::state_machine::Breaker;
 use askbox_watch::report::summary::Summary;
 
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.

@@ -18,9 +18,9 @@ use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk, round, text};
 use askbox_run::process::programs;
+use askbox_run::story::cause::{self, Cause};
 use askbox_watch::news::arrivals::{self, Kind};
 
 const QUESTION: &str = "Does this question reach you?";
@@ -113,11 +113,13 @@ impl Trying {
     fn introduce(&self, config: &Config, context: &Context) -> Result<()> {
         self.line("asked", &format!("{}: {QUESTION}", self.workflow))?;
         self.line("mailbox", &text::path_word(self.mailbox.root()))?;
-        let watcher = match presence::anybody(&self.mailbox)? {
-            true => "is at work",
-            false => "none: nobody is told, and no agent is started. Start one: relaunch watch",
-        };
-        self.line("watcher", watcher)?;
+        let all = cause::all(&self.mailbox, Some(config));
+        if all.iter().all(|hold_up| !matches!(hold_up.cause, Cause::NoWatcher | Cause::WatcherStopped)) {
+            self.line("watcher", "is at work")?;
+        }
+        for hold_up in all {
+            self.line("missing", &hold_up.words())?;
+        }
         if config::targets(&config.notify, &config.target).is_empty() {
             self.line("news", "no [target.NAME] is set, so nobody is told: see docs/guide-news.md")?;
         }

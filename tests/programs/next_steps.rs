@@ -154,7 +154,7 @@ fn an_answer_that_nothing_launches_says_so_everywhere() {
     let world = scripted();
     world.agent_does("w", "echo done");
     world.sh("ask-post Merge? -w w -o a=A");
-    let told = |words: &str| assert!(words.contains("no watcher is running to launch its agent"), "{words}");
+    let told = |words: &str| assert!(words.contains("no watcher runs"), "{words}");
     let answered = world.shell("ask-answer w a");
     told(&answered.stderr);
     assert!(answered.stderr.contains("relaunch watch, or once: relaunch w"), "{answered:?}");
@@ -241,7 +241,7 @@ mod promises {
         let file = || std::fs::File::options().create(true).append(true).open(&log).unwrap();
         let mut follows = Running::start(world.command("relaunch").args(["logs", "-f", "rc1"]).stdout(file()).stderr(file()));
         let read = || std::fs::read_to_string(&log).unwrap();
-        until("the warning", || read().contains("rc1 is answered, but no watcher is running to launch its agent"));
+        until("the warning", || read().contains("rc1 is answered, but no watcher runs"));
         world.sh("relaunch rc1 > /dev/null");
         assert!(follows.wait().success(), "{}", read());
         assert!(read().contains("the second result") && !read().contains("the first result"), "{}", read());

@@ -100,9 +100,12 @@ mod promises {
         let world = World::new();
         let out = world.run("askbox", &["trial", "--wait", "1s"]);
         assert_eq!(out.code(), 6, "{out:?}");
-        for missing in
-            ["Start one: relaunch watch", "no [target.NAME] is set", "Start it: askbox web", "nobody answered; try again: askbox trial"]
-        {
+        for missing in [
+            "missing    no watcher runs: relaunch watch",
+            "no [target.NAME] is set",
+            "Start it: askbox web",
+            "nobody answered; try again: askbox trial",
+        ] {
             assert!(out.stdout.contains(missing), "{missing}: {out:?}");
         }
         assert!(end(&world).contains(r#""state":"withdrawn""#), "{}", end(&world));

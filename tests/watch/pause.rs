@@ -86,7 +86,7 @@ mod promises {
         );
         assert!(world.run("ask-answer", &["list"]).ok().stderr.contains("the API is down"));
         assert!(
-            world.run("askbox", &["doctor"]).stdout.contains("paused: the queue: paused by"),
+            world.run("askbox", &["doctor"]).stdout.contains("paused: the queue: the queue is paused by"),
             "{}",
             world.run("askbox", &["doctor"]).stdout
         );

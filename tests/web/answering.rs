@@ -175,16 +175,16 @@ fn the_page_of_a_run_shows_its_answer_and_a_missing_watcher() {
     let browser = page.signed_in(&world, "ann's phone");
     let path = place(&world, "w");
     for place in ["/", "/done", "/tree", "/run/w", path.as_str()] {
-        assert!(browser.see(place).text().contains("No watcher runs"), "{place}");
+        assert!(browser.see(place).text().contains("no watcher runs"), "{place}");
     }
-    assert!(browser.answer(&world, "w", &[("a0", "1"), ("note", "for now")]).text().contains("No watcher runs"));
+    assert!(browser.answer(&world, "w", &[("a0", "1"), ("note", "for now")]).text().contains("no watcher runs"));
     let _watcher = world.watch();
     world.closed("w", "delivered", 1);
     let run = browser.see("/run/w").text();
     for words in ["keep", "for now", "ann's phone", "did it"] {
         assert!(run.contains(words), "no {words} in {run}");
     }
-    assert!(!run.contains("No watcher runs"), "{run}");
+    assert!(!run.contains("no watcher runs"), "{run}");
 }
 
 #[test]

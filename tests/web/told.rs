@@ -22,10 +22,10 @@ fn every_page_says_why_the_queue_is_paused_and_hears_it() {
     stream.hears("*");
     for path in ["/", "/done", "/tree", "/run/w", &question] {
         let text = browser.see(path).text();
-        assert!(text.contains("The queue is paused by ") && text.contains("the API is down"), "{path}: {text}");
+        assert!(text.contains("the queue is paused by ") && text.contains("the API is down"), "{path}: {text}");
     }
     let receipt = browser.answer(&world, "w", &[("a0", "0")]).text();
-    assert!(receipt.contains("nothing until: relaunch go") && receipt.contains("launched not yet"), "{receipt}");
+    assert!(receipt.contains("nothing is launched until: relaunch go") && receipt.contains("launched not yet"), "{receipt}");
     world.ok("relaunch", &["go"]);
     world.closed("w", "delivered", 1);
     assert!(!browser.see("/run/w").text().contains("is paused"));

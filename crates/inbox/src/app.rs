@@ -27,8 +27,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
-use askbox_mailbox::who::presence;
-use askbox_run::delivery::HoldUp;
+use askbox_run::story::cause::{self, Cause, HoldUp};
 
 /// The view that is on the screen.
 #[derive(Debug)]
@@ -125,10 +124,10 @@ pub struct App<'a> {
     pub until: Until,
     /// True if only signed answers count here.
     pub only_signed: bool,
-    /// True if a watcher runs, false if none runs, `None` if that is not known yet.
-    pub has_watcher: Option<bool>,
+    /// What keeps answers from starting agents.
+    pub held_up_by: Option<Cause>,
     /// When that was looked for.
-    looked_for_watcher: Option<Instant>,
+    looked_at: Option<Instant>,
     /// The answers that the key `u` takes back if it is pressed again.
     pub(super) told_undo: Option<ToldUndo>,
     /// True if the key that takes an answer back would now take one back.
@@ -167,8 +166,8 @@ impl<'a> App<'a> {
             said: String::new(),
             until: Until::Left,
             only_signed: false,
-            has_watcher: None,
-            looked_for_watcher: None,
+            held_up_by: None,
+            looked_at: None,
             told_undo: None,
             can_undo: false,
             told_hold_up: None,
@@ -262,19 +261,21 @@ impl<'a> App<'a> {
         });
     }
 
-    /// Checks if a watcher runs, at most once a second.
-    pub fn look_for_a_watcher_now_and_then(&mut self) {
-        if self.looked_for_watcher.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
-            self.look_for_a_watcher();
+    /// Looks for what keeps answers from starting agents, at most once a second.
+    pub fn look_for_hold_ups_now_and_then(&mut self) {
+        if self.looked_at.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
+            self.look_for_hold_ups();
         }
     }
 
-    /// Checks if a watcher runs.
-    pub fn look_for_a_watcher(&mut self) {
-        self.looked_for_watcher = Some(Instant::now());
+    /// Looks for what keeps answers from starting agents.
+    pub fn look_for_hold_ups(&mut self) {
+        self.looked_at = Some(Instant::now());
         // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
         let only_answers = list::is_unused(self.sender.mailbox) && program::has_peers();
-        self.has_watcher = if only_answers { None } else { presence::anybody(self.sender.mailbox).ok() };
+        let loaded = self.sender.context.loaded().ok();
+        let cause = || cause::all(self.sender.mailbox, loaded.as_deref().map(|loaded| &loaded.config)).first().map(|hold_up| hold_up.cause);
+        self.held_up_by = if only_answers { None } else { cause() };
     }
 
     /// Handles the end of the open question. The typed text stays on the screen.

@@ -336,7 +336,7 @@ impl App<'_> {
                     (Some(host), _) => format!("{address}: sending: {}; not yet accepted by {host}", sent.words),
                     (None, warning) => {
                         self.keeping.forget(&sent.at);
-                        self.look_for_a_watcher();
+                        self.look_for_hold_ups();
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
                         format!("{address}: {}{held_up}{warning}", sent.words)
                     }
@@ -372,7 +372,7 @@ impl App<'_> {
             return " · not launched yet".into();
         }
         self.told_hold_up = Some(now.clone());
-        format!(" · {}", now.in_short())
+        format!(" · {}", now.words())
     }
 
     /// Reads the question again at once, so that the person's own decision shows on the screen.

@@ -142,10 +142,10 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             app.picture_is_old = false;
             app.drawn(picture.shown);
             app.see_row();
-            // The picture was drawn before it was known whether a watcher runs. If that has changed, another one follows.
-            let before = app.has_watcher;
-            app.look_for_a_watcher_now_and_then();
-            app.picture_is_old |= app.has_watcher != before && (before.is_some() || app.has_watcher == Some(false));
+            // The picture was drawn before it was known what holds launches up. If that has changed, another one follows.
+            let before = app.held_up_by;
+            app.look_for_hold_ups_now_and_then();
+            app.picture_is_old |= app.held_up_by != before;
             (dirty, drawn) = (false, Some(Instant::now()));
         }
         if !app.picture_is_old {

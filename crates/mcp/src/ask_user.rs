@@ -13,9 +13,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::post::{self, IfPending, Posted};
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
 use askbox_run::claim::inline::{self, Waited};
+use askbox_run::story::cause;
 
 /// How long one wait lasts before checking if the client has cancelled the call.
 const SLICE: Duration = Duration::from_secs(1);
@@ -125,10 +125,13 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
 /// Tells the asker what to do now that nobody has answered.
 fn posted(mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
     let workflow = &asked.workflow;
-    let later = if presence::anybody(mailbox)? {
-        "Once it is answered, an agent is started with your checkpoint and the answer."
-    } else {
-        "No watcher runs now: once it is answered, check_answer gives you the answer; an agent is started with your checkpoint as soon as `relaunch watch` runs."
+    let later = match cause::all(mailbox, None).first() {
+        None => "Once it is answered, an agent is started with your checkpoint and the answer.".to_owned(),
+        Some(hold_up) => format!(
+            "Nothing is launched now: {}. Once it is answered, check_answer gives you the answer; an agent is started with your checkpoint as soon as \
+             that is over.",
+            hold_up.words()
+        ),
     };
     Ok(format!(
         "QUESTION_POSTED:{workflow}\nNobody has answered yet. Do not wait and do not guess an answer: save your state with save_checkpoint (workflow_id \"{workflow}\"), \

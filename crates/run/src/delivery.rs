@@ -6,14 +6,13 @@
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
 use crate::attempt::record::{Claimant, Run};
-use crate::money::day::DayBudget;
-use crate::process::programs;
+use crate::story::cause::{self, HoldUp};
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, pause, time};
+use askbox_mailbox::{Folder, Mailbox, Question, disk};
 
 /// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,82 +85,20 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&mailbox.waiter(workflow))
 }
 
-/// The reason why nothing starts the agent of an answered question for now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HoldUp {
-    /// The queue is held. The words say how.
-    Queue(String),
-    /// The day's money is spent. The words say until when, and what allows more.
-    Spent(String),
-    /// No watcher is running.
-    NoWatcher,
-    /// The program of its runner cannot be started, for this reason.
-    NoProgram(String),
-    /// The session of Codex that asked is not told of the answer. The words say why, and what to do.
-    NotTold(String),
-}
-
-impl HoldUp {
-    /// True if it is the same reason. The words about the queue hold its age, which changes.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Queue(_), Self::Queue(_)) | (Self::Spent(_), Self::Spent(_)) | (Self::NotTold(_), Self::NotTold(_)))
-            || self == other
-    }
-
-    /// Says it about a workflow, with the command that changes it.
-    #[must_use]
-    pub fn sentence(&self, id: &WorkflowId) -> String {
-        match self {
-            Self::Queue(how) => format!("{id} is answered, but {}", held_queue(how)),
-            Self::NoWatcher => without_watcher(id),
-            Self::Spent(words) | Self::NoProgram(words) | Self::NotTold(words) => format!("{id} is answered, but {words}"),
-        }
-    }
-
-    /// Says it behind the answer of a workflow.
-    #[must_use]
-    pub fn in_short(&self) -> String {
-        match self {
-            Self::Queue(how) => format!("the queue is {how}: relaunch go"),
-            Self::NoWatcher => "no watcher runs: relaunch watch".into(),
-            Self::Spent(words) | Self::NoProgram(words) | Self::NotTold(words) => words.clone(),
-        }
-    }
-}
-
-/// Returns the reason why an answered question starts its agent only later: the queue is paused, the day's money is spent, or the watcher or
-/// the program of its runner is missing. Or the reason why a session of Codex is not told of its answer. `None` if the agent is started by
-/// itself, or if a waiter or a session takes the answer. A file that cannot be read counts as no reason. The day's money and the program are looked at
-/// only with a `config`.
+/// Returns the cause why an answered question starts its agent only later, or why a session of Codex is not told of its answer. `None` if the
+/// agent is started by itself, or if a waiter or a session takes the answer.
 #[must_use]
 pub fn hold_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<HoldUp> {
     let id = &question.workflow_id;
     // The waiter is asked for first: it lets its lock go after it has moved the document.
     let delivery = Delivery::of_unclaimed(mailbox, question).ok()?;
-    if !matches!(delivery, Delivery::Launch | Delivery::Session) || !disk::exists(mailbox.document(Folder::Answered, id)) {
+    if !disk::exists(mailbox.document(Folder::Answered, id)) {
         return None;
     }
-    if delivery == Delivery::Session {
-        return question.codex_thread.and_then(|_| not_told(mailbox, config, id));
-    }
-    if let Some(queue) = queue_hold_up(mailbox, config) {
-        return Some(queue);
-    }
-    if !presence::anybody(mailbox).unwrap_or(true) {
-        return Some(HoldUp::NoWatcher);
-    }
-    config.and_then(|config| without_program(config, id)).map(HoldUp::NoProgram)
-}
-
-/// Says why the queue launches nothing, with the command or the key that changes it: a person holds it, or the day's money is spent. `None`
-/// otherwise. Without a `config`, the day's limit is not known.
-#[must_use]
-pub fn queue_paused(mailbox: &Mailbox, config: Option<&Config>) -> Option<String> {
-    match queue_hold_up(mailbox, config)? {
-        HoldUp::Queue(how) => Some(held_queue(&how)),
-        HoldUp::Spent(said) => Some(said),
-        HoldUp::NoWatcher | HoldUp::NoProgram(_) | HoldUp::NotTold(_) => None,
+    match delivery {
+        Delivery::Launch => cause::all_of(mailbox, config, id).into_iter().next(),
+        Delivery::Session => question.codex_thread.and_then(|_| no_news_for_codex(mailbox, config)).map(|why| cause::not_told(id, why)),
+        Delivery::Waiter | Delivery::MainAgent | Delivery::Dialog => None,
     }
 }
 
@@ -175,47 +112,11 @@ pub fn no_news_for_codex(mailbox: &Mailbox, config: Option<&Config>) -> Option<&
     }
 }
 
-fn not_told(mailbox: &Mailbox, config: Option<&Config>, id: &WorkflowId) -> Option<HoldUp> {
-    let why = no_news_for_codex(mailbox, config)?;
-    let words = format!("its session of Codex is not told, because {why}; to start an agent with the answer: relaunch {id}");
-    Some(HoldUp::NotTold(words))
-}
-
 /// The command with which a person resumes the session that asked, if it can be resumed so.
 #[must_use]
 pub fn resume_command(question: &Question) -> Option<String> {
     let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
     of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")))
-}
-
-fn held_queue(how: &str) -> String {
-    format!("the queue is {how}; nothing is launched until: relaunch go")
-}
-
-fn queue_hold_up(mailbox: &Mailbox, config: Option<&Config>) -> Option<HoldUp> {
-    if let Some(how) = pause::held(mailbox) {
-        return Some(HoldUp::Queue(how.to_string()));
-    }
-    match DayBudget::at(mailbox, config?, time::now()) {
-        Ok(DayBudget::Spent { until, why }) => {
-            let until = time::rfc3339(until);
-            Some(HoldUp::Spent(format!("the queue is paused until {until}: {why}; to allow more today, raise limits.day_cost")))
-        }
-        _ => None,
-    }
-}
-
-/// Says that the program of a workflow's runner cannot be started, and what to do.
-fn without_program(config: &Config, id: &WorkflowId) -> Option<String> {
-    let error = programs::cannot_start(config, id)?;
-    let name = config.runner_of(id).map(|(name, _)| format!(" `{name}`")).unwrap_or_default();
-    Some(format!("its runner{name} cannot be started from here: {error}; {}", error.hint()))
-}
-
-/// Says that no watcher is running to launch the agent of an answered workflow, and what to do.
-#[must_use]
-pub fn without_watcher(id: &WorkflowId) -> String {
-    format!("{id} is answered, but no watcher is running to launch its agent: relaunch watch, or once: relaunch {id}")
 }
 
 #[cfg(test)]

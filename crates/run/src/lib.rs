@@ -19,6 +19,8 @@
 //! | `dialog` | the dialogs of attended sessions: whether an answer reached its session, and questions whose hook is gone |
 //! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the state of a run; the agent's process: launch, pipes, descendants |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
+//! | `story` | why an answer starts no agent for now, and the command that changes it |
+//! | `breaker` | the times when no run, or only one, may be launched |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
 //! | `attempt` | the record of an attempt, its failure, its ending |
 //! | `archive` | closed rounds of long ago, in one compressed file a month |
@@ -28,6 +30,7 @@
 pub mod approval;
 pub mod archive;
 pub mod attempt;
+pub mod breaker;
 pub mod chain;
 pub mod claim;
 pub mod delegated;
@@ -40,6 +43,7 @@ pub mod on_demand;
 pub mod process;
 pub mod prompt;
 pub mod recovery;
+pub mod story;
 pub mod supervise;
 pub mod task;
 pub mod view;

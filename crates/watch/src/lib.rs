@@ -23,14 +23,12 @@
 //! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
-//! | [`breaker`] | the times when no run, or only one, may be launched |
 //! | `outgoing` | runs of programs within a time limit, and requests by `curl` |
 //! | [`traces`] | the spans of rounds, for a collector of OpenTelemetry |
 //! | [`report`] | the figures for programs and people: metrics, summary, status line |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod breaker;
 pub mod codex;
 pub mod connection;
 mod dates;

@@ -16,6 +16,7 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
 use askbox_mailbox::{Mailbox, pause, quarantine};
+use askbox_run::story::cause::HoldUp;
 
 /// How long the doctor waits, once, before it says that a watcher hangs.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
@@ -103,6 +104,13 @@ impl Checkup {
     /// A command of one of the programs, with the flag that selects this mailbox.
     pub fn command(&self, words: &str) -> String {
         format!("{words}{}", self.flag)
+    }
+
+    /// The command that changes a cause.
+    pub fn command_of(&self, hold_up: &HoldUp) -> String {
+        let is_ours =
+            ["relaunch ", "askbox "].iter().any(|program| hold_up.next.starts_with(program)) || hold_up.next.ends_with("askbox gc");
+        if is_ours { self.command(&hold_up.next) } else { hold_up.next.clone() }
     }
 
     /// A command that may launch an agent. If a person has paused the queue, `relaunch go` stands before it, because the command alone

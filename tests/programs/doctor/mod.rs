@@ -7,6 +7,7 @@ mod codex;
 mod copilot;
 mod documents;
 mod history;
+mod hold_ups;
 mod installation;
 mod lost_setup;
 mod mailbox_files;
@@ -95,14 +96,6 @@ fn answered(world: &World, id: &str) {
 /// A time that is still to come. So what happened then is new, however slow the machine is.
 fn soon() -> String {
     askbox::time::rfc3339(askbox::time::now() + chrono::TimeDelta::hours(1))
-}
-
-/// Makes an answer's age: its own time, and its file's.
-fn backdate(world: &World, path: &str) {
-    let file = world.path(path);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let year = text.find(r#""at":""#).unwrap() + 6;
-    std::fs::write(&file, format!("{}2020{}", &text[..year], &text[year + 4..])).unwrap();
 }
 
 #[test]

@@ -32,14 +32,19 @@ fn a_doctor_of_a_round_tells_every_cause_that_holds_it_up() {
     // The watcher and the program are missing, and the queue is paused.
     world.sh("ask-answer w yes; relaunch pause --why lunch");
     let ran = world.shell("askbox doctor w");
-    for line in ["-> watcher     none is running\n", "!! program     there is no program ", "!! queue       paused", "no_runner: "] {
+    for line in [
+        "-> watcher     no watcher runs\n",
+        "!! program     its runner `claude` cannot be started",
+        "!! queue       the queue is paused",
+        "no_runner: ",
+    ] {
         assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
     }
     let next = ran.stdout.split("Next:\n").nth(1).unwrap();
     assert!(next.starts_with("  $ relaunch watch\n  $ ") && next.contains("  $ relaunch go\n"), "{next}");
     world.sh("mv elsewhere agent; relaunch go");
-    let words = world.sh("askbox doctor w");
-    assert!(words.contains("-> watcher") && words.contains("No other problem found."), "{words}");
+    let words = world.shell("askbox doctor w").stdout;
+    assert!(words.contains("-> watcher") && words.contains("1 problem found"), "{words}");
     let agent = world.path("agent");
     assert!(words.contains(&format!("     program     {}\n", agent.display())), "a step that is fine says so: {words}");
 }
@@ -75,7 +80,7 @@ fn a_paused_queue_is_a_problem_of_each_round_before_its_launch() {
         let ran = world.shell(&format!("askbox doctor {workflow}"));
         let is_before_launch = workflow == "v";
         assert_eq!(ran.stdout.contains("No problems found."), !is_before_launch, "{}", ran.stdout);
-        assert_eq!(ran.stdout.contains("paused: the queue: paused by ann"), is_before_launch, "{}", ran.stdout);
+        assert_eq!(ran.stdout.contains("paused: the queue: the queue is paused by ann"), is_before_launch, "{}", ran.stdout);
         assert_eq!(ran.code(), i32::from(is_before_launch), "{}", ran.stdout);
     }
 }
@@ -99,9 +104,9 @@ mod promises {
         world.sh("ask-post -w w 'Go?' -t yes_no");
         stands_at(&world, "answered", "a person has to answer", "ask-answer show w");
         world.sh("ask-answer w yes");
-        stands_at(&world, "watcher", "none is running", "relaunch watch");
+        stands_at(&world, "watcher", "no watcher runs", "relaunch watch");
         let words = world.shell("askbox doctor w").stdout;
-        assert!(words.contains("The road of w, round ") && words.contains("-> watcher     none is running\n"), "{words}");
+        assert!(words.contains("The road of w, round ") && words.contains("-> watcher     no watcher runs\n"), "{words}");
         assert!(words.contains("Next:\n  $ relaunch watch\n") && words.contains("\n     delivered\n"), "{words}");
         // A paused queue, with a watcher.
         world.sh("relaunch pause --why lunch");

@@ -1,30 +1,28 @@
 //! Answers that nobody takes up, and runs that ended badly.
 
 use super::*;
-use crate::support::Watcher;
 
-/// A watcher that is stopped is there, and does nothing: it has passed over an answer of 70 seconds.
-fn passes_over(world: &World, workflow: &str) -> Watcher {
-    let watcher = world.watch();
-    world.sh(&format!("kill -STOP {}", watcher.process.pid()));
+/// A process that looks like a watcher is there, and does nothing: it has passed over an answer of 70 seconds.
+fn passes_over(world: &World, workflow: &str) -> Running {
+    let hangs = Running::start(&mut world.shell_command("exec 9<m/locks/watchers; flock -s 9; exec sleep 600"));
+    until("it is there", || report(world)["watcher"].as_bool().filter(|is_there| *is_there));
     answered(world, workflow);
     let file = format!("m/answered/{workflow}.json");
     world.sh(&format!(
         "at=$(date -u -d '70 seconds ago' +%FT%T.000Z) && jq --arg at $at '.answer.at = $at' {file} >aged && cp aged {file} && touch -d $at {file}"
     ));
-    watcher
+    hangs
 }
 
 #[test]
 fn the_doctor_blames_no_watcher_while_the_queue_is_paused() {
     needs!("jq");
     let world = well();
-    let watcher = passes_over(&world, "w");
+    let _hangs = passes_over(&world, "w");
     world.sh("relaunch pause");
     assert_eq!(finds(&world, "paused", "the queue"), "relaunch go");
     world.sh("relaunch go");
     finds_and_mends(&world, "watcher_hangs", "w");
-    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
 }
 
 #[test]
@@ -39,7 +37,7 @@ fn a_missing_default_runner_is_named_and_no_watcher_blamed() {
         format!("[runner]\ndefault = 'claude'\n[runner.claude]\nprogram = '/nowhere/claude'\n{routed}"),
     )
     .unwrap();
-    let watcher = passes_over(&world, "w");
+    let _hangs = passes_over(&world, "w");
     let found = findings(&world);
     let of_w = found.iter().find(|found| found["subject"] == "w").unwrap_or_else(|| panic!("{found:#?}"));
     let said = of_w["problem"].as_str().unwrap();
@@ -48,9 +46,9 @@ fn a_missing_default_runner_is_named_and_no_watcher_blamed() {
     assert!(found.iter().all(|found| found["kind"] != "watcher_hangs"), "{found:#?}");
     let status = world.sh("relaunch status w");
     assert!(status.contains("its runner `claude` cannot be started from here: there is no program `/nowhere/claude`"), "{status}");
-    assert!(status.contains("to do      install it"), "{status}");
+    assert!(status.contains("to do      ${EDITOR:-vi} "), "{status}");
     answered(&world, "other-1");
-    world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+    let _watcher = world.watch();
     world.closed("other-1", "delivered", 1);
 }
 
@@ -131,11 +129,6 @@ mod promises {
     fn doctor_reports_an_answer_that_no_watcher_takes_up() {
         let world = well();
         answered(&world, "w");
-        let mut document = world.json("m/answered/w.json");
-        document["answer"]["at"] = soon().into();
-        std::fs::write(world.path("m/answered/w.json"), document.to_string()).unwrap();
-        assert_eq!(findings(&world), [] as [Value; 0], "it is young");
-        backdate(&world, "m/answered/w.json");
         assert_eq!(finds(&world, "unclaimed", "w"), "relaunch watch");
         let _watcher = world.watch();
         until("nothing is left to be mended", || findings(&world).is_empty());
@@ -145,22 +138,24 @@ mod promises {
     fn doctor_reports_an_answer_that_the_watcher_has_passed_over() {
         needs!("jq");
         let world = well();
-        let watcher = passes_over(&world, "w");
-        let (said, pid) = (findings(&world)[0]["problem"].as_str().unwrap().to_owned(), watcher.process.pid());
-        assert!(
-            said.contains(&format!("process {pid} (relaunch), which a signal has stopped; `kill -CONT {pid}` lets it go on")),
-            "{said}"
-        );
-        assert!(report(&world)["watcher"] == true, "its lock is held");
-        finds_and_mends(&world, "watcher_hangs", "w");
-        world.sh(&format!("kill -CONT {}", watcher.process.pid()));
+        let hangs = passes_over(&world, "w");
+        let (said, pid) = (findings(&world)[0]["problem"].as_str().unwrap().to_owned(), hangs.pid());
+        assert!(said.contains(&format!("process {pid} (sleep) hangs, or its log says why; `kill -9 {pid}` ends it")), "{said}");
+        assert_eq!(finds(&world, "watcher_hangs", "w"), "relaunch -- w");
+        drop(hangs);
+        // A watcher that a signal has stopped is told at once.
+        let watcher = world.watch();
+        world.sh(&format!("kill -STOP {}", watcher.process.pid()));
+        until("it has stopped", || (!findings(&world).is_empty()).then_some(()));
+        assert_eq!(finds(&world, "watcher_hangs", "the watcher"), format!("kill -CONT {}", watcher.process.pid()));
+        finds_and_mends(&world, "watcher_hangs", "the watcher");
     }
 
     #[test]
     fn a_fresh_or_queued_answer_is_no_sign_of_a_hung_watcher() {
         needs!("jq");
         let world = well();
-        let watcher = passes_over(&world, "w");
+        let _hangs = passes_over(&world, "w");
         // Signed long ago, accepted now.
         world.sh("touch m/answered/w.json");
         assert_eq!(findings(&world), [] as [Value; 0]);
@@ -172,6 +167,5 @@ mod promises {
         until("it runs", || world.state("busy") == "running");
         assert_eq!(findings(&world), [] as [Value; 0]);
         run.kill();
-        world.sh(&format!("kill -CONT {}", watcher.process.pid()));
     }
 }

@@ -192,7 +192,7 @@ mod promises {
             let mut client = Client::of(&world, era);
             let said = client.call("ask_user", which());
             assert!(
-                said.starts_with("QUESTION_POSTED:db\n") && said.contains("save_checkpoint") && said.contains("No watcher runs"),
+                said.starts_with("QUESTION_POSTED:db\n") && said.contains("save_checkpoint") && said.contains("no watcher runs"),
                 "{said}"
             );
             let _watcher = world.watch();

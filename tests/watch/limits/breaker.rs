@@ -139,7 +139,7 @@ mod promises {
         let rows: Vec<_> = road.lines().filter(|line| line.contains(" attempts")).map(str::trim).collect();
         let failed = |row: &str, n: u32| row.starts_with(&format!("ok attempts    {n} failed: ")) && row.contains("upstream is down");
         assert!(matches!(rows[..], [first, second, "attempts"] if failed(first, 1) && failed(second, 2)), "{road}");
-        assert!(road.contains("-> queue       paused until ") && road.contains("$ relaunch go"), "{road}");
+        assert!(road.contains("-> queue       the queue is paused until ") && road.contains("$ relaunch go"), "{road}");
         let status = until("it is queued", || Some(world.ok("relaunch", &["status", "a"])).filter(|status| status.contains("paused")));
         assert!(status.contains("; attempt 2 failed: ") && status.contains("upstream is down"), "{status}");
         world.ask_and_answer("b");

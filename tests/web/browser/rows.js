@@ -31,7 +31,7 @@ run(async ({ base, link, post, answer, relaunch }) => {
   await page.getByRole("button", { name: "Show the changes" }).waitFor();
   assert.strictEqual((await row(3).boundingBox()).y, still);
   await page.getByRole("button", { name: "Show the changes" }).click();
-  await page.getByText("The queue is paused by").waitFor();
+  await page.getByText("the queue is paused by").waitFor();
   // The search. It also looks at the name of the folder, which is random here, so a mere number would not do.
   await page.getByRole("searchbox").pressSequentially("part 2?");
   // A slow page also shows what "part" alone finds.

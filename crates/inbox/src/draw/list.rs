@@ -104,17 +104,17 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
     // What is less important is left out first.
     let whole = format!("{waiting}{events}{position}");
     let left = if width(&whole) <= columns { whole } else { cut(&format!("{waiting}{position}"), columns) };
-    let no_watcher = app.has_watcher == Some(false) && matches!(app.until, Until::Left);
-    let no_watcher = no_watcher.then(|| Span::styled("no watcher runs", urgent()));
+    let held_up = app.held_up_by.filter(|_| matches!(app.until, Until::Left));
+    let held_up = held_up.map(|cause| Span::styled(cause.in_short(), urgent()));
     let asked = app.heard.now.being_asked();
     let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
     let mut line = Line::from(Span::styled(left, bold()));
-    let both = match (&asked, &no_watcher) {
-        (Some(asked), Some(no_watcher)) => vec![asked.clone(), Span::raw(" · "), no_watcher.clone()],
+    let both = match (&asked, &held_up) {
+        (Some(asked), Some(held_up)) => vec![asked.clone(), Span::raw(" · "), held_up.clone()],
         _ => Vec::new(),
     };
     // The first of these that fits is shown.
-    let rights = [both, no_watcher.into_iter().collect(), asked.into_iter().collect()];
+    let rights = [both, held_up.into_iter().collect(), asked.into_iter().collect()];
     for right in rights.into_iter().filter(|right| !right.is_empty()) {
         let gap = columns.saturating_sub(line.width() + Line::from(right.clone()).width());
         if gap > 1 {

@@ -22,8 +22,8 @@ use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
-use askbox_run::delivery::HoldUp;
 use askbox_run::dialog::next_prompt;
+use askbox_run::story::cause::HoldUp;
 
 /// The channel recorded with answers from here.
 pub(super) const CHANNEL: &str = "inbox";

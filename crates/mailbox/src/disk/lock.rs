@@ -316,15 +316,43 @@ impl std::fmt::Display for LockHolder {
 /// it. `None` if no process holds it, if the holder belongs to another user or another container, or on a system without `/proc`.
 #[must_use]
 pub fn lock_holder(path: &Path) -> Option<LockHolder> {
+    holder(path, &["READ", "WRITE"])
+}
+
+/// [`lock_holder`] for a lock that is held together with others: one that is not stopped, if there is one. A process that only checks the lock does not count: it holds the lock to
+/// itself for a moment.
+#[must_use]
+pub fn shared_lock_holder(path: &Path) -> Option<LockHolder> {
+    holder(path, &["READ"])
+}
+
+fn holder(path: &Path, modes: &[&str]) -> Option<LockHolder> {
     let lock = metadata(path).ok()?;
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let folder = process.path();
-        if holds(&folder, &lock) {
-            return Some(LockHolder { pid, program: program(&folder), is_stopped: is_stopped(&folder) });
-        }
+    // A line of proc_locks(5): `1: FLOCK ADVISORY WRITE 123 00:1b:4567 0 EOF`. The device is not that of stat(2) on each filesystem.
+    let locks = fs::read_to_string(Path::new("/proc").join("locks")).ok()?;
+    let lines = locks.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let (end, is_meant) = (format!(":{}", lock.ino()), |mode: &str| modes.contains(&mode));
+    let makers = lines.filter_map(|line| match line[..] {
+        [_, _, _, mode, pid, file, ..] if is_meant(mode) && file.ends_with(&end) => pid.parse().ok(),
+        _ => None,
+    });
+    let makers: Vec<u32> = makers.collect();
+    if makers.is_empty() {
+        return None;
     }
-    None
+    let found = |pids: &mut dyn Iterator<Item = u32>| -> Vec<LockHolder> {
+        let folders = pids.map(|pid| (pid, Path::new("/proc").join(pid.to_string())));
+        let holders = folders.filter(|(_, folder)| holds(folder, &lock));
+        holders.map(|(pid, folder)| LockHolder { pid, program: program(&folder), is_stopped: is_stopped(&folder) }).collect()
+    };
+    let mut holders = found(&mut makers.into_iter());
+    if holders.is_empty() {
+        // The process that took the lock has left it to another one.
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        holders = found(&mut all.filter_map(|process| process.file_name().to_str()?.parse().ok()));
+    }
+    let at_work = holders.iter().position(|holder| !holder.is_stopped).unwrap_or_default();
+    (!holders.is_empty()).then(|| holders.swap_remove(at_work))
 }
 
 /// True if the process with this id holds the lock of this file, as `/proc` shows it. The lock is not touched. `None` on a system without

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use crate::breaker::gate::Gate;
+use crate::launch::gate::Gate;
 use crate::launch::orphans::Orphans;
 use crate::launch::places::Places;
 use crate::launch::supervisors::{self, Supervisors};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::breaker::gate::LaunchVerdict;
 use crate::dates::{Dates, RETRY_AFTER, pause_after};
+use crate::launch::gate::LaunchVerdict;
 use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::breaker::gate::Gate;
+use crate::launch::gate::Gate;
 use crate::relaunch::event_words::Clock;
 use crate::relaunch::logs::{STUCK_READER_LIMIT, print_event};
 use crate::tree_driver::TreeDriver;

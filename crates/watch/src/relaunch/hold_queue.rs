@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::breaker::shared_file;
-use crate::breaker::state_machine::Settings;
 use askbox_cli::program::{self, Context};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time;
 use askbox_mailbox::{Mailbox, pause};
+use askbox_run::breaker::shared_file;
+use askbox_run::breaker::state_machine::Settings;
 use askbox_run::money::day::DayBudget;
 
 /// `relaunch pause`.
@@ -56,11 +56,4 @@ pub fn release(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
         program::warn(&format!("nothing is launched today: {why}; to allow more, raise limits.day_cost"));
     }
     Ok(0)
-}
-
-/// Warns that waiting answers are not launched.
-pub fn warn(mailbox: &Mailbox) {
-    if let Some(how) = pause::held(mailbox) {
-        program::warn(&format!("the queue is {how}; nothing is launched until: relaunch go"));
-    }
 }

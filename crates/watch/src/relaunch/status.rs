@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use crate::codex::untold;
-use crate::relaunch::hold_queue;
-use crate::report::summary::{self, Queue, QueueState};
+use crate::report::summary;
+use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
@@ -14,11 +14,11 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::known_workflows;
 use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, read_question, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::attempt::record;
-use askbox_run::process::programs;
+use askbox_run::story::cause::{self, Cause, HoldUp};
+use askbox_run::story::queue::{self, Queue, QueueState};
 use askbox_run::view::activity::Refused;
 use askbox_run::view::archived;
 use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
@@ -31,7 +31,7 @@ pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>,
     if json {
         found.iter().try_for_each(program::print_json)?;
     } else {
-        hold_queue::warn(mailbox);
+        warn_of_queue(context, mailbox);
         program::print(&words(&found, context, true))?;
     }
     Ok(0)
@@ -52,17 +52,17 @@ const AT_ONCE: usize = 256;
 /// Prints all workflows that are not over, some at a time: a hundred thousand may wait.
 fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     if !json {
-        hold_queue::warn(mailbox);
+        warn_of_queue(context, mailbox);
     }
     let open = OpenWorkflows::find(mailbox)?;
-    let (width, mut is_first) = (id_width(open.ids()), true);
+    let (width, mut is_first, mut held_up) = (id_width(open.ids()), true, None);
     let mut statuses = open.statuses(mailbox);
     loop {
         let mut some: Vec<Status> = statuses.by_ref().take(AT_ONCE).collect();
         if some.is_empty() {
             break;
         }
-        explain(mailbox, context, some.iter_mut())?;
+        held_up = explain(mailbox, context, some.iter_mut())?.or(held_up);
         let head = if std::mem::take(&mut is_first) { head(width) } else { String::new() };
         match json {
             true => some.iter().try_for_each(program::print_json)?,
@@ -71,6 +71,10 @@ fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
     }
     if is_first && !json {
         program::print("nothing is open\n")?;
+    }
+    // The rows have no room for the command. Other causes were told above.
+    if let Some(hold_up) = held_up.filter(|hold_up| !json && hold_up.cause == Cause::NoWatcher) {
+        program::warn(&hold_up.words());
     }
     Ok(0)
 }
@@ -308,7 +312,7 @@ pub fn show_summary(mailbox: &Mailbox, context: &Context, json: bool) -> Result<
     line("queue", in_words(&summary.queue, fitted::moment));
     let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
     line("today", format!("${:.4}{limit}", summary.spent_today_usd));
-    line("watcher", if summary.watched { "is there".into() } else { "none: start one with `relaunch watch`".into() });
+    line("watcher", cause::no_watcher(mailbox).map_or_else(|| "is there".into(), |hold_up| hold_up.words()));
     program::print(&out)?;
     Ok(0)
 }
@@ -319,14 +323,18 @@ fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
     format!("{}{until}{why}", queue.state.word())
 }
 
-/// If nothing is launched, adds the reason to every workflow that waits for a launch: the configuration cannot be read, or the queue is
-/// paused.
-pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+/// If nothing is launched, adds the cause to every workflow that waits for a launch, and returns it. A configuration that cannot be read is not
+/// returned.
+pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<Option<HoldUp>> {
     explain_with(mailbox, context, all, time::rfc3339)
 }
 
 /// [`explain`] with local times, for a page that people read.
-pub fn explain_in_local_time<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<()> {
+pub fn explain_in_local_time<'s>(
+    mailbox: &Mailbox,
+    context: &Context,
+    all: impl Iterator<Item = &'s mut Status>,
+) -> Result<Option<HoldUp>> {
     explain_with(mailbox, context, all, time::local)
 }
 
@@ -335,55 +343,63 @@ fn explain_with<'s>(
     context: &Context,
     all: impl Iterator<Item = &'s mut Status>,
     moment: impl Fn(Time) -> String,
-) -> Result<()> {
+) -> Result<Option<HoldUp>> {
     let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state) && !status.is_of_session).collect();
     if waiting.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let loaded = match context.loaded() {
         Ok(loaded) => loaded,
         Err(error) => {
             waiting.iter_mut().for_each(|status| without_configuration(status, &error));
-            return Ok(());
+            return Ok(None);
         }
     };
     waiting.retain(|status| matches!(status.state, Standing::Answered | Standing::Queued));
     if waiting.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let queue = summary::queue(mailbox, &loaded.config)?;
-    if queue.state != QueueState::Open {
+    let queue = queue::of(mailbox, &loaded.config)?;
+    if queue.state == QueueState::Probing {
         for status in waiting {
-            status.retry_at = queue.until;
             let own = earlier_failure(mailbox, status).unwrap_or_default();
             status.why = Some(format!("the queue is {}{own}", in_words(&queue, &moment)));
         }
-        return Ok(());
+        return Ok(None);
+    }
+    let all = cause::all(mailbox, Some(&loaded.config));
+    if let Some(hold_up) = all.iter().find(|hold_up| hold_up.cause != Cause::NoWatcher) {
+        for status in waiting {
+            status.retry_at = hold_up.until;
+            let own = earlier_failure(mailbox, status).unwrap_or_default();
+            // The words about a queue end with the moment as the reader has it.
+            let why = if hold_up.is_of_queue() { format!("the queue is {}", in_words(&queue, &moment)) } else { hold_up.why.clone() };
+            status.why = Some(format!("{why}{own}"));
+            status.todo = status.todo.take().or_else(|| Some(hold_up.next.clone()));
+        }
+        return Ok(Some(hold_up.clone()));
     }
     let mut runners = HashMap::new();
     for status in &mut waiting {
         without_program(status, &loaded.config, &mut runners);
     }
-    if !presence::anybody(mailbox)? {
+    if let Some(hold_up) = all.first() {
         // Whether a process waits for the answer is not looked at, because a look holds its lock for a moment. A waiter takes the answer at once.
         for status in waiting.into_iter().filter(|status| status.why.is_none()) {
-            status.why = Some("no watcher is running to launch its agent".to_owned());
-            status.todo = status.todo.take().or_else(|| Some(format!("relaunch watch, or once: relaunch {}", status.workflow_id)));
+            status.why = Some(hold_up.why.clone());
+            status.todo = status.todo.take().or_else(|| Some(format!("{}, or once: relaunch {}", hold_up.next, status.workflow_id)));
         }
     }
-    Ok(())
+    Ok(all.into_iter().next())
 }
 
-/// Adds the reason if the program of the workflow's runner cannot be started. `known` holds the errors of the runners that were looked at.
-fn without_program(status: &mut Status, config: &Config, known: &mut HashMap<String, Option<(String, String)>>) {
-    let Ok((name, runner)) = config.runner_of(&status.workflow_id) else { return };
-    let error = known.entry(name.to_string()).or_insert_with(|| {
-        let error = programs::of_runner(&runner).err()?;
-        Some((error.to_string(), error.hint()))
-    });
-    if let (None, Some((error, hint))) = (&status.why, error) {
-        status.why = Some(format!("its runner `{name}` cannot be started from here: {error}"));
-        status.todo = status.todo.take().or_else(|| Some(hint.clone()));
+/// Adds the reason if the program of the workflow's runner cannot be started. `known` holds those of the runners that were looked at.
+fn without_program(status: &mut Status, config: &Config, known: &mut HashMap<String, Option<HoldUp>>) {
+    let Ok((name, _)) = config.runner_of(&status.workflow_id) else { return };
+    let hold_up = known.entry(name.to_string()).or_insert_with(|| cause::no_program(config, &status.workflow_id));
+    if let (None, Some(hold_up)) = (&status.why, hold_up) {
+        status.why = Some(hold_up.why.clone());
+        status.todo = status.todo.take().or_else(|| Some(hold_up.next.clone()));
     }
 }
 
@@ -401,7 +417,7 @@ fn waits_for_launch(state: Standing) -> bool {
 
 /// Every supervisor reads the configuration, and ends if it cannot be read.
 fn without_configuration(status: &mut Status, error: &Error) {
-    let broken = format!("no agent is launched, because the configuration cannot be read: {error}");
+    let broken = cause::unreadable_configuration(error);
     status.why = Some(status.why.iter().cloned().chain([broken]).collect::<Vec<_>>().join("; "));
     status.todo = Some(format!("{}; to see whether all is well then: askbox doctor", error.hint()));
 }

@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, told_archived, wait_limit};
 use crate::relaunch::starting_session::StartingSession;
-use askbox_cli::program;
+use askbox_cli::program::{self, Context};
 use askbox_config::LogFormat;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, round, time};
 use askbox_run::attempt::record;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::progress;
 use askbox_run::log;
+use askbox_run::story::cause::{self, Cause};
 use askbox_run::view::status;
 
 /// The longest default wait, outside an agent's Bash tool.
@@ -30,7 +30,7 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`Error::Waiting`] if the time is over first, [`Error::NotFound`] if nothing is known about the workflow.
-pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
     let limit = wait_limit(timeout, MAX_WAIT)?;
     let deadline = Instant::now() + limit;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
@@ -43,7 +43,7 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
     let session = StartingSession::of_look(mailbox, workflow);
     let mut told = None;
     let mut tell = |asks: bool| -> Result<()> {
-        let now = what_it_waits_for(mailbox, workflow, asks)?;
+        let now = what_it_waits_for(mailbox, context, workflow, asks)?;
         if told.as_ref() != Some(&now) {
             if let Some(now) = &now {
                 tracing::warn!("{now}");
@@ -55,10 +55,11 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
     let Some(ended) = progress::wait_for_end(mailbox, workflow, deadline, &mut tell)? else {
         let state = status::of_workflow(mailbox, workflow)?.state;
         let message = format!("the time is over, and {workflow} has not ended: it is {}", state.word());
-        let hint = match what_it_waits_for(mailbox, workflow, outcome::tree_state(mailbox, workflow)? == outcome::TreeState::Asking)? {
-            Some(why) => why,
-            None => format!("wait again: relaunch wait {workflow}"),
-        };
+        let hint =
+            match what_it_waits_for(mailbox, context, workflow, outcome::tree_state(mailbox, workflow)? == outcome::TreeState::Asking)? {
+                Some(why) => why,
+                None => format!("wait again: relaunch wait {workflow}"),
+            };
         return Err(Error::Waiting { message, hint });
     };
     // A parent that gets the result here does not have to be woken for it.
@@ -69,16 +70,19 @@ pub fn wait(mailbox: &Mailbox, workflow: &WorkflowId, timeout: Option<&str>, jso
 }
 
 /// Says what somebody must do before the workflow can end, if that is known.
-fn what_it_waits_for(mailbox: &Mailbox, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
+fn what_it_waits_for(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
     if asks {
         return Ok(Some(format!("{workflow} needs an answer, or an event, to go on: {}", which(mailbox, workflow)?)));
     }
-    if presence::anybody(mailbox)? || has_live_run(mailbox)? {
+    if has_live_run(mailbox)? {
         return Ok(None);
     }
-    Ok(Some(format!(
-        "no watcher runs, so nothing launches what {workflow} needs: start `relaunch watch`, or run relaunch resume {workflow}"
-    )))
+    let loaded = context.loaded().ok();
+    let hold_up = cause::all(mailbox, loaded.as_deref().map(|loaded| &loaded.config)).into_iter().next();
+    Ok(hold_up.map(|hold_up| {
+        let by_hand = if hold_up.cause == Cause::NoWatcher { format!(", or run relaunch resume {workflow}") } else { String::new() };
+        format!("nothing launches what {workflow} needs: {}{by_hand}", hold_up.words())
+    }))
 }
 
 /// The commands that show the questions of a workflow and of everything below it; the command that shows all of them if there are many.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use sd_notify::NotifyState;
 
 use crate::launch::launches::Launches;
-use crate::report::summary::{self, QueueState, Summary};
+use crate::report::summary::{self, Summary};
 use crate::scope::Served;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
@@ -21,6 +21,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Mailbox, time};
 use askbox_run::attempt::record::{Run, RunState};
 use askbox_run::log;
+use askbox_run::story::queue::QueueState;
 
 /// The reports of a watcher.
 #[derive(Debug)]

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::breaker::shared_file;
-use crate::breaker::state_machine::{BreakerPermit, BreakerState, Settings};
 use askbox_config::Config;
 use askbox_mailbox::disk;
 use askbox_mailbox::due::timers;
@@ -15,9 +13,9 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, pause};
+use askbox_mailbox::{Folder, Mailbox};
 use askbox_run::money::costs;
-use askbox_run::money::day::DayBudget;
+use askbox_run::story::queue::{self, Queue};
 use askbox_run::view::status::{self, Standing};
 
 /// The numbers at a glance.
@@ -42,72 +40,6 @@ pub struct Summary {
     pub watched: bool,
 }
 
-/// The state of the launches of answered questions.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Queue {
-    /// The launches that are possible.
-    pub state: QueueState,
-    /// The end of the pause, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Time>,
-    /// The reason why the queue is not open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// The kind of reason, for programs. Missing if the queue is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
-    /// The number of failed runs that the breaker counts.
-    pub failures: usize,
-}
-
-/// The kind of reason why the queue is not open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// A person holds the queue with `relaunch pause`. `relaunch go` ends that.
-    Held,
-    /// Runs failed one after the other. `relaunch go` tries one at once.
-    Failures,
-    /// No runner's program can be started.
-    NoProgram,
-    /// The day's limit on money is spent.
-    DayCost,
-    /// Live runs have reserved all that is left of the day's limit.
-    DayCostReserved,
-}
-
-impl Cause {
-    /// True if `relaunch go` lets runs be launched at once.
-    #[must_use]
-    pub fn ends_with_go(self) -> bool {
-        matches!(self, Self::Held | Self::Failures)
-    }
-}
-
-/// The launches that are possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueState {
-    /// As many as `relaunch.max_concurrent` allows.
-    Open,
-    /// None: the operator holds the queue, or the breaker or the day's limit forbids it.
-    Paused,
-    /// One, to find out if runs succeed again.
-    Probing,
-}
-
-impl QueueState {
-    /// The word for the state in messages.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Paused => "paused",
-            Self::Probing => "probing",
-        }
-    }
-}
-
 /// The states of open rounds.
 const STATES: [Standing; 11] = [
     Standing::Pending,
@@ -122,28 +54,6 @@ const STATES: [Standing; 11] = [
     Standing::Parked,
     Standing::Unreadable,
 ];
-
-/// The state of the queue.
-pub fn queue(mailbox: &Mailbox, config: &Config) -> Result<Queue> {
-    let breaker = shared_file::read(mailbox)?;
-    let failures = breaker.failures.len();
-    let open = Queue { state: QueueState::Open, until: None, why: None, cause: None, failures };
-    let paused = |until, why, cause| Queue { state: QueueState::Paused, until, why: Some(why), cause: Some(cause), ..open.clone() };
-    if let Some(how) = pause::held(mailbox) {
-        return Ok(paused(None, how, Cause::Held));
-    }
-    let why = breaker.why().map(str::to_owned).unwrap_or_default();
-    let cause = if breaker.waits_for_program() { Cause::NoProgram } else { Cause::Failures };
-    Ok(match (breaker.permit(Settings::from_config(&config.relaunch), time::now()), &breaker.state) {
-        (BreakerPermit::NotBefore(until), _) => paused(Some(until), why, cause),
-        (_, BreakerState::Open { .. } | BreakerState::Probing { .. }) => Queue { state: QueueState::Probing, ..paused(None, why, cause) },
-        (_, BreakerState::Closed) => match DayBudget::at(mailbox, config, time::now())? {
-            DayBudget::Spent { until, why } => paused(Some(until), why, Cause::DayCost),
-            DayBudget::Reserved { why } => paused(None, why, Cause::DayCostReserved),
-            DayBudget::Available => open,
-        },
-    })
-}
 
 /// Sums up a mailbox. Reads file names, the records of claimed rounds and the day's costs, but no question.
 pub fn sum_up(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
@@ -169,7 +79,7 @@ pub fn sum_up(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
         rounds,
         oldest_pending_at: oldest,
         oldest_pending_seconds: oldest.map(|at| time::since(at).as_secs()),
-        queue: queue(mailbox, config)?,
+        queue: queue::of(mailbox, config)?,
         spent_today_usd: costs::of_day(mailbox, time::now())?,
         day_limit_usd: (limit > 0.0).then_some(limit),
         watched: presence::anybody(mailbox)?,

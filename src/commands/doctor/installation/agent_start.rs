@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
-use askbox_config::{self as config, Runner};
+use askbox_config::Runner;
+use askbox_run::story::cause::edit_configuration;
 
 const KIND: &str = "agent_cannot_start";
 
@@ -23,7 +24,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         return;
     }
     if let Some(key) = bypasses_as_root(&runner) {
-        let mend = format!("{} (or run askbox as another user)", edit(&config::location().unwrap_or_default()));
+        let mend = format!("{} (or run askbox as another user)", edit_configuration());
         checkup.report(KIND, format!("runner.{name}.{key}"), "claude refuses to start with it as root".to_owned(), mend);
     }
     if let Some(path) = user_file(&runner).filter(|path| path.exists())
@@ -42,7 +43,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
                 let is_forbidden = |arg: &&String| SIDELOADS.iter().any(|flag| arg.split('=').next() == Some(flag));
                 if let Some(arg) = runner.args.iter().find(is_forbidden) {
                     let said = format!("disableSideloadFlags forbids `{arg}`, which runner.{name}.args has, so claude refuses to start");
-                    checkup.report(KIND, shown, said, edit(&config::location().unwrap_or_default()));
+                    checkup.report(KIND, shown, said, edit_configuration());
                 }
             }
             Ok(_) => {}

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, edit};
-use askbox_config::{self as config, Config, PeerConfig};
+use crate::commands::doctor::checkup::Checkup;
+use askbox_config::{Config, PeerConfig};
 use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Time};
 use askbox_peers::known::{HostView, Reach};
 use askbox_peers::ssh::by_hand;
 use askbox_peers::{Peers, Problem, machines};
+use askbox_run::story::cause::edit_configuration;
 
 /// The maximum wait for all of them together.
 const WAITS: Duration = Duration::from_secs(15);
@@ -194,7 +195,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, known: &[KnownPee
                 "the role {} may not send answers there, only look: name a person's role in {key} (its statements: askbox sync roles --person NAME)",
                 text::excerpt(role, 64)
             );
-            checkup.report("only_looks", format!("peer {}", peer.peer), said, edit(&config::location().unwrap_or_default()));
+            checkup.report("only_looks", format!("peer {}", peer.peer), said, edit_configuration());
         }
         if let Some((said, look)) = &peer.no_mailbox {
             checkup.report("no_mailbox", format!("peer {}", peer.peer), said.clone(), look.clone());

@@ -17,6 +17,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{text, time};
 use askbox_run::process::{programs, run_processes};
+use askbox_run::story::cause::{edit_configuration, startable};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -103,7 +104,7 @@ pub(in crate::commands::doctor) fn launch_of(checkup: &mut Checkup, id: &Workflo
                 agent_start::look(checkup);
             }
         }
-        Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&config::location().unwrap_or_default())),
+        Err(error) => checkup.report("config", "runner.default", problem(&error), edit_configuration()),
     }
     processes(checkup);
 }
@@ -119,17 +120,6 @@ fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
     }
     if let Err(error) = programs::of_runner(runner) {
         checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), startable(runner));
-    }
-}
-
-/// The command after which this runner's program can be started.
-pub(in crate::commands::doctor) fn startable(runner: &Runner) -> String {
-    let place = config::location().unwrap_or_default();
-    match programs::not_executable(Path::new(&runner.program)) {
-        Some(file) => format!("chmod +x {}", word(&file)),
-        None if programs::find(Path::new(&runner.program)).is_ok() => edit(&place),
-        None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
-        None => edit(&place),
     }
 }
 
@@ -180,7 +170,7 @@ fn folders(checkup: &mut Checkup) {
 fn metrics_file(checkup: &mut Checkup) {
     let file = checkup.config.metrics.file.clone();
     let Some(folder) = file.parent().filter(|folder| folder.is_dir()) else { return };
-    let place = edit(&config::location().unwrap_or_default());
+    let place = edit_configuration();
     if file.is_dir() {
         return checkup.report("no_metrics", "metrics.file", format!("{} is a folder; name a file in it", file.display()), place);
     }

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, edit};
+use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::targets::secret_file;
-use askbox_config as config;
 use askbox_mailbox::{text, time};
 use askbox_run::process::programs;
+use askbox_run::story::cause::edit_configuration;
 use askbox_watch::traces::tally::Tally;
 
 /// The counts. The address of the collector may hold a secret, so it is not shown.
@@ -35,7 +35,7 @@ impl KnownTraces {
 /// Reports a collector that gets no spans.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(known) = known(checkup) else { return };
-    let place = edit(&config::location().unwrap_or_default());
+    let place = edit_configuration();
     if !cfg!(feature = "traces") {
         let said = "this build has no feature `traces`, so no spans are sent";
         return checkup.report("no_traces", "traces.url", said, place);

@@ -1,39 +1,46 @@
 //! The steps of a round's road that its launch needs: a watcher, the program of its runner, a place in the queue.
 
-use crate::commands::doctor::checkup::{edit, hanging, problem};
-use crate::commands::doctor::installation::setup::startable;
+use crate::commands::doctor::checkup::problem;
 use crate::commands::doctor::workflows::hold_ups;
 use crate::commands::doctor::workflows::road::Walk;
-use askbox_config as config;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
 use askbox_mailbox::{Folder, text};
 use askbox_run::attempt::record;
 use askbox_run::process::programs;
-use askbox_watch::report::summary::{self, QueueState};
+use askbox_run::story::cause::{self, HoldUp};
+use askbox_run::story::queue;
 
 impl Walk<'_> {
+    /// The disk, if it is in the way.
+    pub(super) fn room(&mut self) {
+        if let Some(hold_up) = cause::no_room(self.mailbox).or_else(|| cause::read_only(self.mailbox)) {
+            self.hinders_by("disk", &hold_up);
+        }
+    }
+
+    fn hinders_by(&mut self, step: &'static str, hold_up: &HoldUp) {
+        self.hinders(step, hold_up.why.clone(), Some(self.checkup.command_of(hold_up)));
+    }
+
     pub(super) fn watcher(&mut self) {
-        match disk::lock_holder(&self.mailbox.lock_file("watchers")) {
-            _ if !self.checkup.watcher => self.hinders("watcher", "none is running", self.command("relaunch watch")),
-            Some(holder) if holder.is_stopped => {
-                let (said, next) = hanging(self.mailbox, "watchers");
-                self.hinders("watcher", said, next);
+        match cause::no_watcher(self.mailbox) {
+            Some(hold_up) => self.hinders_by("watcher", &hold_up),
+            None => {
+                let who = disk::lock_holder(&self.mailbox.lock_file("watchers")).map(|holder| format!(", {holder}"));
+                self.holds("watcher", format!("running{}", who.unwrap_or_default()));
             }
-            Some(holder) => self.holds("watcher", format!("running, {holder}")),
-            None => self.holds("watcher", "running"),
         }
     }
 
     pub(super) fn program(&mut self) {
-        match self.checkup.config.runner_of(self.id) {
-            Ok((_, runner)) => match programs::of_runner(&runner) {
-                Ok(path) => self.holds("program", text::file_name(&path)),
-                Err(error) => self.hinders("program", problem(&error), Some(startable(&runner))),
-            },
-            Err(error) => self.hinders("program", problem(&error), Some(edit(&config::location().unwrap_or_default()))),
+        match cause::no_program(&self.checkup.config, self.id) {
+            Some(hold_up) => self.hinders_by("program", &hold_up),
+            None => {
+                let runner = self.checkup.config.runner_of(self.id).ok().and_then(|(_, runner)| programs::of_runner(&runner).ok());
+                self.holds("program", runner.map(|path| text::file_name(&path)).unwrap_or_default());
+            }
         }
     }
 
@@ -44,15 +51,14 @@ impl Walk<'_> {
             live += usize::from(Lock::is_held(&record::lock_path(self.mailbox, &round)).unwrap_or(false));
             earlier = earlier.or_else(|| of_this(&round).then(|| round.clone()));
         }
-        let queue = match summary::queue(self.mailbox, &self.checkup.config) {
+        let queue = match queue::of(self.mailbox, &self.checkup.config) {
             Ok(queue) => queue,
             Err(error) => return self.hinders("queue", problem(&error), Some(hold_ups::mend_unknown(self.checkup, self.mailbox, &error))),
         };
-        let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
-        if let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) {
-            let until = queue.until.map(|until| format!(" until {}", time::rfc3339(until))).unwrap_or_default();
-            return self.hinders("queue", format!("paused{until}{why}"), Some(hold_ups::mend(self.checkup, cause)));
+        if let Some(hold_up) = cause::of_queue(&queue, Some(&self.checkup.config)) {
+            return self.hinders_by("queue", &hold_up);
         }
+        let why = queue.why.map(|why| format!(": {why}")).unwrap_or_default();
         if let Some(earlier) = earlier {
             let said = format!("round {} of this workflow is not over yet", earlier.question);
             return self.hinders("queue", said, self.command(&format!("relaunch status {}", self.id)));

@@ -6,7 +6,6 @@ use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
 };
 use crate::commands::doctor::installation::agent_path;
-use crate::commands::doctor::installation::setup::startable;
 use crate::commands::doctor::mailbox_files::files;
 use crate::commands::doctor::workflows::hold_ups;
 use askbox_mailbox::disk::{self, Lock};
@@ -20,6 +19,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question,
 use askbox_run::attempt::record;
 use askbox_run::delivery::{self, Delivery};
 use askbox_run::process::programs;
+use askbox_run::story::cause::{self, startable};
 use askbox_watch::codex::untold;
 
 /// Checks a file of `pending/`.
@@ -152,7 +152,9 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
     folder(checkup, id, &question);
     let delivery = Delivery::of_unclaimed(mailbox, &question).unwrap_or_else(|_| Delivery::asked_for(&question));
     let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
-    if since < AT_ONCE {
+    let is_for_watcher = matches!(delivery, Delivery::Launch | Delivery::MainAgent) && !disk::exists(mailbox.document(Folder::Pending, id));
+    let nobody_launches = !checkup.watcher && is_for_watcher;
+    if since < AT_ONCE && !nobody_launches {
         return;
     }
     let ago = time::human(since);
@@ -202,6 +204,10 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
     }
     // An answer that was signed on another machine is older than its file here.
     if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {
+        return;
+    }
+    // A watcher that is stopped is told once, for all.
+    if cause::no_watcher(mailbox).is_some() {
         return;
     }
     // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.

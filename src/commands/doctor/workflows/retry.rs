@@ -1,14 +1,13 @@
 //! The command that runs a parked round again. Whatever must be mended first stands in front, so that the whole line works when it is typed.
 
-use crate::commands::doctor::checkup::{Checkup, edit, word};
-use crate::commands::doctor::installation::setup::startable;
-use askbox_config as config;
+use crate::commands::doctor::checkup::{Checkup, word};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Mailbox, text, workflows};
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record;
 use askbox_run::claim::moved_folder;
 use askbox_run::process::programs;
+use askbox_run::story::cause::{edit_configuration, startable};
 
 /// The command that runs a parked round again.
 pub(super) fn command(checkup: &Checkup, mailbox: &Mailbox, round: &RoundId) -> String {
@@ -42,5 +41,5 @@ fn before(checkup: &Checkup, mailbox: &Mailbox, round: &RoundId) -> Option<Strin
         return checkup.config.runner_of(&round.workflow).ok().map(|(_, runner)| startable(&runner));
     }
     let is_limit = class.is_limit() || class == Class::Tree;
-    (is_limit || class == Class::Setup).then(|| edit(&config::location().unwrap_or_default()))
+    (is_limit || class == Class::Setup).then(edit_configuration)
 }

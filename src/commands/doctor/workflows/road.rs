@@ -3,9 +3,8 @@
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, edit, problem};
+use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::workflows::retry;
-use askbox_config as config;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::closing::Closed;
@@ -16,6 +15,7 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::{self, Delivery};
+use askbox_run::story::cause::edit_configuration;
 use askbox_run::view::archived::{self, Archived};
 use askbox_run::view::status;
 
@@ -117,10 +117,11 @@ impl Road {
         }
         if found.folder == Folder::Answered || again.is_some() {
             walk.taken_by_somebody_else(run.as_ref());
+            walk.room();
             match unreadable {
                 // A watcher would not start, so the configuration comes first.
                 Some(error) => {
-                    walk.hinders("program", problem(error), Some(edit(&config::location().unwrap_or_default())));
+                    walk.hinders("program", problem(error), Some(edit_configuration()));
                     walk.watcher();
                 }
                 None => {

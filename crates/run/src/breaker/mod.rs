@@ -4,8 +4,6 @@
 //! |---|---|
 //! | [`state_machine`] | the breaker: failures pause the queue, one run is tried, a delivery opens the queue again. It does no I/O |
 //! | [`shared_file`] | the breaker as all watchers share it: `breaker.json` under `locks/breaker` |
-//! | `gate` | the breaker and the day's budget together decide about the next launch |
 
-pub(super) mod gate;
 pub mod shared_file;
 pub mod state_machine;

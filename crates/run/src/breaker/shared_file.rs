@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use crate::breaker::state_machine::{Breaker, Settings};
+use crate::log;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time;
-use askbox_run::log;
 
 impl Stored for Breaker {
     const LARGEST: u64 = 4 << 20;
@@ -44,7 +44,7 @@ pub fn try_now(mailbox: &Mailbox, settings: Settings) -> Result<Option<String>> 
 
 /// One watcher's access to the file.
 #[derive(Debug)]
-pub(super) struct SharedBreaker {
+pub struct SharedBreaker {
     mailbox: Mailbox,
     /// The breaker as it was last read or changed.
     last: Breaker,
@@ -56,13 +56,15 @@ pub(super) struct SharedBreaker {
 }
 
 impl SharedBreaker {
-    pub(super) fn of_mailbox(mailbox: &Mailbox) -> Self {
+    /// The breaker of a mailbox.
+    #[must_use]
+    pub fn of_mailbox(mailbox: &Mailbox) -> Self {
         Self { mailbox: mailbox.clone(), last: Breaker::default(), unsaved: false, read_error_logged: false }
     }
 
     /// The breaker as the file has it now. If the file cannot be read, the last state counts. In the worst case, some runs are launched
     /// and fail.
-    pub(super) fn read(&mut self) -> &Breaker {
+    pub fn read(&mut self) -> &Breaker {
         if !self.unsaved {
             match read(&self.mailbox) {
                 Ok(breaker) => {
@@ -80,7 +82,7 @@ impl SharedBreaker {
     }
 
     /// Changes the breaker under its lock. Returns what `change` returns.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let lock = Lock::acquire_with(&self.mailbox.lock_file("breaker"), self.mailbox.patience());
         let mut breaker = self.read().clone();
         let result = change(&mut breaker);

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::breaker::shared_file::SharedBreaker;
-use crate::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
 use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock};
@@ -14,6 +12,8 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, pause};
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_run::breaker::shared_file::SharedBreaker;
+use askbox_run::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
 use askbox_run::log;
 use askbox_run::money::day::DayBudget;
 use askbox_run::process::programs;

@@ -1,0 +1,255 @@
+//! Why an answer starts no agent for now. Every view says it with these causes, in these words, and with these commands.
+
+use std::path::Path;
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::process::programs;
+use crate::story::queue::{self, Queue, QueueState};
+use askbox_config::{self as config, Config, Runner};
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, disk, pause, text};
+
+/// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
+const LITTLE: u64 = 1 << 20;
+
+/// The kind of cause, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The mailbox's disk has no room.
+    FullDisk,
+    /// The mailbox cannot be written: its filesystem is mounted read-only.
+    ReadOnly,
+    /// A person holds the queue with `relaunch pause`. `relaunch go` ends that.
+    Held,
+    /// Runs failed one after the other. `relaunch go` tries one at once.
+    Failures,
+    /// No runner's program can be started, or not that of this workflow.
+    NoProgram,
+    /// The day's limit on money is spent.
+    DayCost,
+    /// Live runs have reserved all that is left of the day's limit.
+    DayCostReserved,
+    /// No watcher runs.
+    NoWatcher,
+    /// A signal or a debugger has stopped the watcher.
+    WatcherStopped,
+    /// The session of Codex that asked is not told of the answer.
+    NotTold,
+}
+
+impl Cause {
+    /// True if `relaunch go` lets runs be launched at once.
+    #[must_use]
+    pub fn ends_with_go(self) -> bool {
+        matches!(self, Self::Held | Self::Failures)
+    }
+
+    /// The words for the corner of a screen.
+    #[must_use]
+    pub fn in_short(self) -> &'static str {
+        match self {
+            Self::FullDisk => "the disk is full",
+            Self::ReadOnly => "mounted read-only",
+            Self::Held | Self::Failures | Self::DayCost | Self::DayCostReserved => "the queue is paused",
+            Self::NoProgram => "no agent can be started",
+            Self::NoWatcher => "no watcher runs",
+            Self::WatcherStopped => "the watcher is stopped",
+            Self::NotTold => "the session is not told",
+        }
+    }
+}
+
+/// One thing that keeps answers from starting agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldUp {
+    /// Its kind.
+    pub cause: Cause,
+    /// What it is: a clause such as "no watcher runs".
+    pub why: String,
+    /// When it ends by itself, if that is known.
+    pub until: Option<Time>,
+    /// The command that changes it.
+    pub next: String,
+}
+
+impl HoldUp {
+    fn new(cause: Cause, why: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { cause, why: why.into(), until: None, next: next.into() }
+    }
+
+    /// True if the queue itself is paused.
+    #[must_use]
+    pub fn is_of_queue(&self) -> bool {
+        use Cause::{DayCost, DayCostReserved, Failures, Held, NoProgram};
+        matches!(self.cause, Held | Failures | NoProgram | DayCost | DayCostReserved)
+    }
+
+    /// True if it is the same. The words about the queue hold its age, which changes.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.cause == other.cause && (self.cause != Cause::NoProgram || self.why == other.why)
+    }
+
+    /// Says it, with the command.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let until = if self.cause == Cause::Held { "; nothing is launched until" } else { "" };
+        format!("{}{until}: {}", self.why, self.next)
+    }
+
+    /// Says it about an answered workflow.
+    #[must_use]
+    pub fn sentence(&self, id: &WorkflowId) -> String {
+        let once = if self.cause == Cause::NoWatcher { format!(", or once: relaunch {id}") } else { String::new() };
+        format!("{id} is answered, but {}{once}", self.words())
+    }
+}
+
+/// Everything that keeps answers of this mailbox from starting agents, in the order in which to mend it. Without a `config`, the day's limit is
+/// not known. What cannot be read counts as no cause.
+#[must_use]
+pub fn all(mailbox: &Mailbox, config: Option<&Config>) -> Vec<HoldUp> {
+    let queue = match config {
+        Some(config) => queue::of(mailbox, config).ok().and_then(|queue| of_queue(&queue, Some(config))),
+        None => pause::held(mailbox).map(|how| held(&how.to_string())),
+    };
+    [no_room(mailbox), read_only(mailbox), queue, no_watcher(mailbox)].into_iter().flatten().collect()
+}
+
+/// The same for the agent of this workflow, whose runner may have a program that cannot be started.
+#[must_use]
+pub fn all_of(mailbox: &Mailbox, config: Option<&Config>, id: &WorkflowId) -> Vec<HoldUp> {
+    let mut all = all(mailbox, config);
+    if let Some(own) = config.and_then(|config| no_program(config, id)) {
+        // A queue that waits for some program waits for this one too.
+        all.retain(|known| known.cause != Cause::NoProgram);
+        all.push(own);
+    }
+    all
+}
+
+/// The cause if the mailbox's disk is full.
+#[must_use]
+pub fn no_room(mailbox: &Mailbox) -> Option<HoldUp> {
+    let root = mailbox.root();
+    let room = rustix::fs::statvfs(root).ok()?;
+    let blocks = if rustix::process::geteuid().is_root() { room.f_bfree } else { room.f_bavail };
+    let bytes = blocks.saturating_mul(room.f_frsize);
+    // A filesystem without a fixed number of files reports 0 of 0.
+    let is_out_of_names = room.f_files > 0 && room.f_ffree == 0;
+    let what = match (bytes < LITTLE, is_out_of_names) {
+        (true, _) => format!("{} KiB are left on its disk", bytes >> 10),
+        (_, true) => "its disk can hold no more files".to_owned(),
+        _ => return None,
+    };
+    let why = format!("{what}: posts and answers are refused, and results cannot be recorded; make room there, or remove history");
+    Some(HoldUp::new(Cause::FullDisk, why, format!("df -h {path}; df -i {path}; askbox gc", path = text::path_word(root))))
+}
+
+/// The cause if the mailbox's filesystem is mounted read-only.
+#[must_use]
+pub fn read_only(mailbox: &Mailbox) -> Option<HoldUp> {
+    let refused = rustix::fs::access(mailbox.root(), Access::WRITE_OK).err();
+    (refused == Some(Errno::ROFS)).then(|| {
+        let next = format!("sudo mount -o remount,rw \"$(findmnt -n -o TARGET -T {})\"", text::path_word(mailbox.root()));
+        HoldUp::new(Cause::ReadOnly, "its filesystem is mounted read-only: posts, answers and results are refused", next)
+    })
+}
+
+/// The cause if the queue launches nothing. A queue that tries one run is no cause.
+#[must_use]
+pub fn of_queue(queue: &Queue, config: Option<&Config>) -> Option<HoldUp> {
+    let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return None };
+    let why = queue.why.as_deref().unwrap_or_default();
+    let next = next_of(cause, config);
+    Some(match (cause, queue.until) {
+        (Cause::Held, _) => held(why),
+        // The end of this pause is only when a watcher looks again.
+        (Cause::NoProgram, _) => HoldUp::new(cause, format!("the queue is paused: {why}"), next),
+        (_, Some(until)) => {
+            let more = if cause == Cause::DayCost { "; to allow more today, raise limits.day_cost" } else { "" };
+            let why = format!("the queue is paused until {}: {why}{more}", time::rfc3339(until));
+            HoldUp { until: Some(until), ..HoldUp::new(cause, why, next) }
+        }
+        (_, None) => HoldUp::new(cause, format!("the queue is paused: {why}"), next),
+    })
+}
+
+fn held(how: &str) -> HoldUp {
+    HoldUp::new(Cause::Held, format!("the queue is {how}"), "relaunch go")
+}
+
+/// The command that lets a paused queue go on. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
+/// configuration allows more money, and a program has to be there.
+fn next_of(cause: Cause, config: Option<&Config>) -> String {
+    let runner = |config: &Config| config.runner.in_use().ok()?.first().map(|(_, runner)| startable(runner));
+    match cause {
+        Cause::NoProgram => config.and_then(runner).unwrap_or_else(edit_configuration),
+        Cause::DayCost => edit_configuration(),
+        Cause::DayCostReserved => "relaunch status".to_owned(),
+        _ => "relaunch go".to_owned(),
+    }
+}
+
+/// The cause if no watcher runs, or if the one that runs is stopped.
+#[must_use]
+pub fn no_watcher(mailbox: &Mailbox) -> Option<HoldUp> {
+    match disk::shared_lock_holder(&mailbox.lock_file("watchers")) {
+        Some(watcher) if watcher.is_stopped => {
+            let why = format!("the watcher does nothing: it is {watcher}");
+            Some(HoldUp::new(Cause::WatcherStopped, why, format!("kill -CONT {}", watcher.pid)))
+        }
+        // A watcher of another container is not seen.
+        None if !presence::anybody(mailbox).unwrap_or(true) => Some(HoldUp::new(Cause::NoWatcher, "no watcher runs", "relaunch watch")),
+        Some(_) | None => None,
+    }
+}
+
+/// The cause if the program of a workflow's runner cannot be started.
+#[must_use]
+pub fn no_program(config: &Config, id: &WorkflowId) -> Option<HoldUp> {
+    let (name, error, next) = match config.runner_of(id) {
+        Ok((name, runner)) => (format!(" `{name}`"), programs::of_runner(&runner).err()?, startable(&runner)),
+        Err(error) => (String::new(), error, edit_configuration()),
+    };
+    let why = format!("its runner{name} cannot be started from here: {error}; {}", error.hint());
+    Some(HoldUp::new(Cause::NoProgram, why, next))
+}
+
+/// The cause if a session of Codex is not told of its answer, for this reason.
+#[must_use]
+pub fn not_told(id: &WorkflowId, why: &str) -> HoldUp {
+    let why = format!("its session of Codex is not told, because {why}; to start an agent with the answer");
+    HoldUp::new(Cause::NotTold, why, format!("relaunch {id}"))
+}
+
+/// The command after which this runner's program can be started.
+#[must_use]
+pub fn startable(runner: &Runner) -> String {
+    match programs::not_executable(Path::new(&runner.program)) {
+        Some(file) => format!("chmod +x {}", text::path_word(&file)),
+        None if programs::find(Path::new(&runner.program)).is_ok() => edit_configuration(),
+        None if runner.program == "claude" => "npm install -g @anthropic-ai/claude-code".to_owned(),
+        None => edit_configuration(),
+    }
+}
+
+/// The command that opens an editor on the configuration.
+#[must_use]
+pub fn edit_configuration() -> String {
+    format!("${{EDITOR:-vi}} {}", text::path_word(config::location().unwrap_or_default()))
+}
+
+/// The error of a configuration that cannot be read, as everything that waits for a launch shows it: each supervisor reads the
+/// configuration, and ends if it cannot.
+#[must_use]
+pub fn unreadable_configuration(error: &Error) -> String {
+    format!("no agent is launched, because the configuration cannot be read: {error}")
+}
