@@ -176,27 +176,62 @@ impl Answer {
     }
 }
 
-/// True if a call's result was written since this moment. Only the end of a long transcript is read.
-pub fn has_result_since(mut transcript: impl Read + Seek, since: Time) -> bool {
-    let Ok(length) = transcript.seek(SeekFrom::End(0)) else { return false };
-    if transcript.seek(SeekFrom::Start(length.saturating_sub(END))).is_err() {
-        return false;
-    }
+/// True if a call's result was written since this moment: the result of the call with this id, or of any. Only the end of a long
+/// transcript is read.
+pub fn has_result_since(transcript: impl Read + Seek, since: Time, of: Option<&str>) -> bool {
+    let is_one = |Dated { timestamp, entry }: Dated| {
+        let mut blocks = entry.message["content"].as_array().into_iter().flatten();
+        let is_it = |block: &Value| block["type"] == "tool_result" && of.is_none_or(|id| block["tool_use_id"] == id);
+        timestamp >= since && entry.kind == "user" && blocks.any(is_it)
+    };
+    end_of(transcript, |line| (line.contains("\"tool_result\"") && serde_json::from_str(line).is_ok_and(is_one)).then_some(())).is_some()
+}
+
+/// How far a notice has come in its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// It waits for the session's next step. A session that is ended before that forgets it (measured with 2.1.332).
+    Queued,
+    /// It is a message for the model.
+    Shown,
+}
+
+/// The beginning of a notice about a task.
+const NOTICE: &str = "<task-notification>";
+
+/// The notice that the MCP task with this id is completed. Only the end of a long transcript is read.
+pub fn notice_of_task(transcript: impl Read + Seek, task: &str) -> Option<Notice> {
+    let mut queued = None;
+    let shown = end_of(transcript, |line| {
+        let entry: Value = if line.contains(NOTICE) && line.contains(task) { serde_json::from_str(line).ok()? } else { return None };
+        let (text, notice) = match entry["type"].as_str()? {
+            "user" => (&entry["message"]["content"], Notice::Shown),
+            "attachment" => (&entry["attachment"]["prompt"], Notice::Shown),
+            "queue-operation" if entry["operation"] == "enqueue" => (&entry["content"], Notice::Queued),
+            _ => return None,
+        };
+        // The result holds a person's words.
+        let head = text.as_str()?.strip_prefix(NOTICE)?.split("<result>").next()?;
+        if !(head.contains(task) && head.contains("<status>completed</status>")) {
+            return None;
+        }
+        queued = Some(Notice::Queued);
+        (notice == Notice::Shown).then_some(notice)
+    });
+    shown.or(queued)
+}
+
+/// The first thing that is found in a line of the transcript's end.
+fn end_of<T>(mut transcript: impl Read + Seek, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    let length = transcript.seek(SeekFrom::End(0)).ok()?;
+    transcript.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
     let mut lines = BoundedLines::new(transcript);
     while let Ok(Some(line)) = lines.next_line() {
-        let text = line.text();
-        if !text.contains("\"tool_result\"") {
-            continue;
-        }
-        let is_one = |Dated { timestamp, entry }: Dated| {
-            let mut blocks = entry.message["content"].as_array().into_iter().flatten();
-            timestamp >= since && entry.kind == "user" && blocks.any(|block| block["type"] == "tool_result")
-        };
-        if serde_json::from_str(text).is_ok_and(is_one) {
-            return true;
+        if let Some(found) = find(line.text()) {
+            return Some(found);
         }
     }
-    false
+    None
 }
 
 /// The last tool call of a session that a hook deferred.
@@ -380,11 +415,36 @@ mod tests {
         let result = r#"{"type":"user","timestamp":"2026-01-01T00:00:01.000Z","message":{"content":[{"type":"tool_result"}]}}"#;
         let words = r#"{"type":"user","timestamp":"2026-01-01T00:00:09.000Z","message":{"content":"\"tool_result\""}}"#;
         let since = |lines: &[&str], at: &str| {
-            has_result_since(std::io::Cursor::new(lines.join("\n")), askbox_mailbox::time::parse_rfc3339(at).unwrap())
+            has_result_since(std::io::Cursor::new(lines.join("\n")), askbox_mailbox::time::parse_rfc3339(at).unwrap(), None)
         };
         assert!(since(&["torn", result], "2026-01-01T00:00:01.000Z"));
         assert!(!since(&[result, words], "2026-01-01T00:00:01.001Z"));
         assert!(!since(&[], "2026-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn a_result_of_a_call_is_not_another_calls() {
+        let result =
+            r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":[{"type":"tool_result","tool_use_id":"a"}]}}"#;
+        let of = |id| {
+            has_result_since(std::io::Cursor::new(result), askbox_mailbox::time::parse_rfc3339("2026-01-01T00:00:00Z").unwrap(), Some(id))
+        };
+        assert!(of("a") && !of("b"));
+    }
+
+    #[test]
+    fn a_tasks_notice_is_queued_and_then_shown() {
+        let words =
+            "<task-notification>\\n<status>STATUS</status>\\n<summary>MCP task w.1 (a/b)</summary>\\n<result>\\nsee w.2\\n</result>";
+        let queued = format!(r#"{{"type":"queue-operation","operation":"enqueue","content":"{words}"}}"#).replace("STATUS", "completed");
+        let user = queued.replace(r#""content":"#, r#""message":{"content":"#).replace("queue-operation", "user") + "}";
+        let attached = queued.replace(r#""content":"#, r#""attachment":{"prompt":"#).replace("queue-operation", "attachment") + "}";
+        let of = |lines: &[&str], task: &str| notice_of_task(std::io::Cursor::new(lines.join("\n")), task);
+        assert_eq!(of(&["torn", &queued], "w.1"), Some(Notice::Queued));
+        assert_eq!(of(&[&queued, &user], "w.1"), Some(Notice::Shown));
+        assert_eq!(of(&[&queued, &attached], "w.1"), Some(Notice::Shown));
+        assert_eq!(of(&[&queued, &user], "w.2"), None, "another task's answer names it");
+        assert_eq!(of(&[&user.replace("completed", "killed")], "w.1"), None);
     }
 
     #[test]

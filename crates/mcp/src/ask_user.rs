@@ -70,7 +70,8 @@ fn waiting_answer(desk: &Desk, mailbox: &Mailbox, question: &Question) -> Result
         return Ok(None);
     }
     let state = question_state::find(desk, mailbox, &id, true)?;
-    Ok(state.filter(|state| matches!(state, QuestionState::Taken(_) | QuestionState::Answered(_))).map(|state| (id, state)))
+    let waits = |state: &QuestionState| matches!(state, QuestionState::Taken(_) | QuestionState::Answered(_) | QuestionState::OnItsWay(..));
+    Ok(state.filter(waits).map(|state| (id, state)))
 }
 
 /// True if a call asks what was asked before. A question about a tool call is the run's, whatever its words are.
@@ -81,10 +82,11 @@ fn is_asked_again(earlier: &Question, question: &Question) -> bool {
 /// `ask_user` of a client that knows tasks. Posts the question, and returns its mailbox and round. No watcher launches an agent for it.
 pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, RoundId)> {
     let (mailbox, mut document) = question(desk, arguments)?;
-    // The task of the same words, whose answer waits for its session. `tasks/get` takes it.
-    if let Some(Round { id, document: earlier, folder: Folder::Answered }) = round::latest(&mailbox, &document.typed.workflow_id)
+    // The task of the same words, whose answer waits for its session or was not shown to the model. `tasks/get` tells it.
+    if let Some(Round { id, document: earlier, folder }) = round::latest(&mailbox, &document.typed.workflow_id)
         && earlier.typed.asked.to_session
         && is_asked_again(&earlier.typed, &document.typed)
+        && (folder == Folder::Answered || folder == Folder::Running && question_state::is_unheard(&mailbox, &id)?)
     {
         return Ok((mailbox, id));
     }
@@ -101,7 +103,9 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
         Posted::Pending(receipt) => desk.remember(&receipt)?,
         // The answer has come since this call looked for one.
         Posted::Answered(round) => match question_state::find(desk, mailbox, &round, true)? {
-            Some(state @ (QuestionState::Taken(_) | QuestionState::Answered(_))) => return Reply::about(desk, mailbox, &round, state),
+            Some(state @ (QuestionState::Taken(_) | QuestionState::Answered(_) | QuestionState::OnItsWay(..))) => {
+                return Reply::about(desk, mailbox, &round, state);
+            }
             _ => desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
         },
     };
@@ -114,7 +118,7 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
             Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
             Waited::Nothing => {}
         }
-        match question_state::find(desk, mailbox, &asked.round, false)? {
+        match question_state::find(desk, mailbox, &asked.round, false)?.map(QuestionState::told_to_asker) {
             Some(QuestionState::Waits(_) | QuestionState::Answered(_)) if !left.is_zero() && !is_given_up() => {}
             Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, &asked.round, over),
             _ => return Ok(Reply::Text(posted(mailbox, &asked.round)?)),
@@ -166,7 +170,7 @@ pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<Questio
     };
     let state = match question_state::find(desk, &mailbox, &asked, false)?.ok_or_else(unknown)? {
         QuestionState::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(Reply::Text(changed(workflow))),
-        QuestionState::Answered(question) if desk.has_asked(&asked, &question) => {
+        QuestionState::Answered(question) | QuestionState::OnItsWay(question, _) if desk.has_asked(&asked, &question) => {
             question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(unknown)?
         }
         other => other,

@@ -6,7 +6,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `server` | requests of the client in, replies out |
-//! | `receipts` | an answer counts as delivered once the reply that carries it is written |
+//! | `receipts` | an answer is given once the reply that carries it is written |
 //! | `tools` | the tools' names, arguments and descriptions |
 //! | `desk` | the shared state of the tools: the mailbox, and the questions that this process has asked |
 //! | `ask_user` | the tool that asks, and the tool that looks for the answer |
@@ -47,7 +47,7 @@ pub fn run(args: Mcp, context: &Context) -> Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("cannot start", e.to_string()))?;
     let ended = runtime.block_on(async {
-        let receipts = Receipts::default();
+        let receipts = Receipts::begin();
         let (stdin, stdout) = rmcp::transport::stdio();
         let transport = Receipted::new(AsyncRwTransport::new(stdin, stdout), receipts.clone());
         let service = match Server::new(Desk::new(args.mailbox, config, context.clone()), receipts).serve(transport).await {

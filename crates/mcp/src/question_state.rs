@@ -3,12 +3,13 @@
 use crate::desk::Desk;
 use askbox_cli::program;
 use askbox_config::RunnerKind;
+use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, read_question, round, text, time};
-use askbox_run::attempt::record::{self, Plan, Run};
-use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, inline};
+use askbox_run::attempt::record::{self, Plan, Run, RunState};
+use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
 use askbox_run::prompt::inserted::{as_json, at_the_end, on_one_line, within};
@@ -24,6 +25,8 @@ pub(super) enum QuestionState {
     Answered(Box<Question>),
     /// It is answered, and this process has just taken the answer.
     Taken(Box<Claim<OnRecord>>),
+    /// Another process has taken the answer and gives it to its asker, who may not have heard it yet.
+    OnItsWay(Box<Question>, Box<Run>),
     /// Some process has taken the answer, or there will not be one. The attempt is the newest one of the round.
     Over(Box<Question>, Option<Box<Run>>),
 }
@@ -54,31 +57,55 @@ pub(super) fn find(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool)
             if let Ok(document) = read_question::of_round(&mailbox.round(folder, asked), asked) {
                 let run = record::latest(mailbox, asked)?.map(Box::new);
                 let delivery = run.as_deref().map(|run| Delivery::of_claimed(&document.typed, run));
-                let is_on_its_way = match delivery {
-                    Some(Delivery::Waiter | Delivery::Session) => folder == Folder::Running,
-                    Some(Delivery::Launch | Delivery::MainAgent | Delivery::Dialog) | None => false,
-                };
-                if takes && is_on_its_way {
-                    // Either an earlier process of the session died, or another one is delivering the answer at this moment.
-                    return Ok(Some(match inline::left_behind(mailbox, asked)? {
-                        Some(claim) => QuestionState::Taken(Box::new(claim)),
-                        None => QuestionState::Answered(Box::new(document.typed)),
-                    }));
-                }
-                return Ok(Some(QuestionState::Over(Box::new(document.typed), run)));
+                let question = Box::new(document.typed);
+                return Ok(Some(match (delivery, run) {
+                    (Some(Delivery::Waiter | Delivery::Session), Some(run)) if folder == Folder::Running => {
+                        // An earlier process of the session died, or its agent did before it had heard the answer.
+                        match if takes { inline::left_behind(mailbox, asked)? } else { None } {
+                            Some(claim) => QuestionState::Taken(Box::new(claim)),
+                            None if disk::exists(mailbox.round(folder, asked)) => QuestionState::OnItsWay(question, run),
+                            None => QuestionState::Over(question, Some(run)),
+                        }
+                    }
+                    (_, run) => QuestionState::Over(question, run),
+                }));
             }
         }
     }
     Ok(None)
 }
 
+/// True if the answer of this round, which its session takes itself, was given or was about to be given, and its model was not shown it.
+pub(super) fn is_unheard(mailbox: &Mailbox, asked: &RoundId) -> Result<bool> {
+    let Some(run) = record::latest(mailbox, asked)? else { return Ok(false) };
+    let is_claimed = run.progress.state == RunState::Claimed && run.claimant == Delivery::Session.claimant();
+    Ok(is_claimed
+        && match heard::goes_on(mailbox, &run) {
+            Some(goes_on) => !goes_on,
+            // A process that gives it at this moment holds the lock.
+            None => !Lock::is_held(&record::lock_path(mailbox, asked))? && disk::exists(mailbox.round(Folder::Running, asked)),
+        })
+}
+
 impl QuestionState {
+    /// The same for a process that may have the answer, although another one has given it: it counts as told.
+    pub(super) fn told_to_asker(self) -> Self {
+        match self {
+            Self::OnItsWay(question, run) => Self::Over(question, Some(run)),
+            other => other,
+        }
+    }
+
     /// The words for the asker.
     pub(super) fn words(&self, desk: &Desk, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
         match self {
             Self::Waits(question) => Ok(waits(question)),
             Self::Answered(question) => answered(desk, mailbox, asked, question),
             Self::Taken(claim) => told(desk, mailbox, &claim.document.typed, &claim.run),
+            Self::OnItsWay(question, run) => Ok(format!(
+                "Its asker is given this answer and goes on with it: do not do the work a second time. For your information:\n{}",
+                over(desk, mailbox, asked, question, Some(run))?
+            )),
             Self::Over(question, run) => over(desk, mailbox, asked, question, run.as_deref()),
         }
     }

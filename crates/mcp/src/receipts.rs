@@ -1,5 +1,6 @@
-//! An answer that this process took counts as delivered once the reply that carries it is written. If the process dies before that, the
-//! round stays claimed by a process that is gone, and a watcher starts an agent with the answer.
+//! An answer that this process took is given once the reply that carries it is written. The round stays claimed until the client's agent has
+//! heard the answer, if that can be found out later. Else the answer counts as delivered now. If this process dies before the reply is
+//! written, the round stays claimed by a process that is gone, and a watcher starts an agent with the answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +11,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
 use askbox_mailbox::Mailbox;
+use askbox_mailbox::platform::ancestry::NearestAgent;
+use askbox_run::claim::heard::{self, Sign};
 use askbox_run::claim::{Claim, OnRecord};
 
 /// `closed.by` of a round whose answer was delivered here.
@@ -23,25 +26,39 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Marks the answer as delivered to its asker. If that fails, the round stays claimed, and the next look completes it.
-    pub(super) fn delivered(self) {
-        let _ = self.claim.delivered(&self.mailbox, BY);
+    /// Notes that the answer was given to this agent, or else that it is delivered. If that fails, the round stays claimed, and the next
+    /// look completes it.
+    fn given(self, agent: Option<heard::Agent>, sign: Sign) {
+        let Self { mailbox, claim } = self;
+        let noted = agent.map_or(Ok(false), |agent| heard::note_given(&mailbox, &claim.document.typed, &claim.run, agent, sign));
+        if matches!(noted, Ok(false)) {
+            let _ = claim.delivered(&mailbox, BY);
+        }
     }
 }
 
 /// The answers on their way, by the requests whose replies carry them.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Receipts(Arc<Mutex<HashMap<RequestId, Taken>>>);
+#[derive(Debug, Clone)]
+pub(super) struct Receipts {
+    /// The client's agent. It is found at the start, because its end may leave no trace of it.
+    agent: Option<heard::Agent>,
+    on_their_way: Arc<Mutex<HashMap<RequestId, (Taken, Sign)>>>,
+}
 
 impl Receipts {
-    /// Notes that the reply to this request carries the answer.
-    pub(super) fn expect(&self, request: RequestId, taken: Taken) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(request, taken);
+    /// Finds the agent of this process. No answer is on its way yet.
+    pub(super) fn begin() -> Self {
+        Self { agent: heard::Agent::of(&NearestAgent::of_this_process()), on_their_way: Arc::default() }
     }
 
-    /// Notes that the request gets no reply, because the client has given it up. Returns its answer.
-    pub(super) fn give_up(&self, request: &RequestId) -> Option<Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(request)
+    /// Notes that the reply to this request carries the answer, and that its agent's transcript shows it by this sign.
+    pub(super) fn expect(&self, request: RequestId, taken: Taken, sign: Sign) {
+        self.on_their_way.lock().unwrap_or_else(PoisonError::into_inner).insert(request, (taken, sign));
+    }
+
+    /// Returns the answer that the reply to this request carries.
+    fn carried_by(&self, request: &RequestId) -> Option<(Taken, Sign)> {
+        self.on_their_way.lock().unwrap_or_else(PoisonError::into_inner).remove(request)
     }
 }
 
@@ -65,12 +82,13 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Receipted<T> {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
             _ => None,
         };
-        let taken = request.and_then(|id| self.receipts.give_up(&id));
+        let taken = request.and_then(|id| self.receipts.carried_by(&id));
+        let agent = self.receipts.agent;
         let written = self.inner.send(item);
         async move {
             written.await?;
-            if let Some(taken) = taken {
-                let _ = tokio::task::spawn_blocking(|| taken.delivered()).await;
+            if let Some((taken, sign)) = taken {
+                let _ = tokio::task::spawn_blocking(move || taken.given(agent, sign)).await;
             }
             Ok(())
         }

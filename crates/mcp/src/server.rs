@@ -19,12 +19,16 @@ use askbox_cli::{ask_user_call, program};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{spelling, text};
+use askbox_run::claim::heard::Sign;
 
 /// The extra time that a tool gets after the wait for an answer. After that, the client is told that the work goes on.
 const AND_THEN: Duration = Duration::from_secs(5);
 
 /// The least time that a tool gets. Its files may be slow on a busy machine, also if nobody waits for an answer.
 const AT_LEAST: Duration = Duration::from_secs(30);
+
+/// The key of the call's id in a request's `_meta`. Claude Code tells it.
+const CALL: &str = "claudecode/toolUseId";
 
 pub(super) struct Server {
     desk: Arc<Desk>,
@@ -82,7 +86,8 @@ impl ServerHandler for Server {
             // Nobody reads this reply, so the answer is left for the next look.
             Ok(Reply::Answer(..)) if context.ct.is_cancelled() => said(String::new()),
             Ok(Reply::Answer(words, taken)) => {
-                self.receipts.expect(context.id, taken);
+                let call = context.meta.get(CALL).and_then(Value::as_str);
+                self.receipts.expect(context.id, taken, Sign::of_call(call));
                 said(words)
             }
             Err(e) => refused(&e),
@@ -92,7 +97,7 @@ impl ServerHandler for Server {
     async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<GetTaskResult, ErrorData> {
         let desk = Arc::clone(&self.desk);
         let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id)).await?.map_err(no_such_task)?;
-        taken.into_iter().for_each(|taken| self.receipts.expect(context.id.clone(), taken));
+        taken.into_iter().for_each(|taken| self.receipts.expect(context.id.clone(), taken, Sign::Task));
         Ok(GetTaskResult::new(task))
     }
 

@@ -11,6 +11,7 @@ use crate::receipts::Taken;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Mailbox, Question, text, time};
+use askbox_run::claim::heard;
 use askbox_run::delivery::Delivery;
 
 /// The requests about a task.
@@ -23,7 +24,7 @@ const POLL_MS: u64 = 2000;
 pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateTaskResult> {
     let (mailbox, asked) = ask_user::ask_for_a_task(desk, arguments)?;
     match question_state::find(desk, &mailbox, &asked, false)? {
-        Some(QuestionState::Waits(question) | QuestionState::Answered(question)) => {
+        Some(QuestionState::Waits(question) | QuestionState::Answered(question) | QuestionState::OnItsWay(question, _)) => {
             Ok(CreateTaskResult::new(task(&asked, &question, TaskStatus::Working)))
         }
         _ => {
@@ -36,14 +37,15 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateT
 pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
     let (mailbox, asked, state) = look_for(desk, id)?;
     let is_ours = |question: &Question| !desk.asked_something_else(&asked, question);
-    let state = match state {
-        QuestionState::Answered(question) | QuestionState::Over(question, _)
-            if Delivery::asked_for(&question) == Delivery::Session && is_ours(&question) =>
-        {
-            question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))?
-        }
-        other => other,
-    };
+    let is_to_take = match &state {
+        QuestionState::Answered(question) => Some(question),
+        // Its agent has ended, and may not have heard it. As long as the agent lives, it is told the same again.
+        QuestionState::OnItsWay(question, run) => Some(question).filter(|_| !heard::lives(&mailbox, run)),
+        QuestionState::Waits(_) | QuestionState::Taken(_) | QuestionState::Over(..) => None,
+    }
+    .is_some_and(|question| Delivery::asked_for(question) == Delivery::Session && is_ours(question));
+    let taken = if is_to_take { question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(|| unknown(&asked))? } else { state };
+    let state = taken.told_to_asker();
     let working = |question: &Question| DetailedTask::new(task(&asked, question, TaskStatus::Working), TaskPayload::Working);
     let said = |question: &Question, words: String| {
         let result = CallToolResult::success(vec![ContentBlock::text(words)]);
@@ -56,7 +58,7 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
             (said(&question, ask_user::changed(&asked.workflow)), None)
         }
         QuestionState::Waits(question) | QuestionState::Answered(question) => (working(&question), None),
-        QuestionState::Over(question, _) => (said(&question, words), None),
+        QuestionState::Over(question, _) | QuestionState::OnItsWay(question, _) => (said(&question, words), None),
         QuestionState::Taken(claim) => (said(&claim.document.typed, words), Some(Taken { mailbox, claim })),
     })
 }

@@ -28,7 +28,7 @@ fn a_headless_answer_in_time_is_the_tools_result() {
     let said = told(&world, &steps, answer);
     assert!(said.starts_with("Your question \"Which database?\": User chose: pg (Postgres)"), "{said}");
     assert_eq!((world.api.turns().len(), world.launches().len()), (3, 0));
-    assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "askbox mcp");
+    assert_eq!(world.closed("db", "delivered", 1)[0]["closed"]["by"], "its asker");
 }
 
 #[test]

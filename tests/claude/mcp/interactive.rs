@@ -6,7 +6,7 @@ use super::{call, find, servers, which_database};
 use crate::support::claude::uuid;
 use crate::support::{ClaudeWorld, Terminal, until};
 
-fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
+pub(super) fn begin<'a>(world: &'a ClaudeWorld, args: &[&str]) -> Terminal<'a> {
     let program = world.claude_program().display().to_string();
     let servers = servers();
     let command = [&[program.as_str(), "--mcp-config", &servers, "--allowedTools=mcp__askbox"], args].concat();

@@ -3,6 +3,7 @@
 mod headless;
 mod in_runs;
 mod interactive;
+mod killed;
 mod plugin;
 mod python;
 

@@ -77,14 +77,20 @@ impl Client {
 
     /// Sends a request; its id.
     #[track_caller]
-    pub fn send(&mut self, method: &str, mut params: Value) -> u64 {
+    pub fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.send_with(method, params, &json!({}))
+    }
+
+    /// Sends a request with these fields of `_meta`; its id.
+    #[track_caller]
+    pub fn send_with(&mut self, method: &str, mut params: Value, meta: &Value) -> u64 {
         self.next += 1;
+        params["_meta"] = meta.clone();
         if self.era == Era::Of2026 {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
-            });
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "raw", "version": "1"});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
         self.write(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
         self.next

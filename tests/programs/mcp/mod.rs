@@ -7,11 +7,13 @@
 //! | `at_hand.rs` | the other tools, and what the operator permits |
 //! | `hostile.rs` | what is no message, too long, or not permitted |
 //! | `tasks.rs` | clients that know tasks: they wait for nothing |
+//! | `given.rs` | answers that were given and not heard yet |
 //! | `official.rs` | the client of the official SDK |
 
 mod asking;
 mod at_hand;
 mod client;
+mod given;
 mod hostile;
 mod official;
 mod tasks;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::hangup;
 use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::platform::ancestry::NearestAgent;
+use askbox_run::claim::heard;
 use askbox_run::claim::inline::Hearer;
 use askbox_run::process::poll_thread::{PollSource, PollThread};
 
@@ -24,12 +25,9 @@ impl OutputHearer {
         Self { agent: Arc::new(NearestAgent::of_this_process()), thread: Mutex::default() }
     }
 
-    /// The process of the agent, if it is known.
-    pub(super) fn agent(&self) -> Option<i32> {
-        match &*self.agent {
-            NearestAgent::Is(process) => Some(process.pid()),
-            NearestAgent::Unknown | NearestAgent::HasEnded => None,
-        }
+    /// The agent, if it is known.
+    pub(super) fn agent(&self) -> Option<heard::Agent> {
+        heard::Agent::of(&self.agent)
     }
 
     /// True if the agent has ended. Its end counts even behind the answer's print: it may not have read it.

@@ -8,7 +8,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Answer, AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
-use askbox_run::claim::heard;
+use askbox_run::claim::heard::{self, Sign};
 use askbox_run::claim::inline::{self, Hearer};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::recovery::of_asker;
@@ -42,9 +42,11 @@ impl Waiter {
             return Err(nobody_hears(&claim.round()));
         }
         let done = hand_over()?;
+        if self.hearer.has_no_agent_any_more() {
+            return Err(nobody_hears(&claim.round()));
+        }
         match self.hearer.agent() {
-            Some(_) if self.hearer.has_no_agent_any_more() => return Err(nobody_hears(&claim.round())),
-            Some(agent) if heard::note_printed(mailbox, &claim.document.typed, &claim.run, agent)? => {}
+            Some(agent) if heard::note_given(mailbox, &claim.document.typed, &claim.run, agent, Sign::AnyResult)? => {}
             _ => claim.delivered(mailbox, CHANNEL)?,
         }
         Ok(done)

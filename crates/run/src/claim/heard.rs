@@ -1,95 +1,233 @@
-//! Whether an agent has heard the answer that its waiting command printed. The command ends before the agent reads its output, and the agent
-//! may be killed in between. So the round stays claimed until the session's transcript has the command's result.
+//! Whether an agent has heard the answer that was given to it. A waiting command ends before its agent reads the output, and a client of
+//! `askbox mcp` has a task's result before its model is shown it. The agent may be killed in between. So the round stays claimed until the
+//! session's transcript shows the answer.
 //!
-//! The file `hearer` beside the record says that the answer was printed, and to which process: `PID BEGAN`, in the kernel's ticks. It is
-//! not synced: after a power cut the agent is dead, too.
+//! The file `hearer` beside the record says that the answer was given: `PID BEGAN SIGN TRANSCRIPT`. It names the process, when the process began
+//! in the kernel's ticks, how the transcript shows the answer, and the path of the transcript. It is not synced: after a power cut the agent is
+//! dead, too.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::attempt::record::Run;
-use askbox_agent::{claude, subagents, transcript};
+use askbox_agent::transcript::{self, Notice};
+use askbox_agent::{claude, subagents};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Result;
+use askbox_mailbox::id::SessionId;
 use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::platform::ancestry::NearestAgent;
 use askbox_mailbox::platform::processes::Seen;
+use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Question, time};
+use askbox_mailbox::{Mailbox, Question};
 
 /// The longest file, in bytes.
-const LONGEST: u64 = 64;
-/// How long the result may take to be written, while the agent lives or cannot be seen from here.
+const LONGEST: u64 = 8 << 10;
+/// The longest id of a call, in bytes.
+const LONGEST_ID: usize = 200;
+/// How long the answer may take to be shown, while the agent lives or cannot be seen from here.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long an agent that cannot be seen may live elsewhere, for example in a container.
 const UNSEEN: Duration = Duration::from_secs(5);
 
-/// What is known of an answer that was printed.
+/// The variables that name the session of this process, as for the question that it posts.
+const SESSION: [&str; 2] = ["ASKBOX_SESSION_ID", "CLAUDE_CODE_SESSION_ID"];
+
+/// What is known of an answer that was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// The session's transcript has the result of the command, or the agent has gone on without one.
+    /// The session's transcript shows the answer, or the agent has gone on without that.
     Yes,
-    /// The agent lives, and its transcript has no result yet.
+    /// The agent lives, and its transcript does not show the answer yet.
     NotYet,
     /// The agent has ended, and its session knows nothing of the answer.
     No,
 }
 
-/// Notes that the answer was printed to an agent, if it can be found out later whether the agent has heard it, and somebody is there to
+/// A process that hears answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agent {
+    pid: u32,
+    began: u64,
+}
+
+impl Agent {
+    /// The nearest agent, if the system shows it.
+    #[must_use]
+    pub fn of(nearest: &NearestAgent) -> Option<Self> {
+        let NearestAgent::Is(process) = nearest else { return None };
+        let began = Seen::at(process.pid())?.began()?;
+        Some(Self { pid: u32::try_from(process.pid()).ok()?, began })
+    }
+
+    fn lives(self) -> bool {
+        // A zombie has ended.
+        let process = ProcessHandle::open(self.pid).filter(|process| !process.is_gone());
+        process.and_then(|process| Seen::at(process.pid())?.began()) == Some(self.began)
+    }
+}
+
+/// The entry of the transcript that shows the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// The result of any call since the claim.
+    AnyResult,
+    /// The result of the call with this id.
+    ResultOf(String),
+    /// The notice that the round's task is completed.
+    Task,
+}
+
+impl Sign {
+    /// The result of the call with this id, or of any if the client does not tell the id.
+    #[must_use]
+    pub fn of_call(id: Option<&str>) -> Self {
+        let id = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic()));
+        id.map_or(Self::AnyResult, |id| Self::ResultOf(id.to_owned()))
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Self::AnyResult => "result".into(),
+            Self::ResultOf(id) => format!("result:{id}"),
+            Self::Task => "task".into(),
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "result" => Some(Self::AnyResult),
+            "task" => Some(Self::Task),
+            other => other.strip_prefix("result:").map(|id| Self::ResultOf(id.to_owned())),
+        }
+    }
+}
+
+/// The content of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Given {
+    agent: Agent,
+    sign: Sign,
+    transcript: PathBuf,
+}
+
+impl Given {
+    fn read(mailbox: &Mailbox, run: &Run) -> Option<Self> {
+        Self::from_bytes(&disk::read(&path(mailbox, run), LONGEST).ok()?)
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let Self { agent: Agent { pid, began }, sign, transcript } = self;
+        [format!("{pid} {began} {} ", sign.word()).as_bytes(), transcript.as_os_str().as_bytes(), b"\n"].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut fields = bytes.strip_suffix(b"\n")?.splitn(4, |byte| *byte == b' ');
+        let mut word = || std::str::from_utf8(fields.next()?).ok();
+        let agent = Agent { pid: word()?.parse().ok()?, began: word()?.parse().ok()? };
+        let sign = Sign::from_word(word()?)?;
+        Some(Self { agent, sign, transcript: PathBuf::from(OsStr::from_bytes(fields.next()?)) })
+    }
+
+    /// The round's notice in the transcript. The result of a call counts as shown.
+    fn notice(&self, run: &Run) -> Option<Notice> {
+        let result = |of: Option<&str>| {
+            let of_subagents = subagents::transcripts(&self.transcript);
+            let has = |path: PathBuf| open(&path).is_some_and(|file| transcript::has_result_since(file, run.progress.claimed_at, of));
+            std::iter::once(self.transcript.clone()).chain(of_subagents).any(has).then_some(Notice::Shown)
+        };
+        match &self.sign {
+            Sign::AnyResult => result(None),
+            Sign::ResultOf(id) => result(Some(id)),
+            Sign::Task => transcript::notice_of_task(open(&self.transcript)?, &run.round().to_string()),
+        }
+    }
+}
+
+/// Notes that the answer was given to an agent, if it can be found out later whether the agent has heard it, and somebody is there to
 /// look. Returns false if not: then the answer counts as delivered now.
 ///
 /// # Errors
 /// [`askbox_mailbox::error::Error::Io`] if the system refuses.
-pub fn note_printed(mailbox: &Mailbox, question: &Question, run: &Run, agent: i32) -> Result<bool> {
-    let Some(began) = Seen::at(agent).and_then(|agent| agent.began()) else { return Ok(false) };
-    if transcript_of(question).is_none() || !presence::anybody(mailbox)? {
+pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agent, sign: Sign) -> Result<bool> {
+    let Some(transcript) = own_transcript(question) else { return Ok(false) };
+    if !presence::anybody(mailbox)? {
         return Ok(false);
     }
-    disk::replace_unsynced(&path(mailbox, run), format!("{agent} {began}\n").as_bytes(), SystemTime::now()).map(|()| true)
+    let given = Given { agent, sign, transcript };
+    disk::replace_unsynced(&path(mailbox, run), &given.to_bytes(), SystemTime::now()).map(|()| true)
 }
 
-/// Looks whether the agent has heard the answer of this claim. `None` if it was not printed to an agent that can be watched.
+/// Looks whether the agent has heard the answer of this claim. `None` if it was not given to an agent that can be watched.
 #[must_use]
-pub fn look(mailbox: &Mailbox, question: &Question, run: &Run) -> Option<Heard> {
-    let noted = disk::read(&path(mailbox, run), LONGEST).ok()?;
-    let lives = lives(&noted);
+pub fn look(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
+    let given = Given::read(mailbox, run)?;
+    let given_at = disk::metadata(path(mailbox, run)).and_then(|file| file.modified()).map_or(run.progress.claimed_at, Time::from);
+    let lives = given.agent.lives();
     // In this order: an agent that has ended writes no more.
-    let has_result = transcript_of(question).is_some_and(|session| has_result(&session, run));
-    let is_young = |limit| time::is_near(run.progress.claimed_at, limit);
-    Some(match () {
-        () if has_result || (lives && !is_young(PATIENCE)) => Heard::Yes,
-        () if lives || is_young(UNSEEN) => Heard::NotYet,
-        () => Heard::No,
+    let notice = given.notice(run);
+    let is_young = |limit| time::is_near(given_at, limit);
+    Some(match notice {
+        Some(Notice::Shown) => Heard::Yes,
+        // A busy session shows it at its next step. If it ends before that, it forgets the notice.
+        Some(Notice::Queued) if lives => Heard::NotYet,
+        _ if lives && !is_young(PATIENCE) => Heard::Yes,
+        _ if lives || is_young(UNSEEN) => Heard::NotYet,
+        _ => Heard::No,
     })
 }
 
-/// True if the answer was printed to an agent that lives, so that a later question of that agent shows that it went on.
+/// True if a later question of the agent shows that it has heard the answer, because it got the answer as a call's result and lives. A
+/// task's result is fetched behind its back, so only its transcript tells. `None` if the answer was not given to an agent that can be watched.
 #[must_use]
-pub fn goes_on(mailbox: &Mailbox, run: &Run) -> bool {
-    disk::read(&path(mailbox, run), LONGEST).is_ok_and(|noted| lives(&noted))
+pub fn goes_on(mailbox: &Mailbox, run: &Run) -> Option<bool> {
+    Given::read(mailbox, run).map(|given| match given.sign {
+        Sign::AnyResult | Sign::ResultOf(_) => given.agent.lives(),
+        Sign::Task => given.notice(run) == Some(Notice::Shown),
+    })
+}
+
+/// True if the agent that was given the answer lives.
+#[must_use]
+pub fn lives(mailbox: &Mailbox, run: &Run) -> bool {
+    Given::read(mailbox, run).is_some_and(|given| given.agent.lives())
 }
 
 fn path(mailbox: &Mailbox, run: &Run) -> PathBuf {
     run.folder(mailbox).join("hearer")
 }
 
-fn lives(noted: &[u8]) -> bool {
-    let noted = std::str::from_utf8(noted).ok().and_then(|noted| noted.trim().split_once(' '));
-    let Some((Ok(pid), Ok(began))) = noted.map(|(pid, began)| (pid.parse::<u32>(), began.parse::<u64>())) else { return false };
-    // A zombie has ended.
-    let process = ProcessHandle::open(pid).filter(|process| !process.is_gone());
-    process.and_then(|process| Seen::at(process.pid())?.began()) == Some(began)
+fn open(transcript: &Path) -> Option<File> {
+    disk::open_of_another_program(transcript).ok()
 }
 
-/// The transcript of the session that asked, if Claude Code writes one.
-fn transcript_of(question: &Question) -> Option<PathBuf> {
-    let folder = question.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-    transcript::find(&folder, &question.session_id?.to_string())
+/// The transcript of this process's session, if Claude Code writes one. A later session may take the answer of an earlier one.
+fn own_transcript(question: &Question) -> Option<PathBuf> {
+    let own = SESSION.iter().find_map(|name| std::env::var(name).ok()?.parse::<SessionId>().ok());
+    let here = || claude::config_dir(|name| std::env::var_os(name));
+    let (session, folder) = match own {
+        Some(own) if question.session_id != Some(own) => (own, here()?),
+        _ => (question.session_id?, question.config_dir.clone().or_else(here)?),
+    };
+    transcript::find(&folder, &session.to_string())
 }
 
-/// True if the session, or one of its subagents, has got the result of a call since the claim.
-fn has_result(session: &Path, run: &Run) -> bool {
-    let of_subagents = subagents::transcripts(session);
-    let has =
-        |path: &PathBuf| disk::open_of_another_program(path).is_ok_and(|file| transcript::has_result_since(file, run.progress.claimed_at));
-    std::iter::once(session.to_path_buf()).chain(of_subagents).any(|path| has(&path))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_an_answer_that_was_given_is_read_as_written() {
+        for sign in [Sign::AnyResult, Sign::of_call(Some("toolu_01")), Sign::Task] {
+            let transcript = PathBuf::from(OsStr::from_bytes(b"/a b/\xff\n.jsonl"));
+            let given = Given { agent: Agent { pid: 7, began: 12 }, sign, transcript };
+            assert_eq!(Given::from_bytes(&given.to_bytes()).as_ref(), Some(&given));
+        }
+        assert_eq!(Sign::of_call(Some("two words")), Sign::AnyResult);
+        assert_eq!(Given::from_bytes(b"7 12\n"), None);
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::attempt::record::{self, RunState};
+use crate::attempt::record::{self, Claimant, RunState};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, heard};
 use crate::delivery::Delivery;
 use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
@@ -24,6 +24,9 @@ use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 const POLL_EVERY: Duration = Duration::from_millis(500);
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(10);
+
+/// How long a watcher may take to look at a round.
+const LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// The lock of an asker that waits. Dropping it leaves the answer to the watcher.
 #[derive(Debug)]
@@ -51,10 +54,10 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
     Err(Error::conflict(format!("another process already waits for the answer of {workflow}"), "let that process take it"))
 }
 
-/// The claim of a process that died before it had handed the answer over. `None` if there is no such claim, or if its process lives. An answer
-/// that was printed to an agent which still lives is heard: only then the agent asks on. Its round is closed.
+/// The claim of a process that died before it had handed the answer over, or whose agent has not heard the answer. `None` if there is no
+/// such claim, or if its process lives. An answer that its agent has heard is none either: that agent asks on, and the round is closed.
 pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
-    let Some(lock) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(None) };
+    let Some(lock) = lock_of_inline_claim(mailbox, round)? else { return Ok(None) };
     let Some(run) = record::latest(mailbox, round)? else { return Ok(None) };
     let document = match read_question::of_round(&mailbox.round(Folder::Running, round), round) {
         Err(e) if e.is_missing_file() => return Ok(None),
@@ -64,10 +67,25 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.progress.state == RunState::Claimed,
         Delivery::Launch | Delivery::MainAgent => false,
     };
-    if is_left && heard::goes_on(mailbox, &run) {
+    if is_left && heard::goes_on(mailbox, &run) == Some(true) {
         return Claim::with_lock(document, run, lock).delivered(mailbox, "its asker").map(|()| None);
     }
     Ok(is_left.then(|| Claim::with_lock(document, run, lock)))
+}
+
+/// The lock of a round that an asker has claimed. A watcher that looks whether the answer was heard holds it for a moment.
+fn lock_of_inline_claim(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Lock>> {
+    let end = Instant::now() + LOOKED_AT;
+    loop {
+        let is_inline = record::latest(mailbox, round)?.is_some_and(|run| run.claimant == Claimant::Inline);
+        if !is_inline {
+            return Ok(None);
+        }
+        match Lock::try_acquire(&record::lock_path(mailbox, round))? {
+            None if Instant::now() < end => std::thread::sleep(LOOKED_AT / 50),
+            lock => return Ok(lock),
+        }
+    }
 }
 
 /// The question that an asker waits for. Only the answer to exactly this question counts.

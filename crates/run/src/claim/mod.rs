@@ -30,7 +30,7 @@
 //! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
 //! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
 //! - `moved_folder`: finds a working folder that was renamed
-//! - `heard`: whether the agent has heard the answer that its waiting command printed
+//! - `heard`: whether the agent has heard the answer that it was given
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 //! - `of_call`: the question of a tool call, whose session claims the answer itself
 

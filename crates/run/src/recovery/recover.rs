@@ -112,10 +112,14 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
         let is_over = settle::by_receipt(mailbox, document, last, held)?;
         return Ok(if is_over { Recovered::Over } else { Recovered::Later(time::now() + chrono::TimeDelta::seconds(1)) });
     }
-    if delivery == Delivery::Session
-        && last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed)
-        && give_back(mailbox, config, &document, round, orphans)?
-    {
+    let is_claimed = last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed);
+    let given = last.as_ref().filter(|_| is_claimed && matches!(delivery, Delivery::Waiter | Delivery::Session));
+    let heard = given.and_then(|given| heard::look(mailbox, given));
+    if heard == Some(Heard::NotYet) {
+        return Ok(Recovered::Later(time::now() + chrono::TimeDelta::milliseconds(500)));
+    }
+    // A session that was given the answer and has ended does not look for it again, so an agent is launched.
+    if delivery == Delivery::Session && is_claimed && heard.is_none() && give_back(mailbox, config, &document, round, orphans)? {
         return Ok(Recovered::Over);
     }
     let Some(last) = last else {
@@ -124,11 +128,8 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     match last.progress.state {
         RunState::Claimed => match delivery {
             Delivery::Launch | Delivery::Dialog => Ok(Recovered::Claimed(Box::new(last))),
-            Delivery::Waiter if heard::look(mailbox, &document.typed, &last) == Some(Heard::Yes) => {
+            Delivery::Waiter | Delivery::Session if heard == Some(Heard::Yes) => {
                 Claim::with_lock(document, last, held).delivered(mailbox, "its asker").map(|()| Recovered::Over)
-            }
-            Delivery::Waiter if heard::look(mailbox, &document.typed, &last) == Some(Heard::NotYet) => {
-                Ok(Recovered::Later(time::now() + chrono::TimeDelta::milliseconds(500)))
             }
             // The claimant died before it had delivered the answer. An asker may belong to the run of an earlier round, and that run
             // has to end first.
