@@ -4,7 +4,7 @@ use super::*;
 
 /// A process that looks like a watcher is there, and does nothing: it has passed over an answer of 70 seconds.
 fn passes_over(world: &World, workflow: &str) -> Running {
-    let hangs = Running::start(&mut world.shell_command("exec 9<m/locks/watchers; flock -s 9; exec sleep 600"));
+    let hangs = Running::start(&mut world.shell_command("umask 077; exec 9>>m/locks/watchers; flock -s 9; exec sleep 600"));
     until("it is there", || report(world)["watcher"].as_bool().filter(|is_there| *is_there));
     answered(world, workflow);
     let file = format!("m/answered/{workflow}.json");
