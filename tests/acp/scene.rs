@@ -42,10 +42,10 @@ pub(crate) enum Killed {
 const CALL: &str = "echo ran >> $HOME/effects";
 
 /// The script of a model that makes a call in the first attempt, and is killed in it. Later it makes the call again, unless it knows of the
-/// call: from a result, or in words. Then it looks.
+/// call: from a result, or in words. Then it says so.
 fn unless_it_knows(call: &'static str, shell: Shell) -> impl Fn(&[String]) -> Vec<Value> + Send {
     move |known| match known {
-        _ if known.iter().any(|text| text.contains(call)) => vec![shell("wc -l $HOME/effects"), json!({"text": "It had run."})],
+        _ if known.iter().any(|text| text.contains(call)) => vec![json!({"text": "It had run."})],
         [.., newest] if newest.contains(" attempt 1]") => vec![shell(&format!("{call}; exec sleep 600")), json!({"text": "never"})],
         _ => vec![shell(call), json!({"text": "It has run again."})],
     }
@@ -147,8 +147,8 @@ impl Scene {
         self.is_over(2);
     }
 
-    /// One of its processes is killed while its tool runs, as soon as that has had its effect. The next attempt knows that the tool has run: from the session, or from askbox.
-    /// If the model were told nothing of its call, it would make it again.
+    /// One of its processes is killed while its tool runs, as soon as that has had its effect. The next attempt knows that the tool has
+    /// run: from the session, or from askbox. If the model were told nothing of its call, it would make it again.
     pub(crate) fn is_killed_at_work(&self, shell: Shell, killed: Killed) {
         let Self { world, api } = self;
         api.on_knowing("[askbox round", unless_it_knows(CALL, shell));
@@ -190,8 +190,10 @@ impl Scene {
         let script = unless_it_knows(CALL, shell);
         api.on_knowing("[askbox round", move |known| {
             if !to.exists() {
-                let has_it = |path: &PathBuf, bytes: &[u8]| path.ends_with(transcript) && String::from_utf8_lossy(bytes).contains(TASK);
-                until("its message is written", || files(&from).iter().any(|(path, bytes)| has_it(path, bytes)));
+                // kimi writes the prompt down before it writes the message of the session. A line may be half written.
+                let is_message = |line: &str| line.ends_with('\n') && line.contains(TASK) && line.contains(r#""role":"user""#);
+                let has_it = |bytes: &[u8]| String::from_utf8_lossy(bytes).split_inclusive('\n').any(is_message);
+                until("its message is written", || files(&from).iter().any(|(path, bytes)| path.ends_with(transcript) && has_it(bytes)));
                 put(&from, &to);
             }
             script(known)
