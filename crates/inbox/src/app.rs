@@ -124,7 +124,7 @@ pub struct App<'a> {
     pub until: Until,
     /// True if only signed answers count here.
     pub only_signed: bool,
-    /// What keeps answers from starting agents.
+    /// The first cause that keeps answers from starting agents.
     pub held_up_by: Option<Cause>,
     /// When that was looked for.
     looked_at: Option<Instant>,

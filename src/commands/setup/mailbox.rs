@@ -52,7 +52,7 @@ pub(super) fn undo_in_words(path: &Path) -> String {
     }
 }
 
-/// Removes the mailbox if nobody has used it. A folder in which something has appeared meanwhile stays.
+/// Removes the mailbox if nobody has used it. A folder stays if something has appeared in it meanwhile.
 pub(super) fn take_back(path: &Path) -> Result<()> {
     if !is_unused(path) {
         return Ok(());

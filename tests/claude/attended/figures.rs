@@ -145,7 +145,8 @@ fn told_bytes(live: bool) -> Vec<usize> {
 
 #[test]
 fn a_question_beside_a_dialog_costs_no_request_and_no_byte() {
-    let with = told_bytes(true);
-    assert!(with.len() >= 4, "{with:?}");
-    assert_eq!(with, told_bytes(false));
+    // On a busy machine, Claude Code itself tells the model something now and then. What askbox told it would be there each time.
+    let pairs: Vec<_> = (0..3).map(|_| (told_bytes(true), told_bytes(false))).collect();
+    assert!(pairs.iter().all(|(with, _)| with.len() >= 4), "{pairs:?}");
+    assert!(pairs.iter().any(|(with, without)| with == without), "{pairs:?}");
 }

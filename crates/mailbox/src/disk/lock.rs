@@ -328,7 +328,7 @@ pub fn shared_lock_holder(path: &Path) -> Option<LockHolder> {
 
 fn holder(path: &Path, modes: &[&str]) -> Option<LockHolder> {
     let lock = metadata(path).ok()?;
-    // A line of proc_locks(5): `1: FLOCK ADVISORY WRITE 123 00:1b:4567 0 EOF`. The device is not that of stat(2) on each filesystem.
+    // A line of proc_locks(5): `1: FLOCK ADVISORY WRITE 123 00:1b:4567 0 EOF`. On some filesystems the device differs from the one in stat(2).
     let locks = fs::read_to_string(Path::new("/proc").join("locks")).ok()?;
     let lines = locks.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
     let (end, is_meant) = (format!(":{}", lock.ino()), |mode: &str| modes.contains(&mode));

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::attempt::record::Run;
 use askbox_agent::transcript::{self, Notice};
@@ -33,6 +33,9 @@ const LONGEST_ID: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long an agent that cannot be seen may live elsewhere, for example in a container.
 const UNSEEN: Duration = Duration::from_secs(5);
+
+/// How long a busy machine may take to write the first message of a transcript.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The variables that name the session of this process, as for the question that it posts.
 const SESSION: [&str; 2] = ["ASKBOX_SESSION_ID", "CLAUDE_CODE_SESSION_ID"];
@@ -154,10 +157,10 @@ impl Given {
 /// # Errors
 /// [`askbox_mailbox::error::Error::Io`] if the system refuses.
 pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agent, sign: Sign) -> Result<bool> {
-    let Some(transcript) = own_transcript(question) else { return Ok(false) };
     if !presence::anybody(mailbox)? {
         return Ok(false);
     }
+    let Some(transcript) = own_transcript(question) else { return Ok(false) };
     let given = Given { agent, sign, transcript };
     disk::replace_unsynced(&path(mailbox, run), &given.to_bytes(), SystemTime::now()).map(|()| true)
 }
@@ -213,7 +216,7 @@ fn own_transcript(question: &Question) -> Option<PathBuf> {
         Some(own) if question.session_id != Some(own) => (own, here()?),
         _ => (question.session_id?, question.config_dir.clone().or_else(here)?),
     };
-    transcript::find(&folder, &session.to_string())
+    transcript::wait_for(&folder, &session.to_string(), Instant::now() + WRITTEN_WITHIN)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub enum Cause {
     Held,
     /// Runs failed one after the other. `relaunch go` tries one at once.
     Failures,
-    /// No runner's program can be started, or not that of this workflow.
+    /// No runner's program can be started, or the one of this workflow cannot.
     NoProgram,
     /// The day's limit on money is spent.
     DayCost,
@@ -112,8 +112,8 @@ impl HoldUp {
     }
 }
 
-/// Everything that keeps answers of this mailbox from starting agents, in the order in which to mend it. Without a `config`, the day's limit is
-/// not known. What cannot be read counts as no cause.
+/// Everything that keeps answers of this mailbox from starting agents. The first one is to be mended first. Without a `config`, the day's limit
+/// is not known. A file that cannot be read is not a cause.
 #[must_use]
 pub fn all(mailbox: &Mailbox, config: Option<&Config>) -> Vec<HoldUp> {
     let queue = match config {
@@ -163,7 +163,7 @@ pub fn read_only(mailbox: &Mailbox) -> Option<HoldUp> {
     })
 }
 
-/// The cause if the queue launches nothing. A queue that tries one run is no cause.
+/// The cause if the queue launches nothing. A queue that tries one run is not a cause.
 #[must_use]
 pub fn of_queue(queue: &Queue, config: Option<&Config>) -> Option<HoldUp> {
     let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return None };

@@ -1,4 +1,4 @@
-//! What stands still, and why: derived from what lies on disk, once for every view.
+//! The causes why workflows stand still, derived from the files on disk, once for every view.
 //!
 //! | file | idea |
 //! |---|---|
