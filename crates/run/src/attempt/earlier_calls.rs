@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(last, [("c", CallEnd::Unseen), ("b", CallEnd::Failed), ("a", CallEnd::Done), ("t11", CallEnd::Unseen)]);
     }
     #[test]
-    fn calls_that_the_session_has_or_that_were_not_made_are_left_out() {
+    fn calls_that_the_session_has_or_were_not_made_are_left_out() {
         use askbox_agent::acp::{Client, SessionPlace};
         use askbox_agent::stream::lines::Line;
         let mut client = Client::new("ours", SessionPlace::default(), None);
