@@ -25,7 +25,7 @@ pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// What to do if there is no mailbox.
+/// The hint where a mailbox is missing.
 pub const MAKES_A_MAILBOX: &str = "askbox setup makes it, and so does the first ask-post; another one: --mailbox DIR or $ASKBOX_DIR";
 
 pub(super) fn no_mailbox(path: &Path) -> Error {

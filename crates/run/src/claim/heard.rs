@@ -216,7 +216,7 @@ fn own_transcript(question: &Question) -> Option<PathBuf> {
         Some(own) if question.session_id != Some(own) => (own, here()?),
         _ => (question.session_id?, question.config_dir.clone().or_else(here)?),
     };
-    // Other agents write none, so nobody waits for it.
+    // Other agents write no transcript.
     let is_claudes = ["CLAUDECODE", SESSION[1]].iter().any(|name| std::env::var_os(name).is_some());
     let patience = if is_claudes { WRITTEN_WITHIN } else { Duration::ZERO };
     transcript::wait_for(&folder, &session.to_string(), Instant::now() + patience)

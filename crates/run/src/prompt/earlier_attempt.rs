@@ -10,7 +10,7 @@ const INPUT: usize = 200;
 /// The length of a tool's name in the message, in characters.
 const TOOL: usize = 80;
 
-/// What a session has of the attempts whose calls are told.
+/// The part of the told attempts that a session has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Has {
     /// Nothing.

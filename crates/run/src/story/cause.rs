@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rustix::fs::Access;
 use rustix::io::Errno;
-use serde::Serialize;
 
 use crate::process::programs;
+pub use crate::story::kind::Cause;
 use crate::story::queue::{self, Queue, QueueState};
 use askbox_config::{self as config, Config, Runner};
 use askbox_mailbox::error::Error;
@@ -17,54 +17,6 @@ use askbox_mailbox::{Mailbox, disk, pause, text};
 
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
 const LITTLE: u64 = 1 << 20;
-
-/// The kind of cause, for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The mailbox's disk has no room.
-    FullDisk,
-    /// The mailbox cannot be written: its filesystem is mounted read-only.
-    ReadOnly,
-    /// A person holds the queue with `relaunch pause`. `relaunch go` ends that.
-    Held,
-    /// Runs failed one after the other. `relaunch go` tries one at once.
-    Failures,
-    /// No runner's program can be started, or the one of this workflow cannot.
-    NoProgram,
-    /// The day's limit on money is spent.
-    DayCost,
-    /// Live runs have reserved all that is left of the day's limit.
-    DayCostReserved,
-    /// No watcher runs.
-    NoWatcher,
-    /// A signal or a debugger has stopped the watcher.
-    WatcherStopped,
-    /// The session of Codex that asked is not told of the answer.
-    NotTold,
-}
-
-impl Cause {
-    /// True if `relaunch go` lets runs be launched at once.
-    #[must_use]
-    pub fn ends_with_go(self) -> bool {
-        matches!(self, Self::Held | Self::Failures)
-    }
-
-    /// The words for the corner of a screen.
-    #[must_use]
-    pub fn in_short(self) -> &'static str {
-        match self {
-            Self::FullDisk => "the disk is full",
-            Self::ReadOnly => "mounted read-only",
-            Self::Held | Self::Failures | Self::DayCost | Self::DayCostReserved => "the queue is paused",
-            Self::NoProgram => "no agent can be started",
-            Self::NoWatcher => "no watcher runs",
-            Self::WatcherStopped => "the watcher is stopped",
-            Self::NotTold => "the session is not told",
-        }
-    }
-}
 
 /// One thing that keeps answers from starting agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,7 +138,7 @@ fn held(how: &str) -> HoldUp {
     HoldUp::new(Cause::Held, format!("the queue is {how}"), "relaunch go")
 }
 
-/// The command that lets a paused queue go on. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
+/// The command that ends a pause of the queue. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
 /// configuration allows more money, and a program has to be there.
 fn next_of(cause: Cause, config: Option<&Config>) -> String {
     let runner = |config: &Config| config.runner.in_use().ok()?.first().map(|(_, runner)| startable(runner));
@@ -230,7 +182,7 @@ pub fn not_told(id: &WorkflowId, why: &str) -> HoldUp {
     HoldUp::new(Cause::NotTold, why, format!("relaunch {id}"))
 }
 
-/// The command after which this runner's program can be started.
+/// The command that makes this runner's program startable.
 #[must_use]
 pub fn startable(runner: &Runner) -> String {
     match programs::not_executable(Path::new(&runner.program)) {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::breaker::shared_file;
 use crate::breaker::state_machine::{BreakerPermit, BreakerState, Settings};
 use crate::money::day::DayBudget;
-use crate::story::cause::Cause;
+use crate::story::kind::Cause;
 use askbox_config::Config;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::{self, Time};
