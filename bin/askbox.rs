@@ -29,7 +29,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Tree(args) => tree::run(&args, context),
-        Command::History(args) => history::run(&args),
+        Command::History(args) => history::run(&args, context),
         Command::Inbox(args) => askbox_inbox::open(&args, context),
         Command::Gc(args) => gc::run(&args, context),
         Command::Setup(args) => setup::run(&args, context),

@@ -1,7 +1,7 @@
 //! `askbox history`: the rounds that were answered or are over, one after the other.
 
 use askbox_cli::args::askbox_args::History;
-use askbox_cli::program;
+use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted::wrapped;
 use askbox_cli::terminal::screen;
 use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT, Outcome};
@@ -9,9 +9,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{AnswerValue, text, time};
 use askbox_run::chain::forest;
 use askbox_run::delivery::Delivery;
+use askbox_run::story::{Standing, Teller};
 use askbox_run::view::all_history::AllHistory;
 use askbox_run::view::history::{About, GivenAnswer, HistoryEntry};
-use askbox_run::view::status::Standing;
 
 /// The number of rounds that people are shown if they do not set one.
 const LIMIT: usize = 20;
@@ -23,13 +23,14 @@ const LINES: usize = 12;
 const NARROWEST: usize = 20;
 
 /// Prints each round as soon as it is read, because there may be a million.
-pub fn run(args: &History) -> Result<u8> {
+pub fn run(args: &History, context: &Context) -> Result<u8> {
     let mailbox = if args.id.is_some() { Some(args.common.open()?) } else { args.common.open_if_there()? };
     let Some(mailbox) = mailbox else { return Ok(0) };
     let limit = args.limit.or((!args.common.json).then_some(LIMIT)).filter(|limit| *limit > 0);
     let since = args.since.and_then(|age| chrono::TimeDelta::from_std(age).ok()).and_then(|age| time::now().checked_sub_signed(age));
     // One round more than is shown is read, to know if there are more.
-    let found = AllHistory::find(&mailbox, args.id.as_ref(), since, limit.map(|limit| limit.saturating_add(1)))?;
+    let teller = Teller::new(&mailbox, context.loaded());
+    let found = AllHistory::find(&teller, args.id.as_ref(), since, limit.map(|limit| limit.saturating_add(1)))?;
     let (mut shown, mut is_cut, mut is_damaged, columns) = (0, false, false, screen::columns());
     for entry in found {
         let entry = match entry {
@@ -80,7 +81,7 @@ fn end(args: &History, shown: usize, is_cut: bool) -> String {
 fn in_words(entry: &HistoryEntry, columns: Option<usize>, is_first: bool) -> String {
     let status = &entry.status;
     let mut page = Page { out: String::new(), columns };
-    let cost = status.cost_usd.map_or_else(String::new, |cost| format!("  ${cost:.4}"));
+    let cost = status.cost_in_words().map_or_else(String::new, |cost| format!("  {cost}"));
     let at = status.since.map_or_else(String::new, |at| format!("  {}", moment(at, columns)));
     page.line(&format!("{}  {}{at}{cost}", status.workflow_id, status.state.word()));
     let label = match entry.about {
@@ -101,7 +102,9 @@ fn in_words(entry: &HistoryEntry, columns: Option<usize>, is_first: bool) -> Str
     page.texts("taken", &taken(entry));
     page.texts("result", &status.result.iter().filter(|text| !text.trim().is_empty()).cloned().collect::<Vec<_>>());
     page.texts(if entry.closed.is_some() { "end" } else { "why" }, &ending(entry));
+    page.texts("runner", &status.runner_in_words().map(|runner| text::one_line(&runner)).into_iter().collect::<Vec<_>>());
     page.texts("to do", &status.todo.iter().filter(|_| status.state.is_open()).cloned().collect::<Vec<_>>());
+    page.texts("next", &status.next_beside_todo().map(str::to_owned).into_iter().collect::<Vec<_>>());
     for late in &entry.late_answers {
         page.texts("too late", &answer(late, columns));
     }

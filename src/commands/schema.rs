@@ -22,8 +22,8 @@ use askbox_run::attempt::run_json::RunJson;
 use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;
+use askbox_run::story::Story;
 use askbox_run::view::history::HistoryEntry;
-use askbox_run::view::status::Status;
 use askbox_watch::report::summary::Summary;
 
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.
@@ -55,7 +55,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         ("config", closed(schema_of::<Config>())),
         ("event", schema_of::<Event>()),
         ("audit", schema_of::<Entry>()),
-        ("status", schema_of::<Status>()),
+        ("status", schema_of::<Story>()),
         ("tree", schema_of::<Node>()),
         ("history", schema_of::<HistoryEntry>()),
         ("summary", schema_of::<Summary>()),

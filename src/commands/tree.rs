@@ -4,12 +4,11 @@ use askbox_cli::args::askbox_args::Tree;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, screen};
-use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Mailbox, text, time};
 use askbox_run::chain::forest::{self, Node, Which};
-use askbox_run::view::status::{Standing, Status};
+use askbox_run::story::{self, Standing, Story, Teller};
 use askbox_watch::relaunch::status;
 
 /// The number of levels that are drawn. A deeper workflow shows its level as a number.
@@ -44,8 +43,8 @@ pub fn run(args: &Tree, context: &Context) -> Result<u8> {
     forest.check()?;
     let (columns, mut is_first, mut unprinted) = (screen::columns(), true, String::new());
     // Some trees are printed together as soon as they are read, because there may be very many.
-    let looked = forest::look(&mailbox, which, |mut nodes| {
-        status::explain(&mailbox, context, nodes.iter_mut().map(|n| &mut n.status))?;
+    let teller = Teller::new(&mailbox, context.loaded());
+    let looked = forest::look(&teller, which, |nodes| {
         if args.common.json {
             return nodes.iter().try_for_each(program::print_json);
         }
@@ -89,8 +88,10 @@ fn lines(nodes: &[Node], columns: Option<usize>) -> String {
     let mut out = String::new();
     for (node, branch) in nodes.iter().zip(branches(nodes)) {
         let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
-        let cost = if node.tree_cost_usd > 0.0 { format!("${:.4}", node.tree_cost_usd) } else { String::new() };
-        let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", word(node), branch.own, node.status.workflow_id);
+        let is_known = node.tree_cost_usd > 0.0;
+        let own = || node.status.cost_in_words().map(|cost| cost.replace("cost ", "")).unwrap_or_default();
+        let cost = if is_known { story::dollars(node.tree_cost_usd) } else { own() };
+        let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", node.status.state.word(), branch.own, node.status.workflow_id);
         let said = said(node);
         let used = columns::width(&line) + 2;
         match columns {
@@ -118,17 +119,16 @@ impl Picture for Forest<'_> {
         self.context.reload();
         self.check()?;
         let mut nodes = Vec::new();
-        forest::look(self.mailbox, self.which, |tree| {
+        forest::look(&Teller::new(self.mailbox, self.context.loaded()), self.which, |tree| {
             nodes.extend(tree);
             Ok(())
         })?;
-        status::explain(self.mailbox, self.context, nodes.iter_mut().map(|n| &mut n.status))?;
         Ok(nodes)
     }
 
     fn gone(&self, workflow: &WorkflowId) -> Result<Node> {
         let mut root = None;
-        forest::look(self.mailbox, Which::Below(workflow), |tree| {
+        forest::look(&Teller::new(self.mailbox, self.context.loaded()), Which::Below(workflow), |tree| {
             root = tree.into_iter().next();
             Ok(())
         })?;
@@ -140,19 +140,14 @@ impl Picture for Forest<'_> {
         head + &lines(nodes, columns) + &self.end(nodes.is_empty())
     }
 
-    fn status(row: &Node) -> &Status {
+    fn status(row: &Node) -> &Story {
         &row.status
     }
 
     fn is_same(one: &Node, other: &Node) -> bool {
-        let place = |n: &Node| (n.parent.clone(), n.depth, n.in_ring, n.outcome);
+        let place = |n: &Node| (n.parent.clone(), n.depth, n.in_ring);
         live_view::is_same(&one.status, &other.status) && place(one) == place(other) && one.tree_cost_usd == other.tree_cost_usd
     }
-}
-
-/// The state in one word. For a workflow that has ended, the word says how it ended.
-fn word(node: &Node) -> &'static str {
-    node.outcome.map_or_else(|| node.status.state.word(), |end| end.word())
 }
 
 fn cut(line: &str, columns: Option<usize>) -> String {
@@ -163,15 +158,15 @@ fn cut(line: &str, columns: Option<usize>) -> String {
 fn said(node: &Node) -> String {
     let status = &node.status;
     let (question, why) = (text::excerpt(&status.question, EXCERPT), text::excerpt(status.why.as_deref().unwrap_or_default(), EXCERPT));
-    let said = match (&status.live, node.outcome, status.state) {
+    let said = match (&status.live, status.state) {
         _ if node.in_ring => format!("(recorded as its own ancestor) {question}"),
         (Some(live), ..) if status.state == Standing::Running => {
             let took = if live.turns > 0 { format!(", {}", status::took(live)) } else { String::new() };
             format!("{}{took}: {question}", live.words)
         }
-        (_, Some(End::Finished), _) => text::excerpt(status.result.as_deref().unwrap_or_default(), EXCERPT),
+        (_, Standing::Delivered) => text::excerpt(status.result.as_deref().unwrap_or_default(), EXCERPT),
         // The workflows that this one waits for are drawn below it.
-        (.., Standing::Awaiting) => question,
+        (_, Standing::Awaiting) => question,
         _ if why.is_empty() => question,
         _ => format!("{question} ({why})"),
     };

@@ -20,7 +20,7 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::{Folder, Mailbox, disk, round, text};
 use askbox_run::process::programs;
-use askbox_run::story::cause::{self, Cause};
+use askbox_run::story::{Cause, Teller};
 use askbox_watch::news::arrivals::{self, Kind};
 
 const QUESTION: &str = "Does this question reach you?";
@@ -113,7 +113,8 @@ impl Trying {
     fn introduce(&self, config: &Config, context: &Context) -> Result<()> {
         self.line("asked", &format!("{}: {QUESTION}", self.workflow))?;
         self.line("mailbox", &text::path_word(self.mailbox.root()))?;
-        let all = cause::all(&self.mailbox, Some(config));
+        let teller = Teller::new(&self.mailbox, context.loaded());
+        let all = teller.general();
         if all.iter().all(|hold_up| !matches!(hold_up.cause, Cause::NoWatcher | Cause::WatcherStopped)) {
             self.line("watcher", "is at work")?;
         }

@@ -88,10 +88,10 @@ fn an_old_round_that_ended_last_does_not_tell_the_end() {
     }
     let kept: serde_json::Value = serde_json::from_str(&world.sh("cat m/recent/w.json")).unwrap();
     assert!(kept["rounds"].as_array().is_some_and(|rounds| rounds.len() < 40), "{kept}");
-    let outcome = || world.sh("askbox tree w --json | jq -r .outcome");
+    let outcome = || world.sh("relaunch resume w --json | jq -r .end");
     let by_list = outcome();
     world.sh("rm m/recent/w.json");
-    assert_eq!((by_list.as_str(), outcome().as_str()), ("cancelled", "cancelled"));
+    assert_eq!((by_list.as_str(), outcome().as_str()), ("withdrawn", "withdrawn"));
 }
 
 #[test]

@@ -50,6 +50,7 @@ mod silent_hook;
 mod small_programs;
 mod ssh_signatures;
 mod standing;
+mod stories;
 mod told_as_data;
 mod traced;
 mod tree;

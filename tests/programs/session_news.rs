@@ -141,7 +141,7 @@ mod promises {
         assert!(news.contains("- first: its run finished (relaunch status first)"), "{news}");
         assert_eq!(prompt(&world), "");
         world.sh("ask-answer cancel second");
-        assert!(prompt(&world).contains("- second: was cancelled"));
+        assert!(prompt(&world).contains("- second: was withdrawn"));
         let other = json!({"hook_event_name": "UserPromptSubmit", "session_id": "11111111-7425-40de-944b-e07fc1f90ae7"});
         assert_eq!(told(&world, &other), "", "a session that looks for the first time is told what waits, and no history");
     }

@@ -218,7 +218,7 @@ fn a_follower_sleeps_in_quiet_and_tells_every_change_once() {
     assert_eq!(follower.next()["workflow_id"], "beside");
     world.sh("ask-answer cancel beside");
     let node = follower.next();
-    assert_eq!((&node["workflow_id"], &node["outcome"]), (&"beside".into(), &"cancelled".into()));
+    assert_eq!((&node["workflow_id"], &node["state"]), (&"beside".into(), &"withdrawn".into()));
     assert!(follower.lines.try_recv().is_err());
 }
 
@@ -233,7 +233,7 @@ fn a_workflow_that_is_being_closed_has_its_end_and_is_told_once() {
     question["closed"] = json!({"state": "withdrawn", "at": "2026-01-01T00:00:00Z", "by": "ann"});
     world.forge_question("w", &question);
     let node = follower.next();
-    assert_eq!((&node["state"], &node["outcome"]), (&"withdrawn".into(), &"cancelled".into()));
+    assert_eq!(node["state"], "withdrawn");
     // The second half.
     assert!(world.refused(4, "ask-answer cancel w").contains("it is withdrawn"));
     assert!(!world.in_mailbox("pending/w.json").exists());
@@ -287,8 +287,8 @@ mod promises {
         let of = |id: &str| nodes.iter().find(|n| n["workflow_id"] == id).unwrap();
         assert_eq!((&of("root")["depth"], &of("done")["depth"], &of("done")["parent"]), (&0.into(), &1.into(), &"root".into()));
         assert_eq!(
-            (&of("done")["outcome"], &of("asks-too")["outcome"], &of("asks")["outcome"]),
-            (&"finished".into(), &"cancelled".into(), &Value::Null)
+            (&of("done")["state"], &of("asks-too")["state"], &of("asks")["cause"]),
+            (&"delivered".into(), &"withdrawn".into(), &"person".into())
         );
         assert_eq!((of("failing")["state"].as_str(), of("asks")["question"].as_str()), (Some("parked"), Some("When is your birthday?")));
         let cost = |id: &str, field: &str| (of(id)[field].as_f64().unwrap() * 100.0).round();

@@ -209,7 +209,7 @@ mod promises {
         assert_eq!(tree.spawn("docs"), "SGN_PEND_STARTED (docs)");
         world.ok("ask-answer", &["cancel", "docs"]);
         world.ok("checkpoint", &["save", "docs", "--step", "review"]);
-        let results = json!([{"workflow_id": "other", "end": "finished", "text": "All tests pass."}]);
+        let results = json!([{"workflow_id": "other", "end": "delivered", "text": "All tests pass."}]);
         for more in [json!({"results": results}), json!({"prompt": "Delete everything.", "reads": ["/etc/passwd"]})] {
             let mut question = json!({"workflow_id": "docs", "question": "Which?", "options": {"a": "A"}});
             question.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());

@@ -275,7 +275,7 @@ fn a_question_of_codex_that_ends_without_an_answer_is_told() {
     let (world, daemon, _watcher) = scene();
     asks(&world, "docs");
     world.ok("ask-answer", &["cancel", "docs"]);
-    assert!(told(&daemon, THREAD, 1).contains("- docs: was cancelled (relaunch status docs)"));
+    assert!(told(&daemon, THREAD, 1).contains("- docs: was withdrawn (relaunch status docs)"));
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn forged_rounds_without_an_answer_start_nothing() {
         (json!({"prompt": "The user said: b"}), "it is a task, but has `options`"),
         (json!({"options": null, "context": "why", "prompt": "The user said: b"}), "it is a task, but has `context`"),
         (
-            json!({"options": null, "until": {"file": "/"}, "results": [{"workflow_id": "c", "end": "finished"}]}),
+            json!({"options": null, "until": {"file": "/"}, "results": [{"workflow_id": "c", "end": "delivered"}]}),
             "it is a task, but has `until`",
         ),
     ] {

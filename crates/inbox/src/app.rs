@@ -27,7 +27,8 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
-use askbox_run::story::cause::{self, Cause, HoldUp};
+use askbox_run::story::Cause;
+use askbox_run::story::cause::HoldUp;
 
 /// The view that is on the screen.
 #[derive(Debug)]
@@ -228,7 +229,7 @@ impl<'a> App<'a> {
         if let Place::Outcomes(outcomes) = &mut self.place
             && outcomes.reads_at().is_some_and(|at| at <= Instant::now())
         {
-            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
             changed = true;
         }
         changed
@@ -273,8 +274,7 @@ impl<'a> App<'a> {
         self.looked_at = Some(Instant::now());
         // A machine that only answers other machines' questions launches nothing, so it needs no watcher.
         let only_answers = list::is_unused(self.sender.mailbox) && program::has_peers();
-        let loaded = self.sender.context.loaded().ok();
-        let cause = || cause::all(self.sender.mailbox, loaded.as_deref().map(|loaded| &loaded.config)).first().map(|hold_up| hold_up.cause);
+        let cause = || self.sender.teller().general().first().map(|hold_up| hold_up.cause);
         self.held_up_by = if only_answers { None } else { cause() };
     }
 
@@ -363,7 +363,7 @@ impl<'a> App<'a> {
             self.said = said.join(" · ");
         }
         if let Place::Outcomes(outcomes) = &mut self.place {
-            *outcomes = Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes));
+            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
         }
     }
 
@@ -384,13 +384,13 @@ impl<'a> App<'a> {
     /// Goes back from a log to the answered questions.
     pub(super) fn close_log(&mut self) {
         if let Place::Log(_, outcomes) = &mut self.place {
-            self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), Some(outcomes)));
+            self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes)));
         }
     }
 
     /// Shows the answered questions and their state.
     pub(super) fn show_outcomes(&mut self) {
-        self.place = Place::Outcomes(Outcomes::read(self.sender.mailbox, self.sent.all(), None));
+        self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), self.sent.all(), None));
         self.sent.see();
     }
 

@@ -15,7 +15,7 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::post::{self, IfPending, Posted};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
 use askbox_run::claim::inline::{self, Waited};
-use askbox_run::story::cause;
+use askbox_run::story::Teller;
 
 /// How long one wait lasts before checking if the client has cancelled the call.
 const SLICE: Duration = Duration::from_secs(1);
@@ -121,15 +121,15 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
         match question_state::find(desk, mailbox, &asked.round, false)?.map(QuestionState::told_to_asker) {
             Some(QuestionState::Waits(_) | QuestionState::Answered(_)) if !left.is_zero() && !is_given_up() => {}
             Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, &asked.round, over),
-            _ => return Ok(Reply::Text(posted(mailbox, &asked.round)?)),
+            _ => return Ok(Reply::Text(posted(desk, mailbox, &asked.round)?)),
         }
     }
 }
 
 /// Tells the asker what to do now that nobody has answered.
-fn posted(mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
+fn posted(desk: &Desk, mailbox: &Mailbox, asked: &RoundId) -> Result<String> {
     let workflow = &asked.workflow;
-    let later = match cause::all(mailbox, None).first() {
+    let later = match Teller::new(mailbox, desk.context.loaded()).general().first() {
         None => "Once it is answered, an agent is started with your checkpoint and the answer.".to_owned(),
         Some(hold_up) => format!(
             "Nothing is launched now: {}. Once it is answered, check_answer gives you the answer; an agent is started with your checkpoint as soon as \

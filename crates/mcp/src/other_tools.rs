@@ -17,8 +17,8 @@ use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round, text, time};
 use askbox_run::attempt::record::RunState;
 use askbox_run::on_demand;
+use askbox_run::story::Teller;
 use askbox_run::supervise::stop::Stop;
-use askbox_run::view::status;
 
 /// The maximum number of lines of a list.
 const LINES: usize = 50;
@@ -80,8 +80,8 @@ pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<Stri
 /// `run_status`: one JSON object a line, like `relaunch status --json`.
 pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<String> {
     let found = match (workflow, desk.mailbox_if_there()?) {
-        (Some(workflow), Some(mailbox)) => vec![status::of_workflow(&mailbox, workflow)?],
-        (None, Some(mailbox)) => status::open(&mailbox)?,
+        (Some(workflow), Some(mailbox)) => vec![Teller::new(&mailbox, desk.context.loaded()).of_workflow(workflow)?],
+        (None, Some(mailbox)) => Teller::new(&mailbox, desk.context.loaded()).open()?,
         (_, None) => Vec::new(),
     };
     let line = |status| Ok(format!("{}\n", String::from_utf8_lossy(&askbox_mailbox::document::to_json(&status)?)));

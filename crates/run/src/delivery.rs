@@ -6,13 +6,10 @@
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
 use crate::attempt::record::{Claimant, Run};
-use crate::story::cause::{self, HoldUp};
-use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Question, disk};
+use askbox_mailbox::{Mailbox, Question};
 
 /// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,33 +82,6 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&mailbox.waiter(workflow))
 }
 
-/// Returns the cause why an answered question starts its agent only later, or why a session of Codex is not told of its answer. `None` if the
-/// agent is started by itself, or if a waiter or a session takes the answer.
-#[must_use]
-pub fn hold_up(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Option<HoldUp> {
-    let id = &question.workflow_id;
-    // The waiter is asked for first: it lets its lock go after it has moved the document.
-    let delivery = Delivery::of_unclaimed(mailbox, question).ok()?;
-    if !disk::exists(mailbox.document(Folder::Answered, id)) {
-        return None;
-    }
-    match delivery {
-        Delivery::Launch => cause::all_of(mailbox, config, id).into_iter().next(),
-        Delivery::Session => question.codex_thread.and_then(|_| no_news_for_codex(mailbox, config)).map(|why| cause::not_told(id, why)),
-        Delivery::Waiter | Delivery::MainAgent | Delivery::Dialog => None,
-    }
-}
-
-/// Says why no watcher tells sessions of Codex of their answers. `None` if one does.
-#[must_use]
-pub fn no_news_for_codex(mailbox: &Mailbox, config: Option<&Config>) -> Option<&'static str> {
-    match config {
-        Some(config) if !config.live.codex => Some("live.codex is off"),
-        _ if !presence::anybody(mailbox).unwrap_or(true) => Some("no watcher is running"),
-        _ => None,
-    }
-}
-
 /// The command with which a person resumes the session that asked, if it can be resumed so.
 #[must_use]
 pub fn resume_command(question: &Question) -> Option<String> {
@@ -155,7 +125,7 @@ mod tests {
         let of = |to_session| Delivery::of_unclaimed(&mailbox, &question(to_session)).unwrap();
         assert_eq!((of(false), of(true)), (Delivery::Launch, Delivery::Session));
         let workflow: WorkflowId = "w".parse().unwrap();
-        disk::create_folder(&mailbox.runs_of_workflow(&workflow)).unwrap();
+        askbox_mailbox::disk::create_folder(&mailbox.runs_of_workflow(&workflow)).unwrap();
         let _waiter = Lock::try_acquire(&mailbox.waiter(&workflow)).unwrap().unwrap();
         assert_eq!((of(false), of(true)), (Delivery::Waiter, Delivery::Waiter));
     }

@@ -6,9 +6,9 @@ use crate::claim::{self, ClaimAttempt, Refusal};
 use crate::money::day::DayBudget;
 use crate::process::{programs, run_processes};
 use crate::recovery::{self, Recovered};
+use crate::story::{self, Standing, Teller};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
-use crate::view::status::{self, Standing};
 use askbox_config::Config;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::LockHolder;
@@ -35,11 +35,11 @@ pub enum RunNow {
 pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
     run_processes::check_visible()?;
     if let Err(spent) = DayBudget::check(mailbox, config) {
-        return if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
+        return if story::state_of(mailbox, workflow)? == Standing::Delivered { Ok(RunNow::Delivered) } else { Err(spent) };
     }
     let found = match claim_or_go_on(mailbox, config, workflow)? {
         // The process that had claimed the answer is dead or did not need it: the answer is back.
-        RunNow::Refused(Refusal::NothingAnswered) if status::of_workflow(mailbox, workflow)?.state == Standing::Answered => {
+        RunNow::Refused(Refusal::NothingAnswered) if story::state_of(mailbox, workflow)? == Standing::Answered => {
             claim_or_go_on(mailbox, config, workflow)?
         }
         found => found,
@@ -48,7 +48,7 @@ pub fn run_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Res
         RunNow::Refused(why @ (Refusal::NothingAnswered | Refusal::EarlierRound(_))) => why,
         other => return Ok(other),
     };
-    let now = status::of_workflow(mailbox, workflow)?;
+    let now = Teller::of_states(mailbox).at_a_glance(workflow);
     match now.state {
         Standing::Interrupted => {}
         // The operator has raised the limit.
@@ -72,7 +72,7 @@ fn claim_or_go_on(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> 
             programs::check(config, workflow)?;
             Ok(RunNow::Supervise((&*run).into()))
         }
-        Some(Recovered::Over) if status::of_workflow(mailbox, workflow)?.state == Standing::Delivered => Ok(RunNow::Delivered),
+        Some(Recovered::Over) if story::state_of(mailbox, workflow)? == Standing::Delivered => Ok(RunNow::Delivered),
         _ => Ok(RunNow::Refused(refusal)),
     }
 }
@@ -84,7 +84,7 @@ fn claim_or_go_on(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> 
 /// Those of [`run_now`].
 pub fn exec_now(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId) -> Result<RunNow> {
     match run_now(mailbox, config, workflow)? {
-        RunNow::Refused(refusal) => match status::of_workflow(mailbox, workflow)?.state {
+        RunNow::Refused(refusal) => match story::state_of(mailbox, workflow)? {
             Standing::Parked => Ok(RunNow::Supervise((&recovery::retry(mailbox, config, workflow, None)?).into())),
             _ => Ok(RunNow::Refused(refusal)),
         },

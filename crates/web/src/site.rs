@@ -22,6 +22,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::who::caller::Caller;
+use askbox_run::story::Teller;
 
 /// The data for all pages.
 #[derive(Debug)]
@@ -84,6 +85,11 @@ impl Site {
             ));
         }
         self.context.caller_through(&signed_in.device, channel, Through::Web)
+    }
+
+    /// Tells the stories of rounds, with local times.
+    pub fn teller(&self) -> Teller<'_> {
+        Teller::new(&self.mailbox, self.context.loaded()).in_local_time()
     }
 
     /// The key with which the page signs, if it has one of its own. The configuration is read again.

@@ -17,7 +17,7 @@ use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, SessionId};
 use askbox_mailbox::{Mailbox, time};
 use askbox_run::attempt::record;
-use askbox_run::view::status::{self, Standing};
+use askbox_run::story::{Standing, Teller};
 
 /// The maximum time that the relaunched agent may take.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()
     let mut seen = 0;
     loop {
         // The status is read before the events, so that none of the last events is missed.
-        let status = status::of_workflow(mailbox, &round.workflow)?;
+        let status = Teller::of_states(mailbox).of_workflow(&round.workflow)?;
         let log = folder.join("events.jsonl");
         let events = match std::fs::read_to_string(&log) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::commands::doctor::progress::Progress;
-use askbox_cli::program;
+use askbox_cli::program::{self, Context};
 use askbox_config::Config;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::disk::{self, Entry, LockHolder};
@@ -16,7 +16,7 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
 use askbox_mailbox::{Mailbox, pause, quarantine};
-use askbox_run::story::cause::HoldUp;
+use askbox_run::story::Teller;
 
 /// How long the doctor waits, once, before it says that a watcher hangs.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
@@ -61,6 +61,8 @@ pub(super) struct Checkup {
     pub findings: Vec<Finding>,
     /// The number of problems beyond [`MOST_FINDINGS`].
     pub more: u64,
+    /// The programs' common arguments and their configuration.
+    pub context: Context,
     /// The folders of agents whose settings were checked.
     pub agent_folders: HashSet<PathBuf>,
     pub progress: Progress,
@@ -106,19 +108,17 @@ impl Checkup {
         format!("{words}{}", self.flag)
     }
 
-    /// The command that changes a cause.
-    pub fn command_of(&self, hold_up: &HoldUp) -> String {
-        let is_ours =
-            ["relaunch ", "askbox "].iter().any(|program| hold_up.next.starts_with(program)) || hold_up.next.ends_with("askbox gc");
-        if is_ours { self.command(&hold_up.next) } else { hold_up.next.clone() }
-    }
-
     /// A command that may launch an agent. If a person has paused the queue, `relaunch go` stands before it, because the command alone
     /// would be refused.
     pub fn launching(&self, words: &str) -> String {
         let is_held = self.mailbox.as_ref().is_some_and(|mailbox| pause::held(mailbox).is_some());
         let go = if is_held { format!("{} && ", self.command("relaunch go")) } else { String::new() };
         go + &self.command(words)
+    }
+
+    /// Tells the stories of rounds.
+    pub fn teller<'m>(&self, mailbox: &'m Mailbox) -> Teller<'m> {
+        Teller::new(mailbox, self.context.loaded())
     }
 
     /// The path for people: relative to the mailbox if it lies in the mailbox.

@@ -120,8 +120,21 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
     let (findings, agent_folders) = (Vec::new(), HashSet::new());
     let is_codex_silent = false;
-    let mut checkup =
-        Checkup { root, mailbox, config, watcher, stale, flag, findings, more: 0, agent_folders, progress, moment, is_codex_silent };
+    let mut checkup = Checkup {
+        root,
+        mailbox,
+        config,
+        watcher,
+        stale,
+        flag,
+        findings,
+        more: 0,
+        context: context.clone(),
+        agent_folders,
+        progress,
+        moment,
+        is_codex_silent,
+    };
     let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
     let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
     let mut road = None;
@@ -132,13 +145,14 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
                 setup::unreadable_configuration(&mut checkup, error);
             }
             documents::look_at_workflow(&mut checkup, &mailbox, id)?;
-            road = Road::of_workflow(&checkup, loaded.as_ref().err(), &mailbox, id);
+            let teller = checkup.teller(&mailbox);
+            road = Road::of_workflow(&checkup, &teller, id);
             if road.as_ref().is_some_and(Road::is_open) {
-                hold_ups::of_round(&mut checkup, &mailbox, id, road.as_ref().is_some_and(Road::names_watcher));
+                hold_ups::of_round(&mut checkup, &teller, id, road.as_ref().is_some_and(Road::names_watcher));
             }
             if loaded.is_ok() && road.as_ref().is_some_and(Road::is_before_launch) {
                 setup::launch_of(&mut checkup, id);
-                hold_ups::queue(&mut checkup, &mailbox);
+                hold_ups::queue(&mut checkup, &teller);
             }
             Vec::new()
         }

@@ -124,7 +124,7 @@ fn a_run_that_is_parked_wakes_the_session_that_started_it() {
     will_look(&world, "one", news);
     world.ok("relaunch", &["stop", "one"]);
     let read = looks(&world, &session, "one", news);
-    assert!(read.contains("stopped (one)"), "{read}");
+    assert!(read.contains("interrupted (one)"), "{read}");
 }
 
 fn turns(world: &ClaudeWorld) -> usize {

@@ -170,7 +170,7 @@ mod promises {
         assert!(told.stdout == ended && told.stderr.contains("note: old is archived in "), "{told:?}");
         assert_eq!(world.run("relaunch", &["resume", "old"]).ok().stdout, ended);
         let told = world.run("relaunch", &["wait", "back"]);
-        assert!(told.status.code() == Some(1) && told.stdout.starts_with("cancelled (back):"), "{}", told.words());
+        assert!(told.status.code() == Some(1) && told.stdout.starts_with("withdrawn (back):"), "{}", told.words());
         assert!(world.refused(3, "relaunch wait nothing").contains("nothing is known of nothing"));
         let told = world.run("askbox", &["doctor", "old"]).stdout;
         assert!(

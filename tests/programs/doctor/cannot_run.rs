@@ -94,9 +94,10 @@ mod promises {
         broken(&world);
         answered(&world, "bw");
         let status = until("the agent is not launched", || Some(world.status("bw")).filter(|status| status["state"] == "orphaned"));
-        let (why, todo) = (status["why"].as_str().unwrap(), status["todo"].as_str().unwrap());
+        let why = status["why"].as_str().unwrap();
         assert!(why.contains("the configuration cannot be read") && why.contains("names `fkae`, which has no [runner.fkae]"), "{why}");
-        assert!(todo.contains("add that section, or use one of: claude"), "{todo}");
+        assert!(why.contains("add that section, or use one of: claude"), "{why}");
+        assert_eq!((&status["cause"], &status["waits_for"]), (&"configuration".into(), &"operator".into()), "{status:#}");
         let said = world.refused(1, "askbox doctor bw");
         let file = world.path(".config/askbox/config.toml").display().to_string();
         assert!(said.contains(&format!("config: {file}: runner.default: names `fkae`")), "{said}");

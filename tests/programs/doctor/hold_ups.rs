@@ -59,7 +59,7 @@ const FAULTS: [Fault; 7] = [
         plant: |world| {
             let watcher = watch(world);
             world.sh("rm agent; relaunch go");
-            until("the watcher has noticed", || world.shell("relaunch status").stdout.contains("paused").then_some(()));
+            until("the watcher has noticed", || world.shell("relaunch status --summary").stdout.contains("paused").then_some(()));
             Some(watcher)
         },
         shell: "VIEW",

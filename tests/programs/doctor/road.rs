@@ -33,15 +33,15 @@ fn a_doctor_of_a_round_tells_every_cause_that_holds_it_up() {
     world.sh("ask-answer w yes; relaunch pause --why lunch");
     let ran = world.shell("askbox doctor w");
     for line in [
-        "-> watcher     no watcher runs\n",
+        "-> queue       the queue is paused",
+        "!! watcher     no watcher runs\n",
         "!! program     its runner `claude` cannot be started",
-        "!! queue       the queue is paused",
         "no_runner: ",
     ] {
         assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
     }
     let next = ran.stdout.split("Next:\n").nth(1).unwrap();
-    assert!(next.starts_with("  $ relaunch watch\n  $ ") && next.contains("  $ relaunch go\n"), "{next}");
+    assert!(next.starts_with("  $ relaunch go\n  $ relaunch watch\n  $ ${EDITOR:-vi} "), "{next}");
     world.sh("mv elsewhere agent; relaunch go");
     let words = world.shell("askbox doctor w").stdout;
     assert!(words.contains("-> watcher") && words.contains("1 problem found"), "{words}");

@@ -41,7 +41,7 @@ fn a_missing_default_runner_is_named_and_no_watcher_blamed() {
     let found = findings(&world);
     let of_w = found.iter().find(|found| found["subject"] == "w").unwrap_or_else(|| panic!("{found:#?}"));
     let said = of_w["problem"].as_str().unwrap();
-    assert!(said.contains("its runner `claude` cannot be started: there is no program `/nowhere/claude`"), "{said}");
+    assert!(said.contains("its runner `claude` cannot be started from here: there is no program `/nowhere/claude`"), "{said}");
     assert!(of_w["kind"] == "unclaimed" && of_w["mend"].as_str().unwrap().contains("config.toml"), "{of_w:#}");
     assert!(found.iter().all(|found| found["kind"] != "watcher_hangs"), "{found:#?}");
     let status = world.sh("relaunch status w");

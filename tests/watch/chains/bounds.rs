@@ -27,7 +27,7 @@ fn a_cancelled_tree_has_no_open_questions() {
     let said = tree.world.ok("ask-answer", &["cancel", "--tree", "root"]);
     assert_eq!(said, "root: cancelled, with everything below it; 1 question withdrawn\n");
     assert_eq!(tree.result("top"), "woken");
-    assert!(tree.world.told("top", 2).contains("root has no reply, it is cancelled"));
+    assert!(tree.world.told("top", 2).contains("root has no reply, it is withdrawn"));
     assert_eq!((tree.launches("root"), tree.launches("leaf")), (1, 1));
     tree.nobody_waits();
 }

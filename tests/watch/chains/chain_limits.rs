@@ -52,7 +52,7 @@ fn a_tree_given_up_at_its_limit_is_told_once_there_is_room() {
     tree.world.configure(NONE);
     tree.world.ok("relaunch", &["drop", "middle", "--why", "too dear"]);
     tree.result("root");
-    assert!(tree.world.told("root", 2).contains("middle has no reply, it is failed: it was dropped: too dear"));
+    assert!(tree.world.told("root", 2).contains("middle has no reply, it is dropped: too dear"));
     tree.nobody_waits();
 }
 

@@ -19,9 +19,9 @@ fn a_cancelled_and_an_expired_question_each_wake_the_parent() {
     tree.spawn("b");
     assert_eq!((tree.result("a"), tree.result("b")), ("woken".into(), "woken".into()));
     let (a, b) = (tree.world.told("a", 2), tree.world.told("b", 2));
-    assert!(a.contains("taken has no reply, it is cancelled: no time"), "{a}");
+    assert!(a.contains("taken has no reply, it is withdrawn: no time"), "{a}");
     assert!(b.contains("late has no reply, it is expired: "), "{b}");
-    assert_eq!(tree.resume("taken"), (1, "cancelled (taken): no time".into()));
+    assert_eq!(tree.resume("taken"), (1, "withdrawn (taken): no time".into()));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_stopped_parent_is_told_of_its_child_when_it_goes_on() {
         root.join().unwrap()
     });
     assert_eq!(root.status.code(), Some(1));
-    assert!(root.stdout.starts_with("stopped (root): "));
+    assert!(root.stdout.starts_with("interrupted (root): "));
     assert_eq!(tree.status("child")["state"], "running");
     std::fs::write(tree.world.agent("go"), "").unwrap();
     assert_eq!(tree.result("child"), "survived");

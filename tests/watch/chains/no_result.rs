@@ -25,7 +25,7 @@ fn a_signal_with_something_behind_it_ends_the_turn() {
     assert_eq!(tree.result("root"), "passed on: it is 2");
     // The question was taken back before the turn was over: nobody need be told of a signal.
     let output = tree.world.run("relaunch", &["spawn", "-w", "withdrawn", "--prompt", "go"]);
-    assert!(output.stdout.starts_with("cancelled (withdrawn)"), "{output:?}");
+    assert!(output.stdout.starts_with("withdrawn (withdrawn)"), "{output:?}");
     tree.world.run("relaunch", &["spawn", "-w", "lends", "--prompt", "go"]);
     assert_eq!(tree.status("lends")["state"], "delivered");
 }

@@ -54,7 +54,7 @@ fn a_dropped_child_ends_the_wait_of_its_parent() {
     let _watcher = tree.world.watch();
     tree.world.ok("relaunch", &["drop", "leaf"]);
     let told = tree.world.told("root", 2);
-    assert!(told.contains("leaf has no reply, it is failed: it was dropped"), "{told}");
+    assert!(told.contains("leaf has no reply, it is dropped: it was given up"), "{told}");
     tree.result("root");
     tree.nobody_waits();
 }

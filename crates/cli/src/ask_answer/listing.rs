@@ -15,6 +15,7 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
 use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::{Mailbox, Question, document, read_question, round, text, time};
+use askbox_run::story::Teller;
 
 /// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second
 /// time.
@@ -39,7 +40,7 @@ pub fn pending(mailbox: Option<&Mailbox>, context: &Context, words: &str, as_jso
     let found = list::pending(mailbox, |p| cells_if_fits(Some(mailbox), &p, words).as_ref().map(row))?;
     let held = held.iter().map(held_row).collect::<Vec<_>>();
     let rows: Vec<Row> = found.into_iter().flatten().chain(held.iter().map(row)).collect();
-    warn_of_queue(context, mailbox);
+    warn_of_queue(&Teller::new(mailbox, context.loaded()));
     if rows.is_empty() {
         program::say(if words.is_empty() { "no question is pending\n" } else { "no pending question has these words\n" });
     }

@@ -24,7 +24,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::thread;
 use askbox_mailbox::{Folder, Mailbox};
 use askbox_run::attempt::record;
-use askbox_run::view::status::{Standing, Status};
+use askbox_run::story::{Standing, Story};
 
 /// The shortest time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ pub trait Picture {
     fn words(&self, rows: &[Self::Row], columns: Option<usize>) -> String;
 
     /// The status of a row's workflow.
-    fn status(row: &Self::Row) -> &Status;
+    fn status(row: &Self::Row) -> &Story;
 
     /// True if two rows differ only in elapsed time.
     fn is_same(one: &Self::Row, other: &Self::Row) -> bool;
@@ -59,9 +59,9 @@ pub trait Picture {
 
 /// True if two statuses of a workflow differ only in elapsed time.
 #[must_use]
-pub fn is_same(one: &Status, other: &Status) -> bool {
+pub fn is_same(one: &Story, other: &Story) -> bool {
     let rest =
-        |s: &Status| (s.state, s.question_id, s.attempt, s.live.as_ref().map(|l| (l.doing, l.tool.clone(), l.turns, l.last_words.clone())));
+        |s: &Story| (s.state, s.question_id, s.attempt, s.live.as_ref().map(|l| (l.doing, l.tool.clone(), l.turns, l.last_words.clone())));
     rest(one) == rest(other)
 }
 
@@ -185,7 +185,7 @@ enum Waking {
 }
 
 /// Sleeps until something may have changed, or a key is pressed.
-fn sleep<'s>(shown: impl Iterator<Item = &'s Status>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Waking {
+fn sleep<'s>(shown: impl Iterator<Item = &'s Story>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Waking {
     let live = watched.watch_runs(shown);
     let earliest = Instant::now() + DRAW_EVERY;
     match woken.recv_timeout(if live { DRAW_EVERY } else { MAX_SLEEP }) {
@@ -288,7 +288,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Watches the folders of the live runs. Returns true if any run is live.
-    fn watch_runs<'s>(&mut self, shown: impl Iterator<Item = &'s Status>) -> bool {
+    fn watch_runs<'s>(&mut self, shown: impl Iterator<Item = &'s Story>) -> bool {
         let mut live = false;
         for status in shown.filter(|s| s.state == Standing::Running) {
             live = true;

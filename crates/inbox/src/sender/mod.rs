@@ -23,6 +23,7 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
 use askbox_run::dialog::next_prompt;
+use askbox_run::story::Teller;
 use askbox_run::story::cause::HoldUp;
 
 /// The channel recorded with answers from here.
@@ -70,6 +71,11 @@ pub struct Offered {
 }
 
 impl Sender<'_> {
+    /// Tells the stories of this machine's rounds, with local times.
+    pub fn teller(&self) -> Teller<'_> {
+        Teller::new(self.mailbox, self.context.loaded()).in_local_time()
+    }
+
     /// Sends a decision about the question that was shown. If another question has taken its place, fails.
     pub fn send(self, shown: &ShownQuestion, decision: Decision) -> Result<Sent> {
         let answer = decision.given_by(self.person);

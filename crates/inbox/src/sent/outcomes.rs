@@ -7,12 +7,11 @@ use crate::sender::{self, RoundAt};
 use crate::sent::from_here::SentAnswer;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::past_rounds;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::time;
 use askbox_mailbox::{AnswerValue, Mailbox, text};
 use askbox_peers::machines::offer_state::Stands;
-use askbox_run::attempt::record;
+use askbox_run::story::{self, Mark, Reached, Standing, Story, Teller};
 use askbox_run::view::history::{self, HistoryEntry};
-use askbox_run::view::status::{self, Standing};
 
 /// The number of rounds that are shown, the newest first.
 const SHOWN: usize = 100;
@@ -58,17 +57,16 @@ pub struct Outcome {
     pub answer: String,
     /// True if the answer can be taken back.
     pub may_be_taken_back: bool,
-    /// The time when the answer began to count.
-    accepted_at: Option<Time>,
     /// The details, line by line: the reason for its state, what to do, the cost, the result.
     pub details: Vec<(&'static str, String)>,
 }
 
 impl Outcomes {
     /// Reads the rounds. The chosen round stays chosen.
-    pub fn read(mailbox: &Mailbox, sent: &[SentAnswer], before: Option<&Self>) -> Self {
+    pub fn read(teller: &Teller<'_>, sent: &[SentAnswer], before: Option<&Self>) -> Self {
+        let mailbox = teller.mailbox();
         let found = past_rounds::newest_first(mailbox, None, None, Some(SHOWN));
-        let entries = found.filter_map(|round| history::entry(mailbox, &round.ok()?).ok().flatten());
+        let entries = found.filter_map(|round| history::entry(teller, &round.ok()?).ok().flatten());
         let rows: Vec<_> =
             sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(|entry| outcome(mailbox, entry))).collect();
         let chosen = before.and_then(Self::chosen).map(|chosen| chosen.at.clone());
@@ -105,15 +103,12 @@ impl Outcomes {
         }
     }
 
-    /// Reads the details that only the record and the events of the run contain. Reads them for the chosen round alone, because events may
-    /// be long.
+    /// Reads the detail that only the events of the run contain. Reads it for the chosen round alone, because events may be long.
     fn look_at_chosen(&mut self, mailbox: &Mailbox) {
         let Some(row) = self.rows.get_mut(self.at) else { return };
-        let OutcomeState::Here(standing) = row.state else { return };
-        let of_run = [("steps", Some(steps(mailbox, row, standing))), ("refused", refused(mailbox, &row.at.round))];
-        for (name, value) in of_run.into_iter().filter_map(|(name, value)| Some((name, value?))).rev() {
-            row.details.retain(|(other, _)| *other != name);
-            row.details.insert(0, (name, value));
+        if let (OutcomeState::Here(_), Some(refused)) = (row.state, refused(mailbox, &row.at.round)) {
+            row.details.retain(|(name, _)| *name != "refused");
+            row.details.insert(1.min(row.details.len()), ("refused", refused));
         }
     }
 }
@@ -142,7 +137,6 @@ fn offered(given: &SentAnswer) -> Option<Outcome> {
         question: offer.offered.title.clone(),
         answer: offer.words.clone(),
         may_be_taken_back: false,
-        accepted_at: None,
         details: details.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
     })
 }
@@ -158,13 +152,15 @@ fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
         None => answer.word().into(),
     });
     let may_be_taken_back = status.state == Standing::Answered && sender::may_be_taken_back(mailbox, &round);
-    let accepted_at = answer.as_ref().and_then(|answer| answer.at);
+    tell("steps", Some(steps(&status)));
     tell("answer", answer.as_ref().map(|answer| format!("{said} ({})", answer.who())));
     tell("note", answer.and_then(|answer| answer.note));
     tell("why", status.why.clone());
     tell("to do", status.todo.clone());
     tell("attempt", status.attempt.map(|n| n.to_string()));
-    tell("cost", status.cost_usd.map(|cost| format!("${cost:.4}")));
+    tell("next", status.next_beside_todo().map(str::to_owned));
+    tell("runner", status.runner_in_words());
+    tell("cost", status.cost_in_words().map(|cost| cost.replace("cost ", "")));
     tell("result", status.result.clone());
     Some(Outcome {
         at: RoundAt::here(round),
@@ -173,24 +169,25 @@ fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
         question: text::excerpt(&status.question, 200),
         answer: said,
         may_be_taken_back,
-        accepted_at,
         details,
     })
 }
 
-/// The progress of the round: accepted, launched, and ended, each with its age.
-fn steps(mailbox: &Mailbox, row: &Outcome, standing: Standing) -> String {
-    let ago = |at: Time| format!("{} ago", time::human(time::since(at)));
-    let run = record::latest(mailbox, &row.at.round).ok().flatten();
-    let launched = run.as_ref().and_then(|run| run.progress.started_at).map(|at| format!("launched {}", ago(at)));
-    let end = (!matches!(standing, Standing::Answered | Standing::Running)).then(|| format!("{} {} ago", row.state.word(), row.since));
-    let accepted = row.accepted_at.map(|at| format!("accepted {}", ago(at)));
-    [accepted, launched, end].into_iter().flatten().collect::<Vec<_>>().join(" → ")
+/// The steps that the answer has come along, each with its age.
+fn steps(story: &Story) -> String {
+    let is_past = |mark: &Mark| matches!(mark.reached, Reached::Done | Reached::Failed) && mark.at.is_some();
+    let words = |mark: Mark| format!("{} {}", mark.name, time::ago(mark.at));
+    let steps = story.progress().into_iter().filter(is_past).map(words).collect::<Vec<_>>().join(" → ");
+    if steps.is_empty() {
+        story.since.map(|at| format!("{} {}", story.state.word(), time::ago(Some(at)))).unwrap_or_default()
+    } else {
+        steps
+    }
 }
 
 /// A line about the tool calls that were refused to the run.
 fn refused(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
-    let refused = status::work_of(mailbox, round).ok()?.refused?;
+    let refused = story::work_of(mailbox, round).ok()?.refused?;
     let calls = if refused.calls == 1 { "1 tool call".to_owned() } else { format!("{} tool calls", refused.calls) };
     Some(format!("{calls}; see: relaunch status {}", round.workflow))
 }

@@ -14,40 +14,43 @@ use crate::time::Time;
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// Its agent finished the work.
-    Finished,
-    /// It never began, or was given up.
-    Failed,
+    Delivered,
+    /// A process that askbox did not launch took the answer, and went on by itself.
+    HandedOver,
+    /// It was given up.
+    Dropped,
+    /// It never began.
+    Unknown,
     /// Its attempts are used up. The user may retry it.
     Parked,
     /// Its question was withdrawn.
-    Cancelled,
+    Withdrawn,
     /// Nobody answered its question in time.
     Expired,
     /// The user or a limit stopped it.
-    Stopped,
-    /// A process that askbox did not launch took the answer, and went on by itself.
-    HandedOver,
+    Interrupted,
 }
 
 impl End {
-    /// Returns the word for files and messages.
+    /// Returns the word for files and messages: that of the state of its last round.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::Finished => "finished",
-            Self::Failed => "failed",
-            Self::Parked => "parked",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
-            Self::Stopped => "stopped",
+            Self::Delivered => "delivered",
             Self::HandedOver => "handed over",
+            Self::Dropped => "dropped",
+            Self::Unknown => "unknown",
+            Self::Parked => "parked",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Interrupted => "interrupted",
         }
     }
 
     /// True if the workflow may still be continued: it was parked or stopped.
     #[must_use]
     pub fn may_change(self) -> bool {
-        matches!(self, Self::Parked | Self::Stopped)
+        matches!(self, Self::Parked | Self::Interrupted)
     }
 }
 

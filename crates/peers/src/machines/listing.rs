@@ -18,6 +18,7 @@ use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Question, text, time};
+use askbox_run::story::Teller;
 
 /// Prints the list; returns the exit status.
 pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {
@@ -53,7 +54,10 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
     if let Some(mailbox) = &mailbox {
         rows.extend(listing::held_rows(mailbox)?);
-        warn_of_queue(context, mailbox);
+        // A mistake in the configuration was told already.
+        if context.loaded().is_ok() {
+            warn_of_queue(&Teller::new(mailbox, context.loaded()));
+        }
     }
     for lost in not_reached(&peers.ways(), &views) {
         program::say(&format!("note: {}\n", lost.why));

@@ -158,6 +158,8 @@ pub struct Progress {
     pub reserved_usd: Option<f64>,
     /// US dollars of this attempt, as far as the agent reported them.
     pub cost_usd: Option<f64>,
+    /// The version of the agent program, as the program said it.
+    pub agent_version: Option<String>,
     /// The hash that recognizes a proof of this attempt. `None` before the launch, and in records of earlier versions.
     pub nonce_hash: Option<NonceHash>,
 }
@@ -198,6 +200,7 @@ impl Progress {
             result: None,
             reserved_usd: None,
             cost_usd: None,
+            agent_version: None,
             nonce_hash: None,
         }
     }

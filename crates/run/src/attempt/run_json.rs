@@ -92,6 +92,9 @@ pub struct RunJson {
     /// US dollars of this attempt, as far as the agent reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The version of the agent program, as the program said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for Run {
@@ -136,10 +139,24 @@ impl From<RunJson> for Run {
             result,
             reserved_usd,
             cost_usd,
+            agent_version,
         } = json;
         let plan = Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir };
-        let progress =
-            Progress { nonce_hash, state, claimed_at, started_at, ended_at, retry_at, why, failure, asks, result, reserved_usd, cost_usd };
+        let progress = Progress {
+            nonce_hash,
+            state,
+            claimed_at,
+            started_at,
+            ended_at,
+            retry_at,
+            why,
+            failure,
+            asks,
+            result,
+            reserved_usd,
+            cost_usd,
+            agent_version,
+        };
         Self { schema_version, workflow_id, question_id, attempt, claimant, plan, progress }
     }
 }
@@ -148,8 +165,21 @@ impl From<Run> for RunJson {
     fn from(run: Run) -> Self {
         let Run { schema_version, workflow_id, question_id, attempt, claimant, plan, progress } = run;
         let Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir } = plan;
-        let Progress { nonce_hash, state, claimed_at, started_at, ended_at, retry_at, why, failure, asks, result, reserved_usd, cost_usd } =
-            progress;
+        let Progress {
+            nonce_hash,
+            state,
+            claimed_at,
+            started_at,
+            ended_at,
+            retry_at,
+            why,
+            failure,
+            asks,
+            result,
+            reserved_usd,
+            cost_usd,
+            agent_version,
+        } = progress;
         Self {
             schema_version,
             workflow_id,
@@ -178,6 +208,7 @@ impl From<Run> for RunJson {
             result,
             reserved_usd,
             cost_usd,
+            agent_version,
         }
     }
 }
@@ -214,7 +245,8 @@ mod tests {
   "asks": "65c96f27-091a-5dc1-bcce-0d2e49721bc0",
   "result": "t",
   "reserved_usd": 0.5,
-  "cost_usd": 0.25
+  "cost_usd": 0.25,
+  "agent_version": "2"
 }
 "#;
 

@@ -40,7 +40,7 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedEnd
     let is_within = |candidate: &Candidate| matches!(candidate.delivery, Some(Delivery::Waiter | Delivery::Session));
     let Some(last) = candidates.max_by_key(|candidate| (!is_within(candidate), candidate.begun)) else { return Ok(None) };
     let (end, mut text) = outcome::end_of(last.closing.state, last.delivery, last.closing.why.unwrap_or_default());
-    if end == End::Finished {
+    if end == End::Delivered {
         text = final_text(mailbox, &last.run)?;
     }
     let ended = Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false };

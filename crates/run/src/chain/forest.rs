@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
-use crate::chain::outcome;
 use crate::money::workflow_cost;
-use crate::view::status::{self, OpenWorkflows, Status};
+use crate::story::{OpenWorkflows, Story, Teller};
 use askbox_mailbox::disk;
-use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::family::lineage::{self, Family, Kin, Links};
@@ -25,7 +23,7 @@ use askbox_mailbox::{Folder, Mailbox, read_question, round};
 pub struct Node {
     /// The workflow's status, as in `relaunch status --json`.
     #[serde(flatten)]
-    pub status: Status,
+    pub status: Story,
     /// The workflow's parent, even if the parent is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
@@ -33,9 +31,6 @@ pub struct Node {
     pub depth: usize,
     /// True if the files say that the workflow is its own ancestor. The ring is cut here.
     pub in_ring: bool,
-    /// How the workflow ended, if it has: the word that its parent gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<End>,
     /// The cost of all its runs that ended, in US dollars.
     pub workflow_cost_usd: f64,
     /// The cost of the workflow and everything shown below it, in US dollars.
@@ -54,19 +49,19 @@ pub enum Which<'a> {
 }
 
 /// Reads trees and gives them to `show`, one by one: the oldest first, or with [`Which::All`] in the order of their roots' ids.
-pub fn look(mailbox: &Mailbox, which: Which<'_>, show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
-    look_knowing(mailbox, which, &|_| None, show)
+pub fn look(teller: &Teller<'_>, which: Which<'_>, show: impl FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
+    look_knowing(teller, which, &|_| None, show)
 }
 
 /// [`look`] for a caller that may know what [`lineage::kin`] says of a workflow with a pending question. Such a question is read only if it
 /// is shown.
 pub fn look_knowing(
-    mailbox: &Mailbox,
+    teller: &Teller<'_>,
     which: Which<'_>,
     asking: &dyn Fn(&WorkflowId) -> Option<Kin>,
     mut show: impl FnMut(Vec<Node>) -> Result<()>,
 ) -> Result<()> {
-    let forest = Forest::read(mailbox, which, asking)?;
+    let forest = Forest::read(teller, which, asking)?;
     match which {
         Which::Below(root) => {
             let line = forest.line(root);
@@ -119,6 +114,7 @@ struct Ancestry {
 
 /// The facts that the trees are made from.
 struct Forest<'a> {
+    teller: &'a Teller<'a>,
     mailbox: &'a Mailbox,
     family: Family<'a>,
     /// Workflows with a round in `running/` or `parked/`, or held in quarantine.
@@ -137,11 +133,13 @@ struct Forest<'a> {
 }
 
 impl<'a> Forest<'a> {
-    fn read(mailbox: &'a Mailbox, which: Which<'_>, asking: &dyn Fn(&WorkflowId) -> Option<Kin>) -> Result<Self> {
+    fn read(teller: &'a Teller<'_>, which: Which<'_>, asking: &dyn Fn(&WorkflowId) -> Option<Kin>) -> Result<Self> {
+        let mailbox = teller.mailbox();
         let mut claimed: HashSet<WorkflowId> =
             [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(mailbox, f)).map(|r| r.workflow).collect();
         claimed.extend(quarantined_round::all(mailbox)?.into_iter().map(|held| held.workflow));
         let mut forest = Self {
+            teller,
             mailbox,
             family: Family::by_names(mailbox)?,
             claimed,
@@ -337,18 +335,12 @@ impl<'a> Forest<'a> {
     }
 
     fn node(&self, TreePosition { workflow, depth, in_ring }: TreePosition) -> Node {
-        let open = self.open.as_ref().and_then(|open| open.status(self.mailbox, &workflow));
-        let open = open.or_else(|| self.is_open(&workflow).then(|| status::at_a_glance(self.mailbox, &workflow)));
-        let (status, outcome) = match open {
-            Some(status) => {
-                let outcome = outcome::end_in(self.mailbox, &status);
-                (status, outcome)
-            }
-            None => (status::of_closed(self.mailbox, &workflow), outcome::end(self.mailbox, &workflow).ok().flatten()),
-        };
+        let open = self.open.as_ref().and_then(|open| open.story(self.teller, &workflow));
+        let open = open.or_else(|| self.is_open(&workflow).then(|| self.teller.at_a_glance(&workflow)));
+        let status = open.unwrap_or_else(|| self.teller.of_closed(&workflow));
         let cost = workflow_cost::of_workflow(self.mailbox, &workflow).unwrap_or_default();
         let parent = self.kin(&workflow).parent;
-        Node { status, parent, depth, in_ring, outcome, workflow_cost_usd: cost, tree_cost_usd: cost }
+        Node { status, parent, depth, in_ring, workflow_cost_usd: cost, tree_cost_usd: cost }
     }
 }
 
@@ -397,7 +389,7 @@ mod tests {
         let (_folder, mailbox) = known(lines);
         let root = root.map(id);
         let mut shown = Vec::new();
-        look(&mailbox, root.as_ref().map_or(Which::All, Which::Below), |nodes| {
+        look(&Teller::of_states(&mailbox), root.as_ref().map_or(Which::All, Which::Below), |nodes| {
             shown.extend(nodes);
             Ok(())
         })
@@ -429,7 +421,7 @@ mod tests {
             shown.extend(nodes.into_iter().map(|n| n.status.workflow_id.to_string()));
             Ok(())
         };
-        look(&mailbox, Which::All, show).unwrap();
+        look(&Teller::of_states(&mailbox), Which::All, show).unwrap();
         assert_eq!(shown, ["root", "lost"]);
     }
 
@@ -442,7 +434,7 @@ mod tests {
         let processor = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_sec;
         let begun = processor();
         let mut shown = Vec::new();
-        look(&mailbox, Which::All, |nodes| {
+        look(&Teller::of_states(&mailbox), Which::All, |nodes| {
             shown.extend(nodes.into_iter().map(|n| n.depth));
             Ok(())
         })

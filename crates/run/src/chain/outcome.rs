@@ -3,7 +3,6 @@
 use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
-use crate::view::status::{Standing, Status};
 use crate::view::tail::EventTail;
 use askbox_agent::events::EventKind;
 use askbox_mailbox::disk;
@@ -16,7 +15,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, workflows};
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;
@@ -70,7 +69,7 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
     Ok(match look(mailbox, workflow)? {
         Found::Finished(run) => {
             let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
-            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Finished, text, file: None, cut: false, perhaps_told: false })
+            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Delivered, text, file: None, cut: false, perhaps_told: false })
         }
         Found::Cut(run) => {
             let text = cut_text(mailbox, &run);
@@ -78,33 +77,6 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
         }
         Found::Other(state) => state,
     })
-}
-
-/// The end of a workflow whose rounds are all closed, without its text. For display: takes no lock.
-pub fn end(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<End>> {
-    Ok(match look_at_closed(mailbox, workflow, Vec::new())? {
-        Found::Finished(_) => Some(End::Finished),
-        Found::Other(OwnState::Ended(ended)) => Some(ended.end),
-        Found::Cut(_) | Found::Other(_) => None,
-    })
-}
-
-/// The end of a workflow with this status, if it has ended. Its document may be closed and still lie in a folder of open rounds: a round is
-/// closed first, and then moved. For display: takes no lock.
-#[must_use]
-pub fn end_in(mailbox: &Mailbox, status: &Status) -> Option<End> {
-    let workflow = &status.workflow_id;
-    let waits = || awaits::children(mailbox, workflow).is_ok_and(|children| !children.is_empty());
-    let asks_or_works = || round::open_of_workflow(mailbox, workflow).iter().any(|round| round.state() != Folder::Closed);
-    if status.state.is_open() || waits() || asks_or_works() {
-        return None;
-    }
-    match status.state {
-        // `closed/` may not have the document yet.
-        Standing::Withdrawn | Standing::Superseded => Some(End::Cancelled),
-        Standing::Expired => Some(End::Expired),
-        _ => end(mailbox, workflow).ok().flatten(),
-    }
 }
 
 /// The result of a look, before any final text is read.
@@ -138,7 +110,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
         {
             return Ok(Found::Cut(Box::new(run)));
         }
-        let end = if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) { End::Stopped } else { End::Parked };
+        let end = if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) { End::Interrupted } else { End::Parked };
         return Ok(ended(workflow, end, run.and_then(|r| r.progress.why).unwrap_or_default()));
     }
     if let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? {
@@ -154,7 +126,7 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
     {
-        return Ok(ended(workflow, End::Cancelled, "its whole tree was cancelled".into()));
+        return Ok(ended(workflow, End::Withdrawn, "its whole tree was cancelled".into()));
     }
     let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
@@ -162,7 +134,7 @@ fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -
     }
     let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
     let (end, text) = end_of(newest.state, newest.delivery, newest.why);
-    Ok(if end == End::Finished { Found::Finished(newest.run.map(Box::new)) } else { ended(workflow, end, text) })
+    Ok(if end == End::Delivered { Found::Finished(newest.run.map(Box::new)) } else { ended(workflow, end, text) })
 }
 
 /// How a workflow ended whose last round was closed like this, and why. A workflow that finished has its final text elsewhere.
@@ -172,11 +144,11 @@ pub(super) fn end_of(state: Closed, delivery: Option<Delivery>, why: String) -> 
             let who = taken.who();
             (End::HandedOver, format!("{who} took the answer and went on by itself; what came of it, askbox does not know"))
         }
-        (Closed::Delivered, Some(Delivery::Launch) | None) => (End::Finished, String::new()),
-        (Closed::Withdrawn | Closed::Superseded, _) => (End::Cancelled, why),
+        (Closed::Delivered, Some(Delivery::Launch) | None) => (End::Delivered, String::new()),
+        (Closed::Withdrawn | Closed::Superseded, _) => (End::Withdrawn, why),
         (Closed::Expired, _) => (End::Expired, why),
-        (Closed::Dropped, _) if why.is_empty() => (End::Failed, "it was dropped".into()),
-        (Closed::Dropped, _) => (End::Failed, format!("it was dropped: {why}")),
+        (Closed::Dropped, _) if why.is_empty() => (End::Dropped, "it was given up".into()),
+        (Closed::Dropped, _) => (End::Dropped, why),
     }
 }
 
@@ -294,7 +266,7 @@ fn state_below(mailbox: &Mailbox, workflow: &WorkflowId, seen: &mut Vec<Workflow
 /// - The parent's tree was stopped, and the child with it.
 /// - The parent was told that this attempt of the child is parked or stopped, and waits on.
 pub fn is_news(mailbox: &Mailbox, wait: &Await, ended: &Ended) -> Result<bool> {
-    if ended.end == End::Stopped && wait.patient {
+    if ended.end == End::Interrupted && wait.patient {
         return Ok(false);
     }
     match &wait.knows {

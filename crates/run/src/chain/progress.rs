@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::chain::outcome::{self, OwnState, TreeState};
-use crate::view::status;
+use crate::story;
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::documents::awaited::Ended;
 use askbox_mailbox::error::Result;
@@ -111,7 +111,7 @@ pub enum Resumed {
 pub fn resume<D>(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, drive: impl FnOnce() -> Result<D>) -> Result<Resumed> {
     let is_known = outcome::own_state(mailbox, workflow)? != OwnState::Unknown;
     if !is_known && round::latest(mailbox, workflow).is_none() {
-        return Err(status::unknown(mailbox, workflow));
+        return Err(story::unknown(mailbox, workflow));
     }
     let before = outcome::tree_state(mailbox, workflow)?;
     if let TreeState::Ended(ended) = before {

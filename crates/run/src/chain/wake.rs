@@ -68,7 +68,7 @@ fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
         OwnState::Ended(ended) => Some(outcome::store_long_text(mailbox, ended)?),
         OwnState::Unknown if !held => {
             let text = "it was never started".into();
-            Some(Ended { workflow_id: child.clone(), end: End::Failed, text, file: None, cut: false, perhaps_told: false })
+            Some(Ended { workflow_id: child.clone(), end: End::Unknown, text, file: None, cut: false, perhaps_told: false })
         }
         _ => None,
     };

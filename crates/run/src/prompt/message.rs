@@ -107,11 +107,11 @@ fn result(ended: &Ended) -> String {
         return format!("{id} was cut off at its limit of turns and is parked.{seen} It had not finished. {had}\n\n");
     }
     match (ended.end, &ended.file) {
-        (End::Finished, Some(file)) => {
+        (End::Delivered, Some(file)) => {
             let file = path_in_words(file);
             format!("{id} finished.{seen} Its reply is long; read it from {file}. It begins:\n{text}\n\n")
         }
-        (End::Finished, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
+        (End::Delivered, None) => format!("{id} finished.{seen} Its reply:\n{text}\n\n"),
         (end, _) => format!("{id} has no reply, it is {}:{seen} {}\n\n", end.word(), one_line(&ended.text)),
     }
 }

@@ -1,4 +1,4 @@
-//! Why an answer starts no agent for now. Every view says it with these causes, in these words, and with these commands.
+//! The causes that hold all rounds of a mailbox up. Every view says them in these words, and with these commands.
 
 use std::path::Path;
 
@@ -6,24 +6,24 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::process::programs;
-pub use crate::story::kind::Cause;
-use crate::story::queue::{self, Queue, QueueState};
+use crate::story::kind::Cause;
+use crate::story::queue::{Queue, QueueState};
 use askbox_config::{self as config, Config, Runner};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, disk, pause, text};
+use askbox_mailbox::{Mailbox, disk, text};
 
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
 const LITTLE: u64 = 1 << 20;
 
-/// One thing that keeps answers from starting agents.
+/// One thing that keeps a round from going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldUp {
     /// Its kind.
     pub cause: Cause,
-    /// What it is: a clause such as "no watcher runs".
+    /// The reason: a clause such as "no watcher runs". For a paused queue it does not say until when: see [`HoldUp::clause`].
     pub why: String,
     /// When it ends by itself, if that is known.
     pub until: Option<Time>,
@@ -32,15 +32,8 @@ pub struct HoldUp {
 }
 
 impl HoldUp {
-    fn new(cause: Cause, why: impl Into<String>, next: impl Into<String>) -> Self {
+    pub(crate) fn new(cause: Cause, why: impl Into<String>, next: impl Into<String>) -> Self {
         Self { cause, why: why.into(), until: None, next: next.into() }
-    }
-
-    /// True if the queue itself is paused.
-    #[must_use]
-    pub fn is_of_queue(&self) -> bool {
-        use Cause::{DayCost, DayCostReserved, Failures, Held, NoProgram};
-        matches!(self.cause, Held | Failures | NoProgram | DayCost | DayCostReserved)
     }
 
     /// True if it is the same. The words about the queue hold its age, which changes.
@@ -49,11 +42,27 @@ impl HoldUp {
         self.cause == other.cause && (self.cause != Cause::NoProgram || self.why == other.why)
     }
 
+    /// The reason, with the time as the reader has it.
+    #[must_use]
+    pub fn clause(&self, moment: impl Fn(Time) -> String) -> String {
+        match (self.cause, self.until) {
+            (Cause::Failures | Cause::DayCost, Some(until)) => format!("the queue is paused until {}: {}", moment(until), self.why),
+            (Cause::Failures | Cause::DayCost | Cause::DayCostReserved, _) => format!("the queue is paused: {}", self.why),
+            _ => self.why.clone(),
+        }
+    }
+
     /// Says it, with the command.
     #[must_use]
     pub fn words(&self) -> String {
+        self.words_at(time::rfc3339)
+    }
+
+    /// [`words`](Self::words) with the time as the reader has it.
+    #[must_use]
+    pub fn words_at(&self, moment: impl Fn(Time) -> String) -> String {
         let until = if self.cause == Cause::Held { "; nothing is launched until" } else { "" };
-        format!("{}{until}: {}", self.why, self.next)
+        format!("{}{until}: {}", self.clause(moment), self.next)
     }
 
     /// Says it about an answered workflow.
@@ -62,29 +71,6 @@ impl HoldUp {
         let once = if self.cause == Cause::NoWatcher { format!(", or once: relaunch {id}") } else { String::new() };
         format!("{id} is answered, but {}{once}", self.words())
     }
-}
-
-/// Everything that keeps answers of this mailbox from starting agents. The first one is to be mended first. Without a `config`, the day's limit
-/// is not known. A file that cannot be read is not a cause.
-#[must_use]
-pub fn all(mailbox: &Mailbox, config: Option<&Config>) -> Vec<HoldUp> {
-    let queue = match config {
-        Some(config) => queue::of(mailbox, config).ok().and_then(|queue| of_queue(&queue, Some(config))),
-        None => pause::held(mailbox).map(|how| held(&how.to_string())),
-    };
-    [no_room(mailbox), read_only(mailbox), queue, no_watcher(mailbox)].into_iter().flatten().collect()
-}
-
-/// The same for the agent of this workflow, whose runner may have a program that cannot be started.
-#[must_use]
-pub fn all_of(mailbox: &Mailbox, config: Option<&Config>, id: &WorkflowId) -> Vec<HoldUp> {
-    let mut all = all(mailbox, config);
-    if let Some(own) = config.and_then(|config| no_program(config, id)) {
-        // A queue that waits for some program waits for this one too.
-        all.retain(|known| known.cause != Cause::NoProgram);
-        all.push(own);
-    }
-    all
 }
 
 /// The cause if the mailbox's disk is full.
@@ -117,33 +103,30 @@ pub fn read_only(mailbox: &Mailbox) -> Option<HoldUp> {
 
 /// The cause if the queue launches nothing. A queue that tries one run is not a cause.
 #[must_use]
-pub fn of_queue(queue: &Queue, config: Option<&Config>) -> Option<HoldUp> {
+pub fn of_queue(queue: &Queue, config: &Config) -> Option<HoldUp> {
     let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return None };
     let why = queue.why.as_deref().unwrap_or_default();
-    let next = next_of(cause, config);
-    Some(match (cause, queue.until) {
-        (Cause::Held, _) => held(why),
-        // The end of this pause is only when a watcher looks again.
-        (Cause::NoProgram, _) => HoldUp::new(cause, format!("the queue is paused: {why}"), next),
-        (_, Some(until)) => {
-            let more = if cause == Cause::DayCost { "; to allow more today, raise limits.day_cost" } else { "" };
-            let why = format!("the queue is paused until {}: {why}{more}", time::rfc3339(until));
-            HoldUp { until: Some(until), ..HoldUp::new(cause, why, next) }
-        }
-        (_, None) => HoldUp::new(cause, format!("the queue is paused: {why}"), next),
-    })
+    let why = match cause {
+        Cause::Held => return Some(held(why)),
+        Cause::NoProgram => format!("the queue is paused: {why}"),
+        Cause::DayCost => format!("{why}; to allow more today, raise limits.day_cost"),
+        _ => why.to_owned(),
+    };
+    // The pause for a missing program ends only when a watcher looks again.
+    let until = queue.until.filter(|_| cause != Cause::NoProgram);
+    Some(HoldUp { until, ..HoldUp::new(cause, why, next_of(cause, config)) })
 }
 
-fn held(how: &str) -> HoldUp {
+pub(super) fn held(how: &str) -> HoldUp {
     HoldUp::new(Cause::Held, format!("the queue is {how}"), "relaunch go")
 }
 
 /// The command that ends a pause of the queue. `relaunch go` ends a person's pause, and a pause after failures. Only the operator's
 /// configuration allows more money, and a program has to be there.
-fn next_of(cause: Cause, config: Option<&Config>) -> String {
-    let runner = |config: &Config| config.runner.in_use().ok()?.first().map(|(_, runner)| startable(runner));
+fn next_of(cause: Cause, config: &Config) -> String {
+    let runner = || config.runner.in_use().ok()?.first().map(|(_, runner)| startable(runner));
     match cause {
-        Cause::NoProgram => config.and_then(runner).unwrap_or_else(edit_configuration),
+        Cause::NoProgram => runner().unwrap_or_else(edit_configuration),
         Cause::DayCost => edit_configuration(),
         Cause::DayCostReserved => "relaunch status".to_owned(),
         _ => "relaunch go".to_owned(),
@@ -199,9 +182,9 @@ pub fn edit_configuration() -> String {
     format!("${{EDITOR:-vi}} {}", text::path_word(config::location().unwrap_or_default()))
 }
 
-/// The error of a configuration that cannot be read, as everything that waits for a launch shows it: each supervisor reads the
-/// configuration, and ends if it cannot.
+/// The cause if the configuration cannot be read: each supervisor reads it, and ends if it cannot.
 #[must_use]
-pub fn unreadable_configuration(error: &Error) -> String {
-    format!("no agent is launched, because the configuration cannot be read: {error}")
+pub fn unreadable_configuration(error: &Error) -> HoldUp {
+    let why = format!("no agent is launched, because the configuration cannot be read: {error}; {}", error.hint());
+    HoldUp::new(Cause::Configuration, why, edit_configuration())
 }

@@ -1,11 +1,33 @@
-//! The causes why workflows stand still, derived from the files on disk, once for every view.
+//! The story of a round: what happened, why nothing happens, and the command that changes it. It is derived from the files on disk, once for every
+//! view.
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`cause`] | the things that keep answers from starting agents, with the command that changes each |
+//! | `open_workflows` | the stories of all workflows that are not over, one by one |
+//! | `read` | a round's story: its state, from the folder that it lies in, its run's record and its locks |
+//! | `awaited` | what a workflow that waits for others needs to go on |
+//! | `hold_ups` | the causes why one round stands still |
+//! | `retry` | the command that runs a parked round again |
+//! | `teller` | tells stories, and keeps what all of them have in common |
+//! | `shape` | the content of a story |
+//! | [`cause`] | the causes that hold all rounds up, with the command that changes each |
 //! | `kind` | the kinds of causes |
 //! | [`queue`] | the queue of launches: open, paused, or trying one run |
 
+mod awaited;
 pub mod cause;
+mod hold_ups;
 mod kind;
+mod open_workflows;
 pub mod queue;
+mod read;
+mod retry;
+mod shape;
+mod teller;
+
+pub use hold_ups::no_news_for_codex;
+pub use kind::{Cause, WaitsFor};
+pub use open_workflows::OpenWorkflows;
+pub use read::{standing_of, state_of, unknown, unreadable, work_of};
+pub use shape::{Mark, Reached, Standing, Story, View, dollars};
+pub use teller::Teller;

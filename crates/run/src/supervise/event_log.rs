@@ -24,6 +24,9 @@ const ROOM_FOR_IMPORTANT: u64 = ROOM + (8 << 20);
 /// A reader must not refuse what is written here: room is left for the last lines.
 const _: () = assert!(ROOM_FOR_IMPORTANT + 16 * (LINE_LIMIT as u64) < FILE_LIMIT);
 
+/// The most characters of a version that are kept.
+const VERSION: usize = 40;
+
 /// The limit for events of this kind: they are written while the file is smaller.
 fn room_for(kind: &EventKind) -> u64 {
     match kind {
@@ -66,6 +69,8 @@ pub(crate) struct EventLog<'a> {
     /// The first event that could not be written.
     failed: Option<Error>,
     book: Book,
+    /// The version of the agent program.
+    agent_version: Option<String>,
 }
 
 impl<'a> EventLog<'a> {
@@ -82,12 +87,16 @@ impl<'a> EventLog<'a> {
             observe,
             failed: None,
             book: Book::of_run(mailbox, run),
+            agent_version: None,
         }
     }
 
     /// Records an event. Never fails: the agent's work goes on when the disk is full. [`EventLog::finish`] returns the error.
     pub(crate) fn event(&mut self, kind: EventKind) {
         let at = time::now();
+        if let EventKind::Started { version, .. } = &kind {
+            self.agent_version = Some(version.excerpt(VERSION)).filter(|version| !version.is_empty());
+        }
         if let Err(e) = self.book.take(at, &kind) {
             let _ = self.append(at, &EventKind::Note { text: format!("a turn's cost could not be booked: {e}").into() });
         }
@@ -144,6 +153,11 @@ impl<'a> EventLog<'a> {
             (RunState::Failed, _) => self.note(format!("failed: {why}")),
             _ => {}
         }
+    }
+
+    /// The version of the agent program, as the program said it.
+    pub(crate) fn agent_version(&self) -> Option<String> {
+        self.agent_version.clone()
     }
 
     /// The attempt's US dollars; `None` if the agent has named no cost.

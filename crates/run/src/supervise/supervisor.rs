@@ -80,6 +80,7 @@ pub fn supervise(
     }
     last_event.into_iter().for_each(|event| log.event(event));
     attempt.run.progress.cost_usd = log.costs();
+    attempt.run.progress.agent_version = log.agent_version();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
     // The lock is released last, so that a process that waits for it finds the round closed and the log complete.

@@ -175,7 +175,10 @@ pub struct Live {
     asked: bool,
     turns: u64,
     tokens: Tokens,
-    cost_usd: f64,
+    cost_usd: Option<f64>,
+    /// The version of the agent program.
+    #[serde(default)]
+    version: Untrusted,
     session_id: Option<Untrusted>,
     /// True if the runner is a plain program.
     #[serde(default)]
@@ -196,8 +199,9 @@ impl Live {
     /// [`apply`](Self::apply) for the parts of an event.
     pub fn apply_kind(&mut self, at: DateTime<Utc>, kind: &EventKind) {
         self.state = match kind {
-            EventKind::Started { session_id, program, .. } => {
+            EventKind::Started { session_id, program, version, .. } => {
                 self.session_id = Some(session_id.clone());
+                self.version.clone_from(version);
                 self.is_program = program.is_some();
                 self.open.clear();
                 self.asked = false;
@@ -240,7 +244,7 @@ impl Live {
                 self.open.clear();
                 self.turns = self.turns.saturating_add(*turns);
                 self.tokens += *tokens;
-                self.cost_usd += cost_usd.unwrap_or(0.0);
+                self.cost_usd = cost_usd.map_or(self.cost_usd, |usd| Some(self.cost_usd.unwrap_or(0.0) + usd));
                 match terminal_reason.as_ref().map(Untrusted::raw) {
                     // The turn was ended to ask its question. If the run was stopped instead, its last event says that.
                     Some("aborted_tools") if self.asked => LiveState::Asking,
@@ -281,7 +285,7 @@ impl Live {
     pub fn add_attempt(&mut self, next: Self) {
         self.turns = self.turns.saturating_add(next.turns);
         self.tokens += next.tokens;
-        self.cost_usd += next.cost_usd;
+        self.cost_usd = next.cost_usd.map_or(self.cost_usd, |usd| Some(self.cost_usd.unwrap_or(0.0) + usd));
         if !next.last_words.raw().is_empty() {
             self.last_words = next.last_words;
         }
@@ -291,7 +295,7 @@ impl Live {
         self.refused.rules.truncate(RULES);
         self.not_found.0 = self.not_found.0.or(next.not_found.0);
         (self.state, self.open, self.asked, self.session_id) = (next.state, next.open, next.asked, next.session_id);
-        self.is_program = next.is_program;
+        (self.is_program, self.version) = (next.is_program, next.version);
     }
 
     /// The same with the last text cut to what a view shows, for a file.
@@ -339,9 +343,14 @@ impl Live {
         self.tokens
     }
 
-    /// US dollars of all finished turns, as far as the agent reported them.
-    pub fn cost_usd(&self) -> f64 {
+    /// US dollars of all finished turns. `None` if the agent reported none.
+    pub fn cost_usd(&self) -> Option<f64> {
         self.cost_usd
+    }
+
+    /// The version of the agent program, as the program said it.
+    pub fn version(&self) -> &Untrusted {
+        &self.version
     }
 
     /// The session, once it has begun.
@@ -445,6 +454,6 @@ mod tests {
                 serde_json::from_str(r#"{"type":"result","is_error":false,"text":"","cost_usd":0.5,"turns":2,"tokens":{"input":10}}"#);
             live.apply(&Event { seq, at: DateTime::default(), kind: kind.unwrap() });
         }
-        assert_eq!((live.cost_usd(), live.turns(), live.tokens().input), (1.0, 4, 20));
+        assert_eq!((live.cost_usd(), live.turns(), live.tokens().input), (Some(1.0), 4, 20));
     }
 }

@@ -76,7 +76,7 @@ impl Keeper {
 
 /// The activity of the attempt in `folder`, from all its events. Nothing is known of an attempt whose events are refused: see
 /// [`events::open`].
-pub(super) fn of_attempt(folder: &Path) -> Result<Live> {
+pub(crate) fn of_attempt(folder: &Path) -> Result<Live> {
     let path = folder.join("events.jsonl");
     let events = match events::open(&path) {
         Err(e) if e.is_missing_file() || matches!(e, Error::Invalid { .. }) => return Ok(Live::default()),

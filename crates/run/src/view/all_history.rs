@@ -5,9 +5,9 @@
 use std::iter::Peekable;
 
 use crate::archive::{ArchivedRound, NewestArchived};
+use crate::story::Teller;
 use crate::view::archived::ArchiveReader;
 use crate::view::history::{self, HistoryEntry};
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::past_rounds::{self, PastRound};
@@ -16,7 +16,7 @@ use askbox_mailbox::time::Time;
 
 /// The rounds that were answered or are over, the newest first.
 pub struct AllHistory<'a> {
-    mailbox: &'a Mailbox,
+    teller: &'a Teller<'a>,
     here: Peekable<Box<dyn Iterator<Item = Result<PastRound>> + 'a>>,
     archived: NewestArchived,
     reader: ArchiveReader,
@@ -29,10 +29,11 @@ impl<'a> AllHistory<'a> {
     ///
     /// # Errors
     /// If the folder of the archives cannot be read.
-    pub fn find(mailbox: &'a Mailbox, workflow: Option<&'a WorkflowId>, since: Option<Time>, wanted: Option<usize>) -> Result<Self> {
+    pub fn find(teller: &'a Teller<'a>, workflow: Option<&'a WorkflowId>, since: Option<Time>, wanted: Option<usize>) -> Result<Self> {
+        let mailbox = teller.mailbox();
         let here: Box<dyn Iterator<Item = Result<PastRound>> + 'a> = Box::new(past_rounds::newest_first(mailbox, workflow, since, wanted));
         let archived = NewestArchived::find(mailbox, workflow, since, wanted)?;
-        Ok(Self { mailbox, here: here.peekable(), archived, reader: ArchiveReader::default(), last: None })
+        Ok(Self { teller, here: here.peekable(), archived, reader: ArchiveReader::default(), last: None })
     }
 
     /// The next round of the archive, if it is newer than the next one of the mailbox.
@@ -53,14 +54,14 @@ impl<'a> AllHistory<'a> {
     /// The entry of an archived round. `None` if the round still lies in the mailbox, or was returned from there just now.
     fn of_archived(&mut self, found: &ArchivedRound) -> Result<Option<HistoryEntry>> {
         let identity = (found.id(), found.closed);
-        let here = round::in_closed(self.mailbox, &identity.0);
+        let here = round::in_closed(self.teller.mailbox(), &identity.0);
         let is_here = here.is_some_and(|here| here.document.typed.closed.map(|closed| closed.at) == found.closed);
         if is_here || self.last.as_ref() == Some(&identity) {
             return Ok(None);
         }
-        let round = self.reader.read(self.mailbox, found)?;
+        let round = self.reader.read(self.teller.mailbox(), found)?;
         self.last = Some(identity);
-        history::archived_entry(self.mailbox, round).map(Some)
+        history::archived_entry(self.teller, round).map(Some)
     }
 }
 
@@ -76,7 +77,7 @@ impl Iterator for AllHistory<'_> {
             let entry = match self.archived_first() {
                 Some(found) => found.and_then(|found| self.of_archived(&found)),
                 None => self.here.next()?.and_then(|found| {
-                    let entry = history::entry(self.mailbox, &found)?;
+                    let entry = history::entry(self.teller, &found)?;
                     if let Some(entry) = &entry {
                         self.last = Some((found.id(), entry.closed.as_ref().map(|closed| closed.at)));
                     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::archive::{self, ArchivedRound, Content, Located};
 use crate::attempt::record::Run;
-use crate::view::status::{self, Status};
+use crate::story::{Story, Teller};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -60,18 +60,18 @@ impl ArchiveReader {
     }
 }
 
-/// The status of a workflow whose rounds are all archived: that of its newest round. `None` if none is.
+/// The story of a workflow whose rounds are all archived: that of its newest round. `None` if none is.
 ///
 /// # Errors
 /// [`Error::Failed`] if the archive is damaged there. [`Error::Invalid`] if the document cannot be read.
-pub fn status(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Status>> {
+pub fn story(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Story>> {
     let Some(found) = archive::newest_of(mailbox, workflow)? else { return Ok(None) };
     let round = ArchiveReader::default().read(mailbox, &found)?;
     let question = read_question::of_bytes(&round.document, &round.archive, &round.id)?.typed;
-    let status = status::of_archived(mailbox, &round.id, &question, &round.attempts)?;
+    let story = Teller::of_states(mailbox).of_archived(&round.id, &question, &round.attempts)?;
     let events = if round.attempts.is_empty() { String::new() } else { format!("; what its run did: relaunch logs {workflow}") };
     let todo = format!("archived in {}{events}; all of its rounds: askbox history {workflow}", round.archive.display());
-    Ok(Some(Status { todo: Some(todo), ..status }))
+    Ok(Some(Story { todo: Some(todo), ..story }))
 }
 
 /// The run of an archived round.

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::attempt::record::{self, Claimant};
 use crate::delivery::Delivery;
+use crate::story::{self, Story, Teller};
 use crate::view::archived::ArchivedFiles;
-use crate::view::status::{self, Status};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::closing::Closing;
 use askbox_mailbox::error::{Error, Result};
@@ -55,7 +55,7 @@ pub struct GivenAnswer {
 pub struct HistoryEntry {
     /// The status of this round, as `relaunch status --json` has it for a workflow's newest round. `question` is the whole text.
     #[serde(flatten)]
-    pub status: Status,
+    pub status: Story,
     /// The file with the round's document, below the mailbox. For an archived round it is the archive of its month.
     pub file: String,
     /// What the round began with; missing if its document cannot be read.
@@ -95,8 +95,9 @@ pub struct HistoryEntry {
 ///
 /// # Errors
 /// Only an error of the system that leaves nothing to say about the round.
-pub fn entry(mailbox: &Mailbox, found: &PastRound) -> Result<Option<HistoryEntry>> {
-    let entry = found.read(mailbox).and_then(|round| round.map(|round| entry_of_round(mailbox, round)).transpose());
+pub fn entry(teller: &Teller<'_>, found: &PastRound) -> Result<Option<HistoryEntry>> {
+    let mailbox = teller.mailbox();
+    let entry = found.read(mailbox).and_then(|round| round.map(|round| entry_of_round(teller, round)).transpose());
     match entry {
         Err(e @ (Error::Invalid { .. } | Error::Newer { .. } | Error::Io { .. })) => {
             Ok(Some(unreadable(&found.id(), below(mailbox, &found.path(mailbox)), &e)))
@@ -109,12 +110,12 @@ pub fn entry(mailbox: &Mailbox, found: &PastRound) -> Result<Option<HistoryEntry
 ///
 /// # Errors
 /// Only an error of the system that leaves nothing to say about the round.
-pub fn archived_entry(mailbox: &Mailbox, round: ArchivedFiles) -> Result<HistoryEntry> {
-    let (id, file) = (round.id, below(mailbox, &round.archive));
+pub fn archived_entry(teller: &Teller<'_>, round: ArchivedFiles) -> Result<HistoryEntry> {
+    let (id, file) = (round.id, below(teller.mailbox(), &round.archive));
     match read_question::of_bytes(&round.document, &round.archive, &id) {
         Ok(document) => {
             let question: Question = document.typed;
-            let status = status::of_archived(mailbox, &id, &question, &round.attempts)?;
+            let status = teller.of_archived(&id, &question, &round.attempts)?;
             let delivery = round.attempts.last().map(|run| Delivery::of_claimed(&question, run));
             Ok(entry_of_question(question, status, delivery, file))
         }
@@ -122,19 +123,20 @@ pub fn archived_entry(mailbox: &Mailbox, round: ArchivedFiles) -> Result<History
     }
 }
 
-fn entry_of_round(mailbox: &Mailbox, round: Round) -> Result<HistoryEntry> {
+fn entry_of_round(teller: &Teller<'_>, round: Round) -> Result<HistoryEntry> {
+    let mailbox = teller.mailbox();
     let file = below(mailbox, &round.path(mailbox));
     let Round { folder, id, document } = round;
     let question: Question = document.typed;
     // Even if the record of the run is damaged, the person's answer is shown.
     let (status, delivery) = match record::latest(mailbox, &id) {
-        Err(e @ Error::Invalid { .. }) => (status::without_record(mailbox, folder, &id, &question, &e)?, None),
-        run => (status::of_round(mailbox, folder, &id, &question)?, run?.map(|run| Delivery::of_claimed(&question, &run))),
+        Err(e @ Error::Invalid { .. }) => (teller.without_record(folder, &id, &question, &e)?, None),
+        run => (teller.of_round(folder, &id, &question)?, run?.map(|run| Delivery::of_claimed(&question, &run))),
     };
     Ok(entry_of_question(question, status, delivery, file))
 }
 
-fn entry_of_question(question: Question, status: Status, delivery: Option<Delivery>, file: String) -> HistoryEntry {
+fn entry_of_question(question: Question, status: Story, delivery: Option<Delivery>, file: String) -> HistoryEntry {
     let hash = question.hash().ok();
     let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
     let (about, prompt) = match question.content() {
@@ -144,7 +146,7 @@ fn entry_of_question(question: Question, status: Status, delivery: Option<Delive
     };
     let parts = if question.is_batch() { question.parts() } else { Vec::new() };
     HistoryEntry {
-        status: Status { question: question.title(), ..status },
+        status: Story { question: question.title(), ..status },
         file,
         about: Some(about),
         asked_at: question.asked_at(),
@@ -161,7 +163,7 @@ fn entry_of_question(question: Question, status: Status, delivery: Option<Delive
 
 fn unreadable(id: &RoundId, file: String, error: &Error) -> HistoryEntry {
     HistoryEntry {
-        status: Status { question_id: Some(id.question), ..status::unreadable(&id.workflow, error) },
+        status: Story { question_id: Some(id.question), ..story::unreadable(&id.workflow, error) },
         file,
         about: None,
         asked_at: None,

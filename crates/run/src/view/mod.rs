@@ -16,6 +16,6 @@ pub mod all_history;
 pub mod archived;
 pub mod history;
 pub mod session_news;
-pub mod status;
+
 pub mod tail;
 pub mod workflow_events;

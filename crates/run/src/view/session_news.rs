@@ -2,7 +2,7 @@
 
 use crate::attempt::record;
 use crate::delivery::Delivery;
-use crate::view::status::{self, Standing};
+use crate::story::{self, Standing};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Folder, Mailbox, disk, round};
 
@@ -63,7 +63,7 @@ impl End {
             },
             Self::Parked => "its run failed or was stopped, and waits for a person",
             Self::Expired => "expired without an answer",
-            Self::Withdrawn => "was cancelled",
+            Self::Withdrawn => "was withdrawn",
             Self::Quarantined => "a file of it cannot be used",
         };
         words.to_owned()
@@ -75,7 +75,7 @@ impl End {
         if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
             return false;
         }
-        let standing = status::of_workflow(mailbox, id).map(|status| status.state);
+        let standing = story::state_of(mailbox, id);
         match self {
             Self::Answered | Self::Declined | Self::AskedBack => standing.is_ok_and(|standing| {
                 !matches!(

@@ -14,8 +14,8 @@ use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, wake};
 use askbox_run::attempt::record;
 use askbox_run::delivery::{self, Delivery};
+use askbox_run::story::{self, Standing};
 use askbox_run::view::session_news::End;
-use askbox_run::view::status::{self, Standing};
 
 /// The most workflows that are told of at once. The others are told of in the next turn.
 const LINES: usize = 20;
@@ -140,7 +140,7 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
         let run = record::latest(mailbox, &latest.id).ok().flatten();
         run.is_some_and(|run| Delivery::of_claimed(&latest.document.typed, &run) == Delivery::Session)
     };
-    Ok(match status::of_workflow(mailbox, workflow)?.state {
+    Ok(match story::state_of(mailbox, workflow)? {
         Standing::Delivered if is_own && is_taken() => Found::Nothing,
         Standing::Delivered => line(End::Finished),
         Standing::Parked | Standing::Interrupted => line(End::Parked),

@@ -10,7 +10,7 @@ use crate::codex::{home, sessions};
 use askbox_config::Config;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{Mailbox, Question};
-use askbox_run::delivery;
+use askbox_run::story;
 
 /// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// If the daemon does not answer within a second, or not as expected.
 pub fn because(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Result<Option<&'static str>> {
     let Some(session) = question.codex_thread else { return Ok(None) };
-    if let Some(why) = delivery::no_news_for_codex(mailbox, config) {
+    if let Some(why) = story::no_news_for_codex(mailbox, config) {
         return Ok(Some(why));
     }
     let Some(folder) = home::folder() else { return Ok(None) };

@@ -45,9 +45,10 @@ pub fn words(event: &Event, clock: Clock) -> String {
     let seconds = |ms: u64| format!("{}.{}s", ms / 1000, ms % 1000 / 100);
     let (what, said) = match &event.kind {
         EventKind::Started { program: Some(program), .. } => ("began", format!("program {}", name(program))),
-        EventKind::Started { session_id, model, resumed, .. } => {
+        EventKind::Started { session_id, model, resumed, version, .. } => {
             let continued = if resumed.is_some() { " (continued)" } else { "" };
-            ("began", format!("session {} {}{continued}", name(session_id), name(model)))
+            let version = if version.raw().is_empty() { String::new() } else { format!(", version {}", name(version)) };
+            ("began", format!("session {} {}{continued}{version}", name(session_id), name(model)))
         }
         EventKind::Text { text, .. } => ("says", lines(text)),
         EventKind::Thinking { .. } => ("thinks", String::new()),

@@ -217,7 +217,7 @@ fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut signals:
         match next {
             Ok(Happened::Over(progress)) => {
                 let progress = progress?;
-                stopped = matches!(&progress, Progress::Ended(ended) if ended.end == End::Stopped);
+                stopped = matches!(&progress, Progress::Ended(ended) if ended.end == End::Interrupted);
                 end = Some(progress);
                 is_over.store(true, Ordering::Release);
                 waker.iter().for_each(Waker::wake);
@@ -310,8 +310,8 @@ fn left_waiting(workflow: &WorkflowId, nothing: &Error) -> Error {
 /// The exit status of a workflow that is over or asks, or the error to report.
 fn exit_status(workflow: &WorkflowId, end: Option<Progress>) -> Result<u8> {
     match end {
-        Some(Progress::Ended(Ended { end: End::Finished, .. }) | Progress::Asking) => Ok(0),
-        Some(Progress::Ended(Ended { end: End::Stopped, text, .. })) => {
+        Some(Progress::Ended(Ended { end: End::Delivered, .. }) | Progress::Asking) => Ok(0),
+        Some(Progress::Ended(Ended { end: End::Interrupted, text, .. })) => {
             Err(Error::failed(format!("{workflow} was stopped: {text}"), format!("to continue it: relaunch {workflow}")))
         }
         Some(Progress::Ended(Ended { end: End::Parked, text, .. })) => {

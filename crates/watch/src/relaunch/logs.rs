@@ -16,7 +16,7 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::{Folder, Mailbox, round, text};
 use askbox_run::attempt::record::{self, RunState};
-use askbox_run::story::cause::{self, Cause};
+use askbox_run::story::{Cause, Teller};
 use askbox_run::view::archived::ArchivedRun;
 use askbox_run::view::tail::{Next, RoundEvents};
 
@@ -103,8 +103,9 @@ fn to_follow(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Res
 
 /// Warns if nothing will launch the run that the command waits for.
 fn tell_who_launches(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Result<()> {
-    warn_of_queue(context, mailbox);
-    if let Some(hold_up) = cause::no_watcher(mailbox).filter(|hold_up| hold_up.cause == Cause::NoWatcher) {
+    let teller = Teller::new(mailbox, context.loaded());
+    warn_of_queue(&teller);
+    if let Some(hold_up) = teller.general().iter().find(|hold_up| hold_up.cause == Cause::NoWatcher) {
         program::warn(&hold_up.sentence(workflow));
     }
     Ok(())

@@ -5,7 +5,7 @@ use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
 use askbox_run::chain::forest;
 use askbox_run::claim::Refusal;
-use askbox_run::view::status::{self, Standing};
+use askbox_run::story::{self, Standing, Teller};
 
 /// True if the workflow's last round is closed, so that a new one can follow.
 fn is_over(state: Standing) -> bool {
@@ -14,7 +14,7 @@ fn is_over(state: Standing) -> bool {
 
 /// The refusal as an error, with a hint that fits the workflow's status.
 pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> Error {
-    let now = match status::of_workflow(mailbox, workflow) {
+    let now = match Teller::of_states(mailbox).of_workflow(workflow) {
         Ok(now) => now,
         Err(e) => return e,
     };
@@ -80,8 +80,8 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
 /// which is a conflict. Otherwise the error says that it is unknown.
 #[must_use]
 pub fn in_another_state(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) -> Error {
-    match (unless_unknown(mailbox, workflow, error), status::of_workflow(mailbox, workflow)) {
-        (Error::NotFound { message, hint }, Ok(now)) => Error::conflict(format!("{message}: it is {}", now.state.word()), hint),
+    match (unless_unknown(mailbox, workflow, error), story::state_of(mailbox, workflow)) {
+        (Error::NotFound { message, hint }, Ok(now)) => Error::conflict(format!("{message}: it is {}", now.word()), hint),
         (other, _) => other,
     }
 }
@@ -91,7 +91,7 @@ pub fn in_another_state(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) 
 pub fn unless_unknown(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) -> Error {
     let is_unknown = || matches!(forest::check_known(mailbox, workflow), Err(Error::NotFound { .. }));
     match error {
-        Error::NotFound { .. } if is_unknown() => status::unknown(mailbox, workflow),
+        Error::NotFound { .. } if is_unknown() => story::unknown(mailbox, workflow),
         other => other,
     }
 }

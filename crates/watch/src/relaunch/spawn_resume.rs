@@ -192,7 +192,7 @@ fn print_signal(signal: &Signal) -> Result<()> {
 pub(super) fn print(ended: &Ended, json: bool) -> Result<()> {
     let written = if json {
         program::write_json(&String::from_utf8_lossy(&document::to_json(ended)?))
-    } else if ended.end == End::Finished {
+    } else if ended.end == End::Delivered {
         program::write_exactly(&format!("{}\n", quoted(&ended.text)))
     } else if ended.cut {
         let had = if ended.text.trim().is_empty() { " nothing".into() } else { format!("\n{}", inserted::quoted(&ended.text)) };
@@ -207,5 +207,5 @@ pub(super) fn print(ended: &Ended, json: bool) -> Result<()> {
 }
 
 pub(super) fn exit_status(ended: &Ended) -> u8 {
-    u8::from(ended.end != End::Finished)
+    u8::from(ended.end != End::Delivered)
 }

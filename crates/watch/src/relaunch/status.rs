@@ -9,40 +9,42 @@ use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
-use askbox_config::{self as config, Config};
+use askbox_config as config;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, read_question, text};
 use askbox_run::attempt::auto_choice::AutoChoice;
-use askbox_run::attempt::record;
-use askbox_run::story::cause::{self, Cause, HoldUp};
-use askbox_run::story::queue::{self, Queue, QueueState};
+use askbox_run::story::cause;
+use askbox_run::story::queue::Queue;
+use askbox_run::story::{self, Cause, OpenWorkflows, Standing, Story, Teller, View};
 use askbox_run::view::activity::Refused;
 use askbox_run::view::archived;
-use askbox_run::view::status::{self, OpenWorkflows, Standing, Status, View};
 
 /// Prints one workflow, or all workflows that are not over.
 pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
-    let Some(workflow) = workflow else { return show_open(mailbox, context, json) };
-    let mut found = look(mailbox, context, Some(workflow))?;
-    found.iter_mut().filter(|status| status.is_of_session).for_each(|status| of_session(mailbox, context, status));
+    let teller = Teller::new(mailbox, context.loaded());
+    let Some(workflow) = workflow else { return show_open(&teller, json) };
+    let mut story = of_one(&teller, workflow)?;
+    if story.is_of_session {
+        of_session(mailbox, context, &mut story);
+    }
     if json {
-        found.iter().try_for_each(program::print_json)?;
+        program::print_json(&story)?;
     } else {
-        warn_of_queue(context, mailbox);
-        program::print(&words(&found, context, true))?;
+        warn_of_queue(&teller);
+        program::print(&words(&[story], context, true))?;
     }
     Ok(0)
 }
 
 /// Adds the reason why the session that takes this answer is not told of it.
-fn of_session(mailbox: &Mailbox, context: &Context, status: &mut Status) {
-    let Ok(document) = read_question::answered(mailbox, &status.workflow_id) else { return };
+fn of_session(mailbox: &Mailbox, context: &Context, story: &mut Story) {
+    let Ok(document) = read_question::answered(mailbox, &story.workflow_id) else { return };
     let loaded = context.loaded().ok();
     if let Ok(Some(why)) = untold::because(mailbox, loaded.as_ref().map(|loaded| &loaded.config), &document.typed) {
-        status.why = Some(format!("the session that asked is not told of the answer, because {why}"));
+        story.why = Some(format!("the session that asked is not told of the answer, because {why}"));
     }
 }
 
@@ -50,19 +52,20 @@ fn of_session(mailbox: &Mailbox, context: &Context, status: &mut Status) {
 const AT_ONCE: usize = 256;
 
 /// Prints all workflows that are not over, some at a time: a hundred thousand may wait.
-fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
+fn show_open(teller: &Teller<'_>, json: bool) -> Result<u8> {
     if !json {
-        warn_of_queue(context, mailbox);
+        warn_of_queue(teller);
     }
-    let open = OpenWorkflows::find(mailbox)?;
+    let open = OpenWorkflows::find(teller.mailbox())?;
     let (width, mut is_first, mut held_up) = (id_width(open.ids()), true, None);
-    let mut statuses = open.statuses(mailbox);
+    let mut stories = open.stories(teller);
     loop {
-        let mut some: Vec<Status> = statuses.by_ref().take(AT_ONCE).collect();
+        let some: Vec<Story> = stories.by_ref().take(AT_ONCE).collect();
         if some.is_empty() {
             break;
         }
-        held_up = explain(mailbox, context, some.iter_mut())?.or(held_up);
+        let no_watcher = |story: &Story| story.hold_ups.iter().find(|hold_up| hold_up.cause == Cause::NoWatcher).cloned();
+        held_up = held_up.or_else(|| some.iter().filter(|story| story.cause == Some(Cause::NoWatcher)).find_map(no_watcher));
         let head = if std::mem::take(&mut is_first) { head(width) } else { String::new() };
         match json {
             true => some.iter().try_for_each(program::print_json)?,
@@ -73,45 +76,43 @@ fn show_open(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
         program::print("nothing is open\n")?;
     }
     // The rows have no room for the command. Other causes were told above.
-    if let Some(hold_up) = held_up.filter(|hold_up| !json && hold_up.cause == Cause::NoWatcher) {
+    if let Some(hold_up) = held_up.filter(|_| !json) {
         program::warn(&hold_up.words());
     }
     Ok(0)
 }
 
 /// The workflows to show.
-fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Status>> {
-    let mut found = match workflow {
-        Some(workflow) => vec![of_one(mailbox, workflow)?],
-        None => status::open(mailbox)?,
-    };
-    explain(mailbox, context, found.iter_mut())?;
-    Ok(found)
+fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Story>> {
+    let teller = Teller::new(mailbox, context.loaded());
+    match workflow {
+        Some(workflow) => Ok(vec![of_one(&teller, workflow)?]),
+        None => teller.open(),
+    }
 }
 
-/// The status of a workflow. Its rounds may all be archived.
-fn of_one(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Status> {
-    match status::of_workflow(mailbox, workflow) {
-        Err(e @ Error::NotFound { .. }) => archived::status(mailbox, workflow)?.ok_or(e),
+/// The story of one workflow, whose rounds may all be archived.
+fn of_one(teller: &Teller<'_>, workflow: &WorkflowId) -> Result<Story> {
+    match teller.of_workflow(workflow) {
+        Err(e @ Error::NotFound { .. }) => archived::story(teller.mailbox(), workflow)?.ok_or(e),
         other => other,
     }
 }
 
-/// The workflows in words: one with its details if `one`, otherwise a table.
-fn words(found: &[Status], context: &Context, one: bool) -> String {
+fn words(found: &[Story], context: &Context, one: bool) -> String {
     match found {
-        [status] if one => fitted::paragraphs(&details(status, context), value_of_details),
+        [story] if one => fitted::paragraphs(&details(story, context), value_of_details),
         [] => "nothing is open\n".into(),
         all => fitted::rows(&table(all)),
     }
 }
 
 /// The time since the round entered its state.
-fn age(status: &Status) -> String {
+fn age(status: &Story) -> String {
     status.since.map(|t| time::human(time::since(t))).unwrap_or_default()
 }
 
-fn table(all: &[Status]) -> String {
+fn table(all: &[Story]) -> String {
     let width = id_width(all.iter().map(|status| &status.workflow_id));
     head(width) + &rows(all, width)
 }
@@ -124,7 +125,7 @@ fn head(width: usize) -> String {
     format!("{:<width$}  {:<11}  {:>8}  {}\n", "WORKFLOW", "STATE", "AGE", "QUESTION")
 }
 
-fn rows(all: &[Status], width: usize) -> String {
+fn rows(all: &[Story], width: usize) -> String {
     let mut out = String::new();
     for status in all {
         let why = status.why.as_ref().map(|w| format!("  ({})", text::excerpt(w, 60))).unwrap_or_default();
@@ -150,7 +151,8 @@ pub fn took(live: &View) -> String {
     let sum = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation].into_iter().fold(0, u64::saturating_add);
     let sum = if sum < 10_000 { sum.to_string() } else { format!("{}.{}k", sum / 1000, sum % 1000 / 100) };
     let turns = if live.turns == 1 { "turn" } else { "turns" };
-    format!("{} {turns}, {sum} tokens, ${:.4}", live.turns, live.cost_usd)
+    let cost = live.cost_usd.map_or_else(|| "cost unknown".to_owned(), story::dollars);
+    format!("{} {turns}, {sum} tokens, {cost}", live.turns)
 }
 
 /// Names a tool call that was refused, and the line of the configuration that would permit it.
@@ -180,7 +182,7 @@ fn value_of_details(line: &str) -> Option<usize> {
     (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11)
 }
 
-fn details(status: &Status, context: &Context) -> String {
+fn details(status: &Story, context: &Context) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|v| !v.is_empty()) {
@@ -211,7 +213,9 @@ fn details(status: &Status, context: &Context) -> String {
     line("retry at", status.retry_at.map(fitted::moment));
     line("why", status.why.clone());
     line("to do", status.todo.clone());
-    line("cost", status.cost_usd.map(|c| format!("${c:.4}")));
+    line("next", status.next_beside_todo().map(str::to_owned));
+    line("runner", status.runner_in_words());
+    line("cost", status.cost_in_words().map(|cost| cost.replace("cost ", "")));
     line("result", status.result.clone());
     out
 }
@@ -223,7 +227,7 @@ struct Table<'a> {
 }
 
 impl Picture for Table<'_> {
-    type Row = Status;
+    type Row = Story;
 
     fn for_programs(&self) -> String {
         match self.workflow {
@@ -232,25 +236,25 @@ impl Picture for Table<'_> {
         }
     }
 
-    fn look(&self) -> Result<Vec<Status>> {
+    fn look(&self) -> Result<Vec<Story>> {
         // The operator may have changed the configuration since the last look.
         self.context.reload();
         look(self.mailbox, self.context, self.workflow)
     }
 
-    fn gone(&self, workflow: &WorkflowId) -> Result<Status> {
-        status::of_workflow(self.mailbox, workflow)
+    fn gone(&self, workflow: &WorkflowId) -> Result<Story> {
+        Teller::new(self.mailbox, self.context.loaded()).of_workflow(workflow)
     }
 
-    fn words(&self, found: &[Status], _: Option<usize>) -> String {
+    fn words(&self, found: &[Story], _: Option<usize>) -> String {
         words(found, self.context, self.workflow.is_some())
     }
 
-    fn status(row: &Status) -> &Status {
+    fn status(row: &Story) -> &Story {
         row
     }
 
-    fn is_same(one: &Status, other: &Status) -> bool {
+    fn is_same(one: &Story, other: &Story) -> bool {
         live_view::is_same(one, other)
     }
 }
@@ -266,12 +270,12 @@ const ID_WIDTH: usize = 24;
 /// Prints each workflow as soon as it is read, because there may be a million of them. Only the workflows that are not over are in memory
 /// together.
 pub fn show_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
-    let mut open: HashMap<WorkflowId, Status> =
-        look(mailbox, context, None)?.into_iter().map(|status| (status.workflow_id.clone(), status)).collect();
+    let teller = Teller::new(mailbox, context.loaded());
+    let mut open: HashMap<WorkflowId, Story> = teller.open()?.into_iter().map(|story| (story.workflow_id.clone(), story)).collect();
     let (columns, mut is_first) = (screen::columns(), true);
     for workflow in known_workflows::newest_first(mailbox) {
         let workflow = workflow?;
-        let status = open.remove(&workflow).unwrap_or_else(|| status::of_closed(mailbox, &workflow));
+        let status = open.remove(&workflow).unwrap_or_else(|| teller.of_closed(&workflow));
         if json {
             program::print_json(&status)?;
             continue;
@@ -312,7 +316,8 @@ pub fn show_summary(mailbox: &Mailbox, context: &Context, json: bool) -> Result<
     line("queue", in_words(&summary.queue, fitted::moment));
     let limit = summary.day_limit_usd.map(|l| format!(" of ${l:.2}")).unwrap_or_default();
     line("today", format!("${:.4}{limit}", summary.spent_today_usd));
-    line("watcher", cause::no_watcher(mailbox).map_or_else(|| "is there".into(), |hold_up| hold_up.words()));
+    let watcher = cause::no_watcher(mailbox);
+    line("watcher", watcher.map_or_else(|| "is there".into(), |hold_up| hold_up.words()));
     program::print(&out)?;
     Ok(0)
 }
@@ -321,103 +326,4 @@ fn in_words(queue: &Queue, moment: impl Fn(Time) -> String) -> String {
     let until = queue.until.map(|at| format!(" until {}", moment(at))).unwrap_or_default();
     let why = queue.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
     format!("{}{until}{why}", queue.state.word())
-}
-
-/// If nothing is launched, adds the cause to every workflow that waits for a launch, and returns it. A configuration that cannot be read is not
-/// returned.
-pub fn explain<'s>(mailbox: &Mailbox, context: &Context, all: impl Iterator<Item = &'s mut Status>) -> Result<Option<HoldUp>> {
-    explain_with(mailbox, context, all, time::rfc3339)
-}
-
-/// [`explain`] with local times, for a page that people read.
-pub fn explain_in_local_time<'s>(
-    mailbox: &Mailbox,
-    context: &Context,
-    all: impl Iterator<Item = &'s mut Status>,
-) -> Result<Option<HoldUp>> {
-    explain_with(mailbox, context, all, time::local)
-}
-
-fn explain_with<'s>(
-    mailbox: &Mailbox,
-    context: &Context,
-    all: impl Iterator<Item = &'s mut Status>,
-    moment: impl Fn(Time) -> String,
-) -> Result<Option<HoldUp>> {
-    let mut waiting: Vec<_> = all.filter(|status| waits_for_launch(status.state) && !status.is_of_session).collect();
-    if waiting.is_empty() {
-        return Ok(None);
-    }
-    let loaded = match context.loaded() {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            waiting.iter_mut().for_each(|status| without_configuration(status, &error));
-            return Ok(None);
-        }
-    };
-    waiting.retain(|status| matches!(status.state, Standing::Answered | Standing::Queued));
-    if waiting.is_empty() {
-        return Ok(None);
-    }
-    let queue = queue::of(mailbox, &loaded.config)?;
-    if queue.state == QueueState::Probing {
-        for status in waiting {
-            let own = earlier_failure(mailbox, status).unwrap_or_default();
-            status.why = Some(format!("the queue is {}{own}", in_words(&queue, &moment)));
-        }
-        return Ok(None);
-    }
-    let all = cause::all(mailbox, Some(&loaded.config));
-    if let Some(hold_up) = all.iter().find(|hold_up| hold_up.cause != Cause::NoWatcher) {
-        for status in waiting {
-            status.retry_at = hold_up.until;
-            let own = earlier_failure(mailbox, status).unwrap_or_default();
-            // The words about a queue end with the moment as the reader has it.
-            let why = if hold_up.is_of_queue() { format!("the queue is {}", in_words(&queue, &moment)) } else { hold_up.why.clone() };
-            status.why = Some(format!("{why}{own}"));
-            status.todo = status.todo.take().or_else(|| Some(hold_up.next.clone()));
-        }
-        return Ok(Some(hold_up.clone()));
-    }
-    let mut runners = HashMap::new();
-    for status in &mut waiting {
-        without_program(status, &loaded.config, &mut runners);
-    }
-    if let Some(hold_up) = all.first() {
-        // Whether a process waits for the answer is not looked at, because a look holds its lock for a moment. A waiter takes the answer at once.
-        for status in waiting.into_iter().filter(|status| status.why.is_none()) {
-            status.why = Some(hold_up.why.clone());
-            status.todo = status.todo.take().or_else(|| Some(format!("{}, or once: relaunch {}", hold_up.next, status.workflow_id)));
-        }
-    }
-    Ok(all.into_iter().next())
-}
-
-/// Adds the reason if the program of the workflow's runner cannot be started. `known` holds those of the runners that were looked at.
-fn without_program(status: &mut Status, config: &Config, known: &mut HashMap<String, Option<HoldUp>>) {
-    let Ok((name, _)) = config.runner_of(&status.workflow_id) else { return };
-    let hold_up = known.entry(name.to_string()).or_insert_with(|| cause::no_program(config, &status.workflow_id));
-    if let (None, Some(hold_up)) = (&status.why, hold_up) {
-        status.why = Some(hold_up.why.clone());
-        status.todo = status.todo.take().or_else(|| Some(hold_up.next.clone()));
-    }
-}
-
-/// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.
-fn earlier_failure(mailbox: &Mailbox, status: &Status) -> Option<String> {
-    let round = RoundId { workflow: status.workflow_id.clone(), question: status.question_id? };
-    let attempt = status.attempt?.checked_sub(1).filter(|attempt| *attempt > 0)?;
-    let why = record::read(mailbox, &round, attempt).ok()?.progress.why?;
-    Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
-}
-
-fn waits_for_launch(state: Standing) -> bool {
-    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
-}
-
-/// Every supervisor reads the configuration, and ends if it cannot be read.
-fn without_configuration(status: &mut Status, error: &Error) {
-    let broken = cause::unreadable_configuration(error);
-    status.why = Some(status.why.iter().cloned().chain([broken]).collect::<Vec<_>>().join("; "));
-    status.todo = Some(format!("{}; to see whether all is well then: askbox doctor", error.hint()));
 }

@@ -17,8 +17,7 @@ use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::progress;
 use askbox_run::log;
-use askbox_run::story::cause::{self, Cause};
-use askbox_run::view::status;
+use askbox_run::story::{self, Cause, Teller};
 
 /// The longest default wait, outside an agent's Bash tool.
 const MAX_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
@@ -34,7 +33,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
     let limit = wait_limit(timeout, MAX_WAIT)?;
     let deadline = Instant::now() + limit;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
-        return told_archived(mailbox, workflow, json, || status::unknown(mailbox, workflow));
+        return told_archived(mailbox, workflow, json, || story::unknown(mailbox, workflow));
     }
     log::warnings_to_stderr(LogFormat::default());
     if program::says_to_terminal() {
@@ -53,7 +52,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
         Ok(())
     };
     let Some(ended) = progress::wait_for_end(mailbox, workflow, deadline, &mut tell)? else {
-        let state = status::of_workflow(mailbox, workflow)?.state;
+        let state = story::state_of(mailbox, workflow)?;
         let message = format!("the time is over, and {workflow} has not ended: it is {}", state.word());
         let hint =
             match what_it_waits_for(mailbox, context, workflow, outcome::tree_state(mailbox, workflow)? == outcome::TreeState::Asking)? {
@@ -77,8 +76,10 @@ fn what_it_waits_for(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId
     if has_live_run(mailbox)? {
         return Ok(None);
     }
-    let loaded = context.loaded().ok();
-    let hold_up = cause::all(mailbox, loaded.as_deref().map(|loaded| &loaded.config)).into_iter().next();
+    let teller = Teller::new(mailbox, context.loaded());
+    // A parent may be over while what it started is held up.
+    let of_it = teller.at_a_glance(workflow).hold_ups.into_iter().next().filter(|hold_up| hold_up.cause.is_in_the_way());
+    let hold_up = teller.general().first().cloned().or(of_it.filter(|hold_up| hold_up.cause != Cause::Child));
     Ok(hold_up.map(|hold_up| {
         let by_hand = if hold_up.cause == Cause::NoWatcher { format!(", or run relaunch resume {workflow}") } else { String::new() };
         format!("nothing launches what {workflow} needs: {}{by_hand}", hold_up.words())

@@ -16,7 +16,7 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox};
 use askbox_run::money::costs;
 use askbox_run::story::queue::{self, Queue};
-use askbox_run::view::status::{self, Standing};
+use askbox_run::story::{self, Standing};
 
 /// The numbers at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -67,7 +67,7 @@ pub fn sum_up(mailbox: &Mailbox, config: &Config) -> Result<Summary> {
     for folder in [Folder::Running, Folder::Parked] {
         for round in list::round_names(mailbox, folder) {
             // If one record cannot be read, the others must be shown all the same.
-            add(status::standing_of(mailbox, folder, &round).unwrap_or(Standing::Unreadable), 1);
+            add(story::standing_of(mailbox, folder, &round).unwrap_or(Standing::Unreadable), 1);
         }
     }
     add(Standing::Parked, quarantined_round::all(mailbox)?.len());

@@ -1,7 +1,5 @@
 //! The state of a question that was answered or is over: accepted, launched, delivered, and the result.
 
-use std::iter;
-
 use crate::gate::Hosts;
 use crate::given::{self, GivenPart};
 use crate::pages::held_up::clock;
@@ -14,8 +12,7 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Answer, Folder, Question, text};
 use askbox_run::attempt::record;
-use askbox_run::view::status::{self, Standing, Status};
-use askbox_watch::relaunch::status as explained;
+use askbox_run::story::{Reached, Standing, Story};
 
 /// The maximum size of a result that is shown, in bytes.
 const RESULT: usize = 16 << 10;
@@ -47,6 +44,9 @@ pub struct Outcome {
     pub retry: Option<String>,
     pub why: Option<String>,
     pub todo: Option<String>,
+    /// The command that lets the round go on, if `todo` does not name it.
+    pub next: Option<String>,
+    pub runner: Option<String>,
     pub cost: Option<String>,
     /// The beginning of the result, as the agent wrote it.
     result: Option<String>,
@@ -73,13 +73,12 @@ impl Outcome {
     pub fn read(site: &Site, round: &Round) -> Result<Self> {
         let mailbox = &site.mailbox;
         let question = &round.document.typed;
-        let (mut status, run) = match record::latest(mailbox, &round.id) {
-            Ok(run) => (status::of_round(mailbox, round.folder, &round.id, question)?, run),
-            Err(e) => (status::without_record(mailbox, round.folder, &round.id, question, &e)?, None),
+        let teller = site.teller();
+        let (status, run) = match record::latest(mailbox, &round.id) {
+            Ok(run) => (teller.of_round(round.folder, &round.id, question)?, run),
+            Err(e) => (teller.without_record(round.folder, &round.id, question, &e)?, None),
         };
-        explained::explain_in_local_time(mailbox, &site.context, iter::once(&mut status))?;
         let answer = question.answer.as_ref();
-        let launched = run.as_ref().and_then(|run| run.progress.started_at);
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
         // The session of a dialog goes on by itself: no run is launched for the answer.
@@ -95,12 +94,14 @@ impl Outcome {
             note: answer.and_then(|a| a.note.as_deref()).map(text::printable).unwrap_or_default(),
             who: answer.map_or_else(|| question_text::state(round), Answer::who),
             late: question.late_answers.iter().map(|late| (late.who(), said(late))).collect(),
-            steps: steps(answer.and_then(|a| a.at), launched, &status, answer.is_some(), is_of_dialog),
+            steps: steps(&status, is_of_dialog),
             now: live.filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
             retry: retry(&status),
             why: status.why.as_deref().map(text::printable),
             todo: status.todo.as_deref().map(text::printable),
-            cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
+            next: status.next_beside_todo().map(text::printable),
+            runner: status.runner_in_words(),
+            cost: status.cost_in_words(),
             result: status.result.as_deref().map(|result| text::beginning(result, RESULT)),
             hosts: site.hosts.clone(),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
@@ -134,7 +135,7 @@ pub fn beyond_its_line(question: &Question) -> String {
 }
 
 /// A sentence about an attempt that failed, or was throttled, and is tried again.
-pub fn retry(status: &Status) -> Option<String> {
+pub fn retry(status: &Story) -> Option<String> {
     let attempt = status.attempt.unwrap_or(1);
     let is_ahead = |at: &Time| *at > time::now();
     let when = status.retry_at.filter(is_ahead).map_or_else(|| "as soon as a watcher looks".to_owned(), |at| format!("at {}", clock(at)));
@@ -147,34 +148,32 @@ pub fn retry(status: &Status) -> Option<String> {
 }
 
 /// The progress of an answer. The answer to a session's dialog launches nothing.
-fn steps(accepted: Option<Time>, launched: Option<Time>, status: &Status, is_answered: bool, is_of_dialog: bool) -> Vec<Step> {
-    if !is_answered {
-        return Vec::new();
-    }
-    let step = |name, at: Option<Time>, state| Step { name, ago: time::ago(at), state };
-    let (second, third) = match status.state {
-        Standing::Delivered | Standing::Awaiting => ("done", ("delivered", "done")),
-        Standing::Running | Standing::Retrying | Standing::Throttled | Standing::Orphaned => ("done", ("delivered", "now")),
-        Standing::Parked => ("done", ("parked", "failed")),
-        Standing::Interrupted => ("done", ("stopped", "failed")),
-        Standing::Dropped | Standing::Withdrawn | Standing::Superseded | Standing::Expired => ("", (status.state.word(), "failed")),
-        _ => ("now", ("delivered", "")),
-    };
-    let ended = matches!(third.1, "done" | "failed").then_some(status.since).flatten();
-    let launch = (!is_of_dialog).then(|| step("launched", launched, if launched.is_some() { "done" } else { second }));
-    let end = step(third.0, ended, if is_of_dialog && third.1.is_empty() { "now" } else { third.1 });
-    iter::once(step("accepted", accepted, "done")).chain(launch).chain(iter::once(end)).collect()
+fn steps(story: &Story, is_of_dialog: bool) -> Vec<Step> {
+    let marks = story.progress().into_iter().filter(|mark| !is_of_dialog || mark.name != "launched");
+    marks
+        .map(|mark| {
+            let state = match mark.reached {
+                Reached::Done => "done",
+                Reached::Now => "now",
+                Reached::Failed => "failed",
+                Reached::Ahead if is_of_dialog => "now",
+                Reached::Ahead => "",
+            };
+            Step { name: mark.name, ago: time::ago(mark.at), state }
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_run::story;
 
     #[test]
     fn an_attempt_that_failed_says_when_it_is_tried_again() {
-        let blank = status::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", ""));
+        let blank = story::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", ""));
         let at = time::now() + chrono::TimeDelta::days(2);
-        let of = |state, retry_at| retry(&Status { state, retry_at, attempt: Some(2), ..blank.clone() });
+        let of = |state, retry_at| retry(&Story { state, retry_at, attempt: Some(2), ..blank.clone() });
         let told = of(Standing::Retrying, Some(at)).unwrap();
         assert_eq!(told, format!("Attempt 2 failed. The next one starts at {}.", time::local(at)));
         assert!(of(Standing::Retrying, Some(time::now())).unwrap().ends_with("as soon as a watcher looks."));
@@ -185,10 +184,9 @@ mod tests {
     #[test]
     fn an_answer_goes_from_accepted_to_its_end_step_by_step() {
         let of = |standing, launched: bool, is_of_dialog| {
-            let status =
-                Status { state: standing, ..status::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", "")) };
-            let at = launched.then(askbox_mailbox::time::now);
-            let steps = steps(at, at, &status, true, is_of_dialog);
+            let at = launched.then(time::now);
+            let blank = story::unreadable(&"w".parse().unwrap(), &askbox_mailbox::error::Error::failed("", ""));
+            let steps = steps(&Story { state: standing, answered_at: Some(time::now()), launched_at: at, ..blank }, is_of_dialog);
             steps.iter().map(|s| format!("{}:{}", s.name, s.state)).collect::<Vec<_>>().join(" ")
         };
         let words = |standing, launched| of(standing, launched, false);

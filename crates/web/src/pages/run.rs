@@ -1,7 +1,6 @@
 //! The page of a run: its status, and its last events.
 
 use std::collections::VecDeque;
-use std::iter;
 
 use askama::Template;
 use axum::extract::Path;
@@ -16,10 +15,9 @@ use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, Mailbox, round, text, time};
-use askbox_run::view::status::{self, Standing, Status};
+use askbox_run::story::{Standing, Story};
 use askbox_run::view::tail::{Next, RoundEvents};
 use askbox_watch::relaunch::event_words::{self, Clock};
-use askbox_watch::relaunch::status as explained;
 
 /// The number of last events that are shown.
 const SHOWN: usize = 150;
@@ -31,7 +29,7 @@ const LONGEST: usize = 4 << 10;
 struct RunPage {
     frame: Frame,
     workflow: String,
-    status: Status,
+    status: Story,
     state: &'static str,
     /// The round and the answer that the run works on.
     outcome: Option<Outcome>,
@@ -44,6 +42,7 @@ struct RunPage {
     todo: Option<String>,
     /// The result as HTML.
     result: Option<String>,
+    runner: Option<String>,
     cost: Option<String>,
     question: Option<String>,
     events: Vec<ShownEvent>,
@@ -65,7 +64,7 @@ struct ShownEvent {
 pub async fn show(visit: Visit, Path(workflow): Path<String>) -> Response {
     let make = move |visit: &Visit| {
         let workflow: WorkflowId = workflow.parse()?;
-        let status = status::of_workflow(&visit.site.mailbox, &workflow)?;
+        let status = visit.site.teller().of_workflow(&workflow)?;
         page(visit, &workflow, status, false)
     };
     visit.page(make).await
@@ -76,24 +75,23 @@ pub async fn show_one(visit: Visit, Path((workflow, question)): Path<(String, St
     let make = move |visit: &Visit| {
         let (mailbox, workflow): (_, WorkflowId) = (&visit.site.mailbox, workflow.parse()?);
         let round = RoundId { workflow: workflow.clone(), question: question.parse()? };
-        let newest = status::of_workflow(mailbox, &workflow)?;
+        let teller = visit.site.teller();
+        let newest = teller.of_workflow(&workflow)?;
         if newest.question_id == Some(round.question) {
             return page(visit, &workflow, newest, false);
         }
         let gone = || Error::not_found(format!("{workflow} has no question {}", round.question), "it may have been removed: askbox gc");
         let found = round::find(mailbox, &round).ok_or_else(gone)?;
         let typed = &found.document.typed;
-        let status = status::of_round(mailbox, found.folder, &round, typed)
-            .or_else(|e| status::without_record(mailbox, found.folder, &round, typed, &e))?;
+        let status = teller.of_round(found.folder, &round, typed).or_else(|e| teller.without_record(found.folder, &round, typed, &e))?;
         page(visit, &workflow, status, true)
     };
     visit.page(make).await
 }
 
-fn page(visit: &Visit, workflow: &WorkflowId, mut status: Status, is_earlier: bool) -> Result<Response> {
+fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -> Result<Response> {
     let site = &visit.site;
     let frame = Frame::new(visit, "tree");
-    explained::explain_in_local_time(&site.mailbox, &site.context, iter::once(&mut status))?;
     let round = status.question_id.map(|question| RoundId { workflow: workflow.clone(), question });
     let answered = round.as_ref().and_then(|round| round::find(&site.mailbox, round));
     let answered = answered.filter(|found| found.folder != Folder::Pending);
@@ -113,7 +111,8 @@ fn page(visit: &Visit, workflow: &WorkflowId, mut status: Status, is_earlier: bo
         why: shown(&status.why),
         todo: shown(&status.todo),
         result: shown(&status.result).as_deref().map(|result| markdown::to_html(&site.hosts, result)),
-        cost: status.cost_usd.map(|usd| format!("${usd:.4}")),
+        runner: status.runner_in_words(),
+        cost: status.cost_in_words(),
         question: status.question_id.map(|id| id.to_string()),
         goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
         is_earlier,

@@ -12,8 +12,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{text, time};
 use askbox_run::chain::forest::{self, Node, Which};
-use askbox_run::view::status::Standing;
-use askbox_watch::relaunch::status;
+use askbox_run::story::Standing;
 
 /// The maximum number of workflows that are shown.
 const SHOWN: usize = 500;
@@ -64,12 +63,12 @@ fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {
     let mut branches = Vec::new();
     site.index.rows(&site.mailbox)?;
     let asking = |workflow: &WorkflowId| site.index.kin(workflow);
-    let looked = forest::look_knowing(&site.mailbox, of.as_ref().map_or(Which::Open, Which::Below), &asking, |mut nodes| {
+    let teller = site.teller();
+    let looked = forest::look_knowing(&teller, of.as_ref().map_or(Which::Open, Which::Below), &asking, |nodes| {
         if branches.len() > SHOWN {
             // There are enough workflows, so the rest is not read.
             return Err(Error::failed(ENOUGH, ""));
         }
-        status::explain_in_local_time(&site.mailbox, &site.context, nodes.iter_mut().map(|node| &mut node.status))?;
         branches.extend(nodes.iter().map(branch));
         Ok(())
     });
@@ -90,7 +89,7 @@ fn branch(node: &Node) -> Branch {
     let question = text::excerpt(&status.question, 160);
     let said = match (&status.live, &status.result, &status.why) {
         (Some(live), ..) if status.state == Standing::Running => format!("{}: {question}", text::one_line(&live.words)),
-        (_, Some(result), _) if node.outcome.is_some() => text::excerpt(result, 160),
+        (_, Some(result), _) if !status.state.is_open() => text::excerpt(result, 160),
         (_, _, Some(why)) => format!("{question} ({})", text::excerpt(why, 160)),
         _ => question,
     };
@@ -98,7 +97,7 @@ fn branch(node: &Node) -> Branch {
     Branch {
         workflow: status.workflow_id.to_string(),
         level: node.depth.min(LEVELS),
-        state: node.outcome.map_or_else(|| status.state.word(), |end| end.word()),
+        state: status.state.word(),
         ago: time::ago(status.since),
         cost: (node.tree_cost_usd > 0.0).then(|| format!("${:.4}", node.tree_cost_usd)),
         said,

@@ -10,11 +10,13 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, disk, workflows};
 use askbox_run::chain::forest;
+use askbox_run::story::Teller;
 use askbox_run::view::archived;
 
 /// Checks every document.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
+    let teller = checkup.teller(&mailbox);
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
         checkup.sorted(|checkup| {
@@ -22,9 +24,9 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
                 checkup.progress.count(folder.name());
                 match folder {
                     Folder::Running | Folder::Parked | Folder::Closed => {
-                        RoundId::from_file_name(&name).iter().for_each(|round| check_round(checkup, &mailbox, folder, round));
+                        RoundId::from_file_name(&name).iter().for_each(|round| check_round(checkup, &teller, folder, round));
                     }
-                    _ => WorkflowId::from_file_name(&name).iter().for_each(|id| check_workflow(checkup, &mailbox, folder, id)),
+                    _ => WorkflowId::from_file_name(&name).iter().for_each(|id| check_workflow(checkup, &teller, folder, id)),
                 }
             }
         });
@@ -33,15 +35,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 }
 
 /// Checks a document of a round.
-fn check_round(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
-    runs::look(checkup, mailbox, folder, round);
+fn check_round(checkup: &mut Checkup, teller: &Teller<'_>, folder: Folder, round: &RoundId) {
+    runs::look(checkup, teller, folder, round);
 }
 
 /// Checks a document of a workflow: its question, its checkpoint or its record.
-fn check_workflow(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, id: &WorkflowId) {
+fn check_workflow(checkup: &mut Checkup, teller: &Teller<'_>, folder: Folder, id: &WorkflowId) {
+    let mailbox = teller.mailbox();
     match folder {
         Folder::Pending => open_questions::check_pending(checkup, mailbox, id),
-        Folder::Answered => open_questions::check_answered(checkup, mailbox, id),
+        Folder::Answered => open_questions::check_answered(checkup, teller, id),
         Folder::Checkpoints => checkpoint(checkup, mailbox, id),
         _ => record(checkup, mailbox, id),
     }
@@ -85,11 +88,12 @@ pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailb
     if !is_known && archived::latest(mailbox, id)?.is_none() {
         forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
     }
+    let teller = checkup.teller(mailbox);
     for folder in of_workflow {
         let path = mailbox.document(folder, id);
         if disk::exists(&path) {
             files::file(checkup, &path);
-            check_workflow(checkup, mailbox, folder, id);
+            check_workflow(checkup, &teller, folder, id);
         }
     }
     let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(|folder| {
@@ -101,7 +105,7 @@ pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailb
     rounds.sort_by(|(_, one), (_, other)| one.cmp(other));
     for (folder, round) in rounds {
         files::file(checkup, &mailbox.round(folder, &round));
-        check_round(checkup, mailbox, folder, &round);
+        check_round(checkup, &teller, folder, &round);
     }
     files::look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
     let mut parents = awaits::of_child(mailbox, id)?;

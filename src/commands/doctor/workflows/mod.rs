@@ -7,15 +7,11 @@
 //! | `runs` | claimed and parked rounds |
 //! | `waits` | workflows that wait for others |
 //! | `road` | the road of one workflow's newest round, and where it stands |
-//! | `launch_steps` | the steps of that road that a launch needs |
-//! | `retry` | the command that runs a parked round again |
 //! | `hold_ups` | causes that hold everything up |
 
 pub(super) mod documents;
 pub(super) mod hold_ups;
-mod launch_steps;
 pub(super) mod open_questions;
-mod retry;
 pub(super) mod road;
 pub(super) mod runs;
 pub(super) mod waits;

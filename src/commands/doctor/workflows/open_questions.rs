@@ -7,19 +7,16 @@ use crate::commands::doctor::checkup::{
 };
 use crate::commands::doctor::installation::agent_path;
 use crate::commands::doctor::mailbox_files::files;
-use crate::commands::doctor::workflows::hold_ups;
-use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::disk;
 use askbox_mailbox::documents::asked::OnExpiry;
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
-use askbox_run::attempt::record;
 use askbox_run::delivery::{self, Delivery};
-use askbox_run::process::programs;
-use askbox_run::story::cause::{self, startable};
+use askbox_run::story::cause::HoldUp;
+use askbox_run::story::{Cause, Teller};
 use askbox_watch::codex::untold;
 
 /// Checks a file of `pending/`.
@@ -134,7 +131,8 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
 }
 
 /// Checks a file of `answered/`.
-pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller: &Teller<'_>, id: &WorkflowId) {
+    let mailbox = teller.mailbox();
     let path = mailbox.document(Folder::Answered, id);
     let question = match read_question::answered(mailbox, id) {
         Ok(document) => document.typed,
@@ -196,23 +194,20 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, mailbox
             mend,
         );
     }
-    if let Ok((name, runner)) = checkup.config.runner_of(id)
-        && let Err(error) = programs::of_runner(&runner)
-    {
-        let said = format!("answered {ago} ago, and its runner `{name}` cannot be started: {}", problem(&error));
-        return checkup.report("unclaimed", id.as_str(), said, startable(&runner));
+    let hold_ups =
+        |teller: &Teller<'_>| teller.of_round(Folder::Answered, &round, &question).map(|story| story.hold_ups).unwrap_or_default();
+    let known = hold_ups(teller);
+    if let Some(program) = known.iter().find(|hold_up| hold_up.cause == Cause::NoProgram && !teller.general().contains(hold_up)) {
+        return checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, and {}", program.why), program.next.clone());
     }
     // An answer that was signed on another machine is older than its file here.
-    if since.min(age(&path)) < HANGS || is_held_up(checkup, mailbox, &question) {
-        return;
-    }
-    // A watcher that is stopped is told once, for all.
-    if cause::no_watcher(mailbox).is_some() {
+    let hangs = |known: &[HoldUp]| known.iter().all(|hold_up| hold_up.cause == Cause::WatcherHangs);
+    if since.min(age(&path)) < HANGS || !hangs(&known) {
         return;
     }
     // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.
     std::thread::sleep(checkup.moment.take().unwrap_or_default());
-    if disk::exists(&path) && !is_held_up(checkup, mailbox, &question) {
+    if disk::exists(&path) && hangs(&hold_ups(&checkup.teller(mailbox))) {
         let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
         checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
     }
@@ -226,26 +221,4 @@ fn not_told_because(checkup: &mut Checkup, mailbox: &Mailbox, question: &Questio
     let why = untold::because(mailbox, Some(&checkup.config), question);
     checkup.is_codex_silent = why.is_err();
     why.ok().flatten()
-}
-
-/// True if a watcher has a reason not to launch the agent of this answer now.
-fn is_held_up(checkup: &Checkup, mailbox: &Mailbox, question: &Question) -> bool {
-    // A claim holds its workflow's lock until the run holds that of the round.
-    let is_live = |round: &RoundId| {
-        mailbox.is_locked(&round.workflow).unwrap_or(false) || Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false)
-    };
-    // A session may ask for a workflow other than its own. It is continued with the answer once its own run is over.
-    let is_asker = |round: &RoundId| {
-        let run = record::latest(mailbox, round).ok().flatten();
-        question.session_id.is_some() && run.is_some_and(|run| Some(run.plan.session_id) == question.session_id)
-    };
-    let mut live = 0;
-    for round in list::round_names(mailbox, Folder::Running) {
-        let (of_this, lives) = (round.workflow == question.workflow_id, is_live(&round));
-        if of_this || (lives && is_asker(&round)) {
-            return true;
-        }
-        live += usize::from(lives);
-    }
-    live >= hold_ups::most_runs(checkup, mailbox)
 }

@@ -1,23 +1,22 @@
-//! The road of a workflow's newest round: posted, answered, the answer counts, a watcher takes it, claimed, attempted, delivered. It ends at
-//! the step where the round stands, with the next command.
+//! The road of a workflow's newest round: posted, answered, the answer counts, a watcher takes it, claimed, attempted, delivered. It shows the
+//! round's story: each cause stands at the step that it holds up, with its command.
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, problem};
-use crate::commands::doctor::workflows::retry;
+use crate::commands::doctor::checkup::Checkup;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::closing::Closed;
-use askbox_mailbox::error::Error;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
 use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::delivery::{self, Delivery};
-use askbox_run::story::cause::edit_configuration;
+use askbox_run::delivery::Delivery;
+use askbox_run::process::programs;
+use askbox_run::story::cause::HoldUp;
+use askbox_run::story::{Cause, Story, Teller};
 use askbox_run::view::archived::{self, Archived};
-use askbox_run::view::status;
 
 /// The most attempts that are named one by one.
 const ATTEMPTS: usize = 5;
@@ -27,6 +26,9 @@ const ATTEMPTS: usize = 5;
 pub(in crate::commands::doctor) struct Road {
     workflow_id: WorkflowId,
     question_id: QuestionId,
+    /// Why the round stands still, as in `relaunch status --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
     steps: Vec<Step>,
     /// The next command for this round. Missing if it is delivered, or over.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,20 +95,14 @@ impl Road {
         out
     }
 
-    /// Walks the road of a workflow's newest round. `unreadable` is the error of the configuration. `None` if the workflow has no round.
-    pub(in crate::commands::doctor) fn of_workflow(
-        checkup: &Checkup,
-        unreadable: Option<&Error>,
-        mailbox: &Mailbox,
-        id: &WorkflowId,
-    ) -> Option<Self> {
-        let Some(found) = round::latest(mailbox, id) else { return Self::of_archived(checkup, mailbox, id) };
-        let run = if matches!(found.folder, Folder::Pending | Folder::Answered) {
-            None
-        } else {
-            record::latest(mailbox, &found.id).ok().flatten()
-        };
-        let mut walk = Walk::new(checkup, mailbox, &found, id);
+    /// Walks the road of a workflow's newest round. `None` if the workflow has no round.
+    pub(in crate::commands::doctor) fn of_workflow(checkup: &Checkup, teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
+        let mailbox = teller.mailbox();
+        let Some(found) = round::latest(mailbox, id) else { return Self::of_archived(checkup, teller, id) };
+        let is_claimed = !matches!(found.folder, Folder::Pending | Folder::Answered);
+        let run = if is_claimed { record::latest(mailbox, &found.id).ok().flatten() } else { None };
+        let story = teller.of_round(found.folder, &found.id, &found.document.typed).ok()?;
+        let mut walk = Walk::new(checkup, teller, &found, &story);
         walk.posted();
         walk.answered();
         walk.counts();
@@ -115,22 +111,12 @@ impl Road {
             walk.claimed(Some(run));
             walk.failed(run, |attempt| attempt <= run.attempt);
         }
-        if found.folder == Folder::Answered || again.is_some() {
-            walk.taken_by_somebody_else(run.as_ref());
-            walk.room();
-            match unreadable {
-                // A watcher would not start, so the configuration comes first.
-                Some(error) => {
-                    walk.hinders("program", problem(error), Some(edit_configuration()));
-                    walk.watcher();
-                }
-                None => {
-                    walk.watcher();
-                    walk.program();
-                }
-            }
-            walk.queue();
+        let is_before_launch = found.folder == Folder::Answered || again.is_some();
+        let is_launched = walk.is_launched(run.as_ref());
+        if is_before_launch && !is_launched {
+            walk.taker(run.as_ref());
         }
+        walk.launch(is_before_launch && is_launched);
         match again {
             Some(run) => walk.next_attempt(run),
             None => {
@@ -139,18 +125,8 @@ impl Road {
             }
         }
         walk.delivered();
-        let (steps, next, further, is_launched) = (walk.steps, walk.next, walk.further, walk.is_launched);
-        let is_before_launch = matches!(found.folder, Folder::Pending | Folder::Answered) || again.is_some();
-        let is_before_launch = is_before_launch && is_launched;
-        Some(Self {
-            workflow_id: id.clone(),
-            question_id: found.id.question,
-            steps,
-            next,
-            further,
-            is_before_launch,
-            is_open: found.folder != Folder::Closed,
-        })
+        let is_before_launch = (found.folder == Folder::Pending || is_before_launch) && is_launched;
+        Some(walk.road(is_before_launch, found.folder != Folder::Closed))
     }
 
     /// True while the round is in `pending/`, `answered/`, `running/` or `parked/`.
@@ -173,6 +149,21 @@ impl Road {
         let holds = |step: &Step| ["watcher", "program", "queue"].contains(&step.name);
         self.steps.iter().any(|step| holds(step) && matches!(step.state, StepState::Here | StepState::Blocked))
     }
+
+    /// Walks the road of a workflow's newest round in the archive.
+    fn of_archived(checkup: &Checkup, teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
+        let Archived { round: found, attempts, archive } = archived::latest(teller.mailbox(), id).ok().flatten()?;
+        let run = attempts.last();
+        let story = teller.of_archived(&found.id, &found.document.typed, &attempts).ok()?;
+        let mut walk = Walk::new(checkup, teller, &found, &story);
+        walk.posted();
+        walk.answered();
+        walk.claimed(run);
+        walk.attempts(run);
+        walk.delivered();
+        walk.done("archived", format!("in {}", archive.display()));
+        Some(walk.road(false, false))
+    }
 }
 
 /// True if a claimed round is launched again by a watcher, and no process supervises it.
@@ -181,24 +172,55 @@ fn waits_for_launch(mailbox: &Mailbox, found: &Round, run: &Run) -> bool {
     found.folder == Folder::Running && !is_live && !run.is_delivered() && run.progress.state != RunState::Interrupted
 }
 
-pub(super) struct Walk<'a> {
-    pub(super) checkup: &'a Checkup,
-    pub(super) mailbox: &'a Mailbox,
-    pub(super) found: &'a Round,
-    pub(super) id: &'a WorkflowId,
+/// The step that a cause holds up.
+fn step_of(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Person | Cause::Date | Cause::File | Cause::HalfDone => "answered",
+        Cause::NotCounted => "counts",
+        Cause::Asker | Cause::Session | Cause::NotTold | Cause::MainAgent => "taker",
+        Cause::FullDisk | Cause::ReadOnly => "disk",
+        Cause::Configuration => "config",
+        Cause::NoWatcher | Cause::WatcherStopped | Cause::WatcherHangs => "watcher",
+        Cause::NoProgram => "program",
+        Cause::Held | Cause::Failures | Cause::DayCost | Cause::DayCostReserved | Cause::Probing => "queue",
+        Cause::MaxConcurrent | Cause::EarlierRound | Cause::AskerRuns => "queue",
+        Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere | Cause::Folder => "attempts",
+        Cause::Limit | Cause::Failed | Cause::Stopped | Cause::Child | Cause::Unreadable => "attempts",
+    }
+}
+
+struct Walk<'a> {
+    checkup: &'a Checkup,
+    teller: &'a Teller<'a>,
+    mailbox: &'a Mailbox,
+    found: &'a Round,
+    story: &'a Story,
+    id: &'a WorkflowId,
     steps: Vec<Step>,
     next: Option<String>,
     further: Vec<String>,
     /// True once the step was found where the round stands.
     stands: bool,
-    /// False if somebody else than an agent that is launched takes the answer.
-    is_launched: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(checkup: &'a Checkup, mailbox: &'a Mailbox, found: &'a Round, id: &'a WorkflowId) -> Self {
-        let (steps, further) = (Vec::new(), Vec::new());
-        Self { checkup, mailbox, found, id, steps, next: None, further, stands: false, is_launched: true }
+    fn new(checkup: &'a Checkup, teller: &'a Teller<'a>, found: &'a Round, story: &'a Story) -> Self {
+        let (steps, further, mailbox) = (Vec::new(), Vec::new(), teller.mailbox());
+        Self { checkup, teller, mailbox, found, story, id: &found.id.workflow, steps, next: None, further, stands: false }
+    }
+
+    fn road(self, is_before_launch: bool, is_open: bool) -> Road {
+        let (workflow_id, question_id) = (self.id.clone(), self.found.id.question);
+        Road {
+            workflow_id,
+            question_id,
+            cause: self.story.cause,
+            steps: self.steps,
+            next: self.next,
+            further: self.further,
+            is_before_launch,
+            is_open,
+        }
     }
 
     fn done(&mut self, name: &'static str, said: impl Into<String>) {
@@ -214,27 +236,40 @@ impl<'a> Walk<'a> {
         (self.stands, self.next) = (true, next);
     }
 
-    /// A step of the launch that does not depend on the steps before it, and is not in the way. It is told wherever the round stands.
-    pub(super) fn holds(&mut self, name: &'static str, said: impl Into<String>) {
-        let state = if self.stands { StepState::Ahead } else { StepState::Done };
-        let said = if self.is_launched { said.into() } else { String::new() };
-        self.steps.push(Step { name, state, said });
+    /// Adds the step if a cause holds it up. The round stands at the step of its story's first cause. Whoever mends only that would find the round
+    /// at the next one, so the others are told too. `said` puts the cause into words.
+    fn held_up(&mut self, name: &'static str, said: impl Fn(&HoldUp) -> String) -> bool {
+        let story = self.story;
+        let Some((n, hold_up)) = story.hold_ups.iter().enumerate().find(|(_, hold_up)| step_of(hold_up.cause) == name) else {
+            return false;
+        };
+        let next = hold_up.next.clone();
+        if n == 0 {
+            self.here(name, said(hold_up), Some(next));
+        } else if hold_up.cause.is_in_the_way() && name != "attempts" {
+            self.steps.push(Step { name, state: StepState::Blocked, said: said(hold_up) });
+            if Some(&next) != self.next.as_ref() && !self.further.contains(&next) {
+                self.further.push(next);
+            }
+        } else {
+            let said = if name == "attempts" { String::new() } else { said(hold_up) };
+            self.steps.push(Step { name, state: StepState::Ahead, said });
+        }
+        true
     }
 
-    /// A step of the launch that does not depend on the steps before it, and is in the way. It is told wherever the round stands: whoever
-    /// mends only the first step would find the round at the next one.
-    pub(super) fn hinders(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
-        if !self.stands || !self.is_launched {
-            return self.here(name, said, next);
+    /// A step of the launch. Its words are told wherever the round stands.
+    fn launch_step(&mut self, name: &'static str, holds: impl FnOnce(&Self) -> Option<String>) {
+        if self.held_up(name, |hold_up| hold_up.clause(time::rfc3339)) {
+            return;
         }
-        self.steps.push(Step { name, state: StepState::Blocked, said: said.into() });
-        let is_new = |next: &String| Some(next) != self.next.as_ref() && !self.further.contains(next);
-        if let Some(next) = next.filter(is_new) {
-            self.further.push(next);
+        if let Some(said) = holds(self) {
+            let state = if self.stands { StepState::Ahead } else { StepState::Done };
+            self.steps.push(Step { name, state, said });
         }
     }
 
-    pub(super) fn command(&self, words: &str) -> Option<String> {
+    fn command(&self, words: &str) -> Option<String> {
         Some(self.checkup.command(words))
     }
 
@@ -246,6 +281,9 @@ impl<'a> Walk<'a> {
     }
 
     fn answered(&mut self) {
+        if self.held_up("answered", |hold_up| format!("not yet: {}", hold_up.why)) {
+            return;
+        }
         let question = &self.found.document.typed;
         let how = match &question.closed {
             Some(closing) if !matches!(closing.state, Closed::Delivered | Closed::Dropped) => {
@@ -258,58 +296,59 @@ impl<'a> Walk<'a> {
                 format!("{}{value}", answer.who())
             }),
         };
-        match (self.found.folder, how, &question.asked.until) {
-            (Folder::Pending, _, Some(until)) => {
-                let next = if self.checkup.watcher { None } else { self.command("relaunch watch") };
-                self.here("answered", format!("not yet: {}", until.words()), next);
-            }
-            (Folder::Pending, ..) => {
-                self.here("answered", "not yet: a person has to answer", self.command(&format!("ask-answer show {}", self.id)))
-            }
-            (_, Some(how), _) => self.done("answered", how),
-            (_, None, _) if !matches!(question.content(), Content::Question) => {
-                self.done("answered", "needs no answer: it is a task or news")
-            }
-            (_, None, _) => self.done("answered", "by hand"),
+        match how {
+            Some(how) => self.done("answered", how),
+            None if !matches!(question.content(), Content::Question) => self.done("answered", "needs no answer: it is a task or news"),
+            None => self.done("answered", "by hand"),
         }
     }
 
     fn counts(&mut self) {
+        if self.held_up("counts", |hold_up| format!("no: {}", hold_up.why)) {
+            return;
+        }
+        let is_signed = self.checkup.config.answers.require_signed;
+        self.done("counts", if is_signed { "it is signed by a key that is trusted" } else { "no signature is needed" });
+    }
+
+    /// The process or agent that goes on with the answer.
+    fn delivery(&self, run: Option<&Run>) -> Delivery {
         let question = &self.found.document.typed;
-        match self.checkup.config.answers.policy().judge(question) {
-            Err(why) => {
-                self.here("counts", format!("no: {}; it is refused, and the question waits again", why.0), self.command("relaunch watch"))
-            }
-            Ok(()) if self.checkup.config.answers.require_signed => self.done("counts", "it is signed by a key that is trusted"),
-            Ok(()) => self.done("counts", "no signature is needed"),
+        match run {
+            Some(run) => Delivery::of_claimed(question, run),
+            None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
         }
     }
 
-    /// The answer may be for somebody else than an agent that is launched.
-    fn taken_by_somebody_else(&mut self, run: Option<&Run>) {
-        let question = &self.found.document.typed;
-        let delivery = match run {
-            Some(run) => Delivery::of_claimed(question, run),
-            None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
-        };
-        self.is_launched = delivery == Delivery::Launch;
-        match delivery {
-            Delivery::Launch => {}
-            Delivery::Waiter => {
-                let holder = disk::lock_holder(&self.mailbox.waiter(self.id));
-                let next = holder.as_ref().filter(|holder| holder.is_stopped).map(|holder| format!("kill -CONT {}", holder.pid));
-                let who = holder.map_or_else(|| delivery.who().to_owned(), |holder| format!("{}: {holder}", delivery.who()));
-                self.here("taker", format!("{who} takes it"), next);
-            }
-            Delivery::Session => {
-                let next = delivery::resume_command(question).or_else(|| self.command(&format!("relaunch {}", self.id)));
-                self.here("taker", format!("{} takes it once it goes on", delivery.who()), next);
-            }
-            Delivery::Dialog => self.here("taker", format!("{} takes it, if its dialog is still open", delivery.who()), None),
-            Delivery::MainAgent => {
-                self.here("taker", format!("{} has it", delivery.who()), self.command(&format!("relaunch done {}", self.id)))
-            }
+    /// True if an agent is launched with the answer.
+    fn is_launched(&self, run: Option<&Run>) -> bool {
+        self.delivery(run) == Delivery::Launch
+    }
+
+    /// The answer is for somebody else than an agent that is launched.
+    fn taker(&mut self, run: Option<&Run>) {
+        if !self.held_up("taker", |hold_up| hold_up.why.clone()) {
+            let who = self.delivery(run).who();
+            self.here("taker", format!("{who} has it"), self.command(&format!("relaunch done {}", self.id)));
         }
+    }
+
+    /// The steps of a launch: the disk, the configuration, the queue, a watcher and the program of its runner. Without `all` only those that a cause
+    /// holds up.
+    fn launch(&mut self, all: bool) {
+        self.launch_step("disk", |_| None);
+        self.launch_step("config", |_| None);
+        self.launch_step("queue", |walk| {
+            all.then(|| format!("open, {} of {} runs are live", walk.teller.live_runs(), walk.teller.most_runs()))
+        });
+        self.launch_step("watcher", |walk| {
+            let who = disk::lock_holder(&walk.mailbox.lock_file("watchers")).map(|holder| format!(", {holder}"));
+            all.then(|| format!("running{}", who.unwrap_or_default()))
+        });
+        self.launch_step("program", |walk| {
+            let runner = walk.checkup.config.runner_of(walk.id).ok().and_then(|(_, runner)| programs::of_runner(&runner).ok());
+            all.then(|| runner.map(|path| text::file_name(&path)).unwrap_or_default())
+        });
     }
 
     fn claimed(&mut self, run: Option<&Run>) {
@@ -323,7 +362,11 @@ impl<'a> Walk<'a> {
     fn attempts(&mut self, newest: Option<&Run>) {
         let Some(run) = newest else { return self.here("attempts", "none", None) };
         self.failed(run, |attempt| attempt < run.attempt);
-        let (id, n) = (self.id, run.attempt);
+        let (id, n, todo) = (self.id, run.attempt, self.story.todo.as_ref().map(|todo| format!("; {todo}")).unwrap_or_default());
+        let how = if run.progress.state == RunState::Parked { "failed, and it is parked" } else { "was stopped" };
+        if self.held_up("attempts", |_| format!("{n} {how}: {}{todo}", why_of(run))) {
+            return;
+        }
         match run.progress.state {
             RunState::Delivered => {
                 self.done("attempts", format!("{n} had a result, {}", run.progress.ended_at.map(ago).unwrap_or_default()))
@@ -332,19 +375,12 @@ impl<'a> Walk<'a> {
                 self.here("attempts", format!("{n} waits for the answer to its own question"), self.command("ask-answer list"))
             }
             _ if self.found.folder == Folder::Closed => self.done("attempts", format!("{n} ended: {}", why_of(run))),
-            RunState::Parked => {
-                let status = status::of_round(self.mailbox, self.found.folder, &self.found.id, &self.found.document.typed).ok();
-                let todo = status.and_then(|status| status.todo).map(|todo| format!("; {todo}")).unwrap_or_default();
-                let next = Some(retry::command(self.checkup, self.mailbox, &self.found.id));
-                self.here("attempts", format!("{n} failed, and it is parked: {}{todo}", why_of(run)), next);
-            }
-            RunState::Interrupted => {
-                self.here("attempts", format!("{n} was stopped: {}", why_of(run)), Some(self.checkup.launching(&format!("relaunch {id}"))));
-            }
             RunState::Claimed | RunState::Running => {
                 self.here("attempts", format!("{n} is at work"), self.command(&format!("relaunch logs -f {id}")));
             }
-            RunState::Failed => self.here("attempts", format!("{n} failed: {}", why_of(run)), None),
+            RunState::Failed | RunState::Parked | RunState::Interrupted => {
+                self.here("attempts", format!("{n} failed: {}", why_of(run)), None)
+            }
         }
     }
 
@@ -368,13 +404,14 @@ impl<'a> Walk<'a> {
 
     /// The attempt that follows one that failed, if nothing holds it up.
     fn next_attempt(&mut self, run: &Run) {
-        let next = Some(self.checkup.launching(&format!("relaunch {}", self.id)));
         let n = if run.progress.state == RunState::Claimed { run.attempt } else { run.attempt.saturating_add(1) };
         let said = match (run.progress.state, run.progress.retry_at) {
             (RunState::Failed, Some(at)) if at > time::now() => format!("{n} starts at {}", time::rfc3339(at)),
             _ => format!("{n} starts at the watcher's next look"),
         };
-        self.here("attempts", said, next);
+        if !self.held_up("attempts", |_| said.clone()) {
+            self.here("attempts", said, Some(self.checkup.launching(&format!("relaunch {}", self.id))));
+        }
     }
 
     fn delivered(&mut self) {
@@ -385,31 +422,6 @@ impl<'a> Walk<'a> {
                 self.here("delivered", "its run has ended, and the round is not closed", self.command(&format!("relaunch {}", self.id)))
             }
         }
-    }
-}
-
-impl Road {
-    /// Walks the road of a workflow's newest round in the archive.
-    fn of_archived(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Option<Self> {
-        let Archived { round: found, attempts, archive } = archived::latest(mailbox, id).ok().flatten()?;
-        let run = attempts.last();
-        let mut walk = Walk::new(checkup, mailbox, &found, id);
-        walk.posted();
-        walk.answered();
-        walk.claimed(run);
-        walk.attempts(run);
-        walk.delivered();
-        walk.steps.push(Step { name: "archived", state: StepState::Done, said: format!("in {}", archive.display()) });
-        let (steps, next, further) = (walk.steps, walk.next, walk.further);
-        Some(Self {
-            workflow_id: id.clone(),
-            question_id: found.id.question,
-            steps,
-            next,
-            further,
-            is_before_launch: false,
-            is_open: false,
-        })
     }
 }
 

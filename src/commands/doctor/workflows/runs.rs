@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
-use crate::commands::doctor::workflows::{hold_ups, retry};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
 use askbox_run::attempt::record::{self, RunState};
-use askbox_run::view::status::{self, Standing};
+use askbox_run::story::{Cause, Standing, Teller};
 
 /// Checks a round in `running/`, `parked/` or `closed/`.
-pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, folder: Folder, round: &RoundId) {
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'_>, folder: Folder, round: &RoundId) {
+    let mailbox = teller.mailbox();
     let path = mailbox.round(folder, round);
     let document = match read_question::document(&path) {
         Ok(document) => document,
@@ -31,28 +31,29 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox
         return;
     }
     let id = &round.workflow;
-    let status = match status::of_round(mailbox, folder, round, &document.typed) {
+    let status = match teller.of_round(folder, round, &document.typed) {
         Ok(status) => status,
         Err(error) => return unreadable_record(checkup, mailbox, round, &error),
     };
     let why = status.why.clone().map_or_else(String::new, |why| format!(": {}", text::excerpt(&why, 200)));
     // A retry alone does not help if something else must be repaired first.
     let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
-    let (retry, run) = (retry::command(checkup, mailbox, round), checkup.launching(&format!("relaunch -- {id}")));
+    let run = checkup.launching(&format!("relaunch -- {id}"));
+    let retry = || status.hold_ups.first().map_or_else(|| run.clone(), |hold_up| hold_up.next.clone());
     match status.state {
         Standing::Parked => checkup.report(
             "parked",
             id.as_str(),
             format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"),
-            retry,
+            retry(),
         ),
-        Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry),
+        Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry()),
         Standing::Running => hanging(checkup, mailbox, round),
         // The watcher launches the run when the queue continues.
         Standing::Queued if checkup.watcher => {}
         Standing::Retrying | Standing::Throttled => {
             let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
-            if due && hold_ups::is_paused(checkup, mailbox) {
+            if due && status.cause.is_some_and(Cause::is_of_queue) {
                 // The run is started when the queue continues.
             } else if due {
                 checkup.report("stuck", id.as_str(), format!("its next attempt is due but was not started{why}"), run);

@@ -13,7 +13,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
 use askbox_mailbox::{Folder, Mailbox, round, workflows};
 use askbox_run::chain::outcome::{self, OwnState};
-use askbox_run::view::status;
+use askbox_run::story::Teller;
 
 /// Checks the waits of every parent.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
@@ -113,7 +113,7 @@ fn how(mailbox: &Mailbox, wait: &Await) -> Option<(&'static str, std::time::Dura
     match outcome::own_state_without_lock(mailbox, &wait.child).ok()? {
         OwnState::Ended(ended) if !outcome::is_news(mailbox, wait, &ended).ok()? => None,
         OwnState::Ended(ended) => {
-            let since = status::at_a_glance(mailbox, &wait.child).since.map_or(since_created, time::since);
+            let since = Teller::of_states(mailbox).at_a_glance(&wait.child).since.map_or(since_created, time::since);
             Some((ended.end.word(), since.min(since_created)))
         }
         OwnState::Unknown => Some(("was never started", since_created)),

@@ -13,6 +13,7 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_mailbox::time;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question};
+use askbox_run::story::Teller;
 
 /// A round with its question, its state and its answers.
 #[must_use]
@@ -28,9 +29,8 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> Str
         out.push_str(&part(p, key.as_deref()));
     }
     let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
-    let held_up = mailbox.filter(|_| found.folder == Folder::Answered && question.answer.is_some());
-    if let Some(why) = held_up.and_then(|mailbox| person::held_up(context, mailbox, question)) {
-        let _ = writeln!(out, "  {why}");
+    if let Some(mailbox) = mailbox {
+        out.push_str(&why_it_stands_still(mailbox, found, context));
     }
     for back in question.taken_back.iter().flat_map(|last| last.before.iter().chain([last])) {
         let (by, ago) = (excerpt(&back.by, 60), time::human(time::since(back.at)));
@@ -47,6 +47,23 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> Str
         out.push_str(&answer(late, "late: "));
     }
     out
+}
+
+/// Why an answered round stands still, with the command that changes it.
+fn why_it_stands_still(mailbox: &Mailbox, found: &Round, context: &Context) -> String {
+    let question = &found.document.typed;
+    if found.folder == Folder::Answered
+        && question.answer.is_some()
+        && let Some(why) = person::held_up(context, mailbox, question)
+    {
+        return format!("  {why}\n");
+    }
+    if !matches!(found.folder, Folder::Answered | Folder::Running | Folder::Parked) {
+        return String::new();
+    }
+    let story = Teller::new(mailbox, context.loaded()).of_round(found.folder, &found.id, question);
+    let hold_up = story.ok().and_then(|story| story.hold_ups.into_iter().next());
+    hold_up.map_or_else(String::new, |hold_up| format!("  {}\n  next: {}\n", excerpt(&hold_up.clause(fitted::moment), 300), hold_up.next))
 }
 
 /// The asker, the times, and the context of a question.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Standing, Status, at_a_glance, beside, of_round, of_workflow, parked, shown, with_earlier_answer};
+use crate::story::read::{beside, parked, unreadable};
+use crate::story::shape::{Standing, Story};
+use crate::story::teller::Teller;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
@@ -69,41 +71,51 @@ impl OpenWorkflows {
         self.places.contains_key(workflow)
     }
 
-    /// The status of each, in the order of the ids. Each is read when its turn comes.
-    pub fn statuses(self, mailbox: &Mailbox) -> impl Iterator<Item = Status> {
+    /// The story of each, in the order of the ids. Each is read when its turn comes.
+    pub fn stories<'t>(self, teller: &'t Teller<'_>) -> impl Iterator<Item = Story> + 't {
         let Self { places, held } = self;
         places.into_iter().filter_map(move |(workflow, places)| {
-            let status = of_open(mailbox, &workflow, &places, held.get(&workflow));
-            if places.awaits_others { status.or_else(|| of_workflow(mailbox, &workflow).ok()) } else { status }
+            let story = of_open(teller, &workflow, &places, held.get(&workflow));
+            if places.awaits_others { story.or_else(|| teller.of_workflow(&workflow).ok()) } else { story }
         })
     }
 
-    /// The status of one of them, without what its run did. `None` if it has no open round, or if it waits for others, because their
+    /// The story of one of them, without what its run did. `None` if it has no open round, or if it waits for others, because their
     /// files count too.
     #[must_use]
-    pub fn status(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Status> {
+    pub fn story(&self, teller: &Teller<'_>, workflow: &WorkflowId) -> Option<Story> {
         let places = self.places.get(workflow).filter(|places| !places.awaits_others)?;
-        of_open(mailbox, workflow, places, self.held.get(workflow))
+        of_open(teller, workflow, places, self.held.get(workflow))
     }
 }
 
-fn of_open(mailbox: &Mailbox, workflow: &WorkflowId, places: &Places, held: Option<&QuarantinedRound>) -> Option<Status> {
-    let status = in_places(mailbox, workflow, places);
+fn of_open(teller: &Teller<'_>, workflow: &WorkflowId, places: &Places, held: Option<&QuarantinedRound>) -> Option<Story> {
+    let story = in_places(teller, workflow, places);
     match held {
-        Some(held) => Some(status.map_or_else(|| parked(held), |status| beside(status, held))),
-        None if places.awaits_others => status,
+        Some(held) => Some(story.map_or_else(|| parked(held), |story| beside(story, held))),
+        None if places.awaits_others => story,
         // It may have moved since its name was read.
-        None => status.or_else(|| Some(at_a_glance(mailbox, workflow)).filter(|status| status.state.is_open())),
+        None => story.or_else(|| Some(teller.at_a_glance(workflow)).filter(|story| story.state.is_open())),
     }
 }
 
-/// The status from the documents in these places. `None` if they have moved.
-fn in_places(mailbox: &Mailbox, workflow: &WorkflowId, places: &Places) -> Option<Status> {
-    let mut found: Option<Status> = None;
+/// The story to show. An unreadable file gets a story that reports it. A file that is missing has just moved to another folder and is
+/// left out.
+fn shown(workflow: &WorkflowId, story: Result<Story>) -> Option<Story> {
+    match story {
+        Err(e) if e.is_missing_file() => None,
+        other => Some(other.unwrap_or_else(|e| unreadable(workflow, &e))),
+    }
+}
+
+/// The story from the documents in these places. `None` if they have moved.
+fn in_places(teller: &Teller<'_>, workflow: &WorkflowId, places: &Places) -> Option<Story> {
+    let mailbox = teller.mailbox();
+    let mut found: Option<Story> = None;
     for (folder, questions) in [(Folder::Parked, &places.parked), (Folder::Running, &places.running)] {
         for question in questions {
             let round = RoundId { workflow: workflow.clone(), question: *question };
-            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| of_round(mailbox, folder, &round, &d.typed));
+            let status = read_question::document(&mailbox.round(folder, &round)).and_then(|d| teller.of_round(folder, &round, &d.typed));
             found = shown(workflow, status).or(found);
         }
     }
@@ -119,8 +131,8 @@ fn in_places(mailbox: &Mailbox, workflow: &WorkflowId, places: &Places) -> Optio
         let status = read.and_then(|document| {
             let round_in = if folder == Folder::Pending { round::of_pending } else { round::round_of };
             let round = round_in(mailbox, &document.typed)?;
-            let status = of_round(mailbox, folder, &round, &document.typed)?;
-            Ok(if folder == Folder::Pending { with_earlier_answer(mailbox, status) } else { status })
+            let story = teller.of_round(folder, &round, &document.typed)?;
+            Ok(if folder == Folder::Pending { teller.with_earlier_answer(story) } else { story })
         });
         found = shown(workflow, status).or(found);
     }

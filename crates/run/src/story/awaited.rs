@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::view::status::shape::{Standing, Status};
+use crate::story::cause::HoldUp;
+use crate::story::kind::Cause;
+use crate::story::shape::{Standing, Story};
+use crate::story::teller::Teller;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::WorkflowId;
@@ -10,17 +13,21 @@ use askbox_mailbox::id::WorkflowId;
 /// The most workflows that are named.
 const NAMED: usize = 3;
 
-/// The next steps that let a workflow that awaits others go on, with the commands.
-pub(super) fn todo(mailbox: &Mailbox, workflow: &WorkflowId, status_of: impl Fn(&Mailbox, &WorkflowId) -> Status) -> String {
-    let awaited = last_awaited(mailbox, workflow);
-    let open: Vec<Status> = awaited.iter().map(|id| status_of(mailbox, id)).filter(|status| status.state.is_open()).collect();
-    if open.is_empty() {
-        return format!("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume {workflow}");
-    }
+/// The next steps that let a workflow that awaits others go on, with the commands, and the cause why it waits.
+pub(super) fn todo(teller: &Teller<'_>, workflow: &WorkflowId) -> (String, Option<HoldUp>) {
+    let awaited = last_awaited(teller.mailbox, workflow);
+    let open: Vec<Story> = awaited.iter().map(|id| teller.at_a_glance(id)).filter(|status| status.state.is_open()).collect();
+    let cause = |next: String| teller.tells_causes().then(|| HoldUp::new(Cause::Child, "it waits for what it started", next));
+    let Some(first) = open.first() else {
+        let resume = format!("relaunch resume {workflow}");
+        let told = format!("all that it waits for has ended, and a watcher resumes it; to resume it now: {resume}");
+        return (told, teller.general().first().cloned().or_else(|| cause(resume)));
+    };
+    let cause = cause(first.next.clone().unwrap_or_else(|| format!("relaunch logs -f {}", first.workflow_id)));
     let more = open.len().saturating_sub(NAMED);
     let named = open.iter().take(NAMED).map(todo_about);
     let more = (more > 0).then(|| format!("{more} more: askbox tree {workflow}"));
-    named.chain(more).collect::<Vec<_>>().join("; ")
+    (named.chain(more).collect::<Vec<_>>().join("; "), cause)
 }
 
 /// The awaited workflows that await nothing themselves, in the order of their ids. A cycle is followed once.
@@ -38,7 +45,7 @@ fn last_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId
 }
 
 /// The next step for one awaited workflow, with the command.
-fn todo_about(status: &Status) -> String {
+fn todo_about(status: &Story) -> String {
     let id = &status.workflow_id;
     match status.state {
         Standing::Pending | Standing::Overdue => format!("{id} asks a question: ask-answer {id} ANSWER"),

@@ -1,9 +1,11 @@
-//! The content of a status: one JSON object for each workflow, as `relaunch status --json` prints it.
+//! The content of a story: one JSON object for each workflow, as `relaunch status --json` prints it.
 
 use serde::{Serialize, Serializer};
 
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Class;
+use crate::story::cause::HoldUp;
+use crate::story::kind::{Cause, WaitsFor};
 use crate::view::activity::{Live, Refused};
 use askbox_agent::events::Tokens;
 use askbox_mailbox::id::{QuestionId, SessionId, WorkflowId};
@@ -12,6 +14,8 @@ use askbox_mailbox::untrusted::Untrusted;
 
 /// The limit of [`View::last_words`], in characters.
 const LAST_WORDS: usize = 300;
+/// The limit of a version, in characters.
+const VERSION: usize = 40;
 
 /// The state of a workflow's newest round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -119,16 +123,34 @@ fn in_both_words<S: Serializer>(state: &Standing, serializer: S) -> Result<S::Ok
     BothWords { state: *state, a2a_state: state.in_a2a() }.serialize(serializer)
 }
 
-/// The status of one workflow: its newest round's.
+/// The story of one workflow: its newest round's.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
-pub struct Status {
+pub struct Story {
     /// The workflow.
     pub workflow_id: WorkflowId,
     /// The state of its newest round. Beside it, JSON has `a2a_state`: see [`Standing::in_a2a`].
     #[serde(flatten, serialize_with = "in_both_words")]
     #[schemars(with = "BothWords")]
     pub state: Standing,
-    /// The id of that round.
+    /// Since when the round has this state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// Why the round stands still. Missing if it is at work, or over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// Who can change that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitsFor>,
+    /// The reason for this state, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The command that lets the round go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// All causes why the round stands still, the one to be mended first before the others.
+    #[serde(skip)]
+    pub hold_ups: Vec<HoldUp>,
+    /// The id of the round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
     /// The beginning of the question.
@@ -142,32 +164,37 @@ pub struct Status {
     /// Who asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
-    /// Since when the round has this state.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Time>,
+    /// When it was answered.
+    #[serde(skip)]
+    pub answered_at: Option<Time>,
+    /// When the newest attempt was launched.
+    #[serde(skip)]
+    pub launched_at: Option<Time>,
     /// The number of the newest attempt, from 1, if there was a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The session of that attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
+    /// The runner that launched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<String>,
+    /// The version of the agent program, as the program said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// Why `relaunch.mode = "auto"` chose a new or a resumed session, if that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
-    /// When the next attempt may start.
+    /// When the next attempt may start, or a pause of the queue ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Time>,
-    /// The reason for this state.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
     /// The class of the failure, if the attempt failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Class>,
-    /// What to do about that failure, or about what an awaiting workflow waits for. The latter is given for a workflow that was asked for
-    /// by its id.
+    /// The step for a person, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo: Option<String>,
-    /// US dollars of the round: the sum of all attempts that have ended.
+    /// US dollars of the round: the sum of all attempts that have ended. Missing if no agent told its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The agent's final text.
@@ -179,23 +206,31 @@ pub struct Status {
     pub live: Option<View>,
 }
 
-impl Status {
-    /// A status with nothing but the state.
-    pub(super) fn blank(workflow: &WorkflowId, state: Standing) -> Self {
+impl Story {
+    /// A story with nothing but the state.
+    pub(crate) fn blank(workflow: &WorkflowId, state: Standing) -> Self {
         Self {
             workflow_id: workflow.clone(),
             state,
+            since: None,
+            cause: None,
+            waits_for: None,
+            why: None,
+            next: None,
+            hold_ups: Vec::new(),
             question_id: None,
             question: String::new(),
             answer: None,
             is_of_session: false,
             asked_by: None,
-            since: None,
+            answered_at: None,
+            launched_at: None,
             attempt: None,
             session_id: None,
+            runner: None,
+            agent_version: None,
             auto: None,
             retry_at: None,
-            why: None,
             failure: None,
             todo: None,
             cost_usd: None,
@@ -203,6 +238,92 @@ impl Status {
             live: None,
         }
     }
+
+    /// The same, held up by these.
+    #[must_use]
+    pub(super) fn held_up_by(self, hold_ups: Vec<HoldUp>) -> Self {
+        let Some(first) = hold_ups.first() else { return self };
+        Self {
+            cause: Some(first.cause),
+            waits_for: Some(first.cause.waits_for()),
+            next: Some(first.next.clone()),
+            retry_at: first.until.or(self.retry_at),
+            hold_ups,
+            ..self
+        }
+    }
+
+    /// The cost in words, or "cost unknown" if an agent worked and did not tell it. `None` if no agent worked, or a plain program did.
+    #[must_use]
+    pub fn cost_in_words(&self) -> Option<String> {
+        let is_agents = self.runner.as_deref().is_some_and(|runner| runner != askbox_config::EXEC) && self.launched_at.is_some();
+        let is_unknown = is_agents && self.state != Standing::Running;
+        self.cost_usd.map(dollars).or_else(|| is_unknown.then(|| "cost unknown".to_owned()))
+    }
+
+    /// The command that lets the round go on, unless the words about what to do name it.
+    #[must_use]
+    pub fn next_beside_todo(&self) -> Option<&str> {
+        self.next.as_deref().filter(|next| !self.todo.as_ref().is_some_and(|todo| todo.contains(next)))
+    }
+
+    /// The runner with the version of its agent.
+    #[must_use]
+    pub fn runner_in_words(&self) -> Option<String> {
+        let runner = self.runner.as_deref()?;
+        Some(self.agent_version.as_ref().map_or_else(|| runner.to_owned(), |version| format!("{runner}, version {version}")))
+    }
+
+    /// The steps that an answer has come along: accepted, launched, and its end, as far as they are known.
+    #[must_use]
+    pub fn progress(&self) -> Vec<Mark> {
+        if self.answered_at.is_none() {
+            return Vec::new();
+        }
+        let (launch, end, how) = match self.state {
+            Standing::Delivered | Standing::Awaiting => (Reached::Done, "delivered", Reached::Done),
+            Standing::Running | Standing::Retrying | Standing::Throttled | Standing::Orphaned => (Reached::Done, "delivered", Reached::Now),
+            Standing::Parked => (Reached::Done, "parked", Reached::Failed),
+            Standing::Interrupted => (Reached::Done, "interrupted", Reached::Failed),
+            Standing::Dropped | Standing::Withdrawn | Standing::Superseded | Standing::Expired => {
+                (Reached::Ahead, self.state.word(), Reached::Failed)
+            }
+            _ => (Reached::Now, "delivered", Reached::Ahead),
+        };
+        let launch = Mark { name: "launched", at: self.launched_at, reached: self.launched_at.map_or(launch, |_| Reached::Done) };
+        let end = Mark { name: end, at: self.since.filter(|_| matches!(how, Reached::Done | Reached::Failed)), reached: how };
+        vec![Mark { name: "accepted", at: self.answered_at, reached: Reached::Done }, launch, end]
+    }
+}
+
+/// A cost in words.
+#[must_use]
+pub fn dollars(usd: f64) -> String {
+    if usd == 0.0 { "$0".to_owned() } else { format!("${usd:.4}") }
+}
+
+/// A step of an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// The step in one word.
+    pub name: &'static str,
+    /// When it was reached, if that is known.
+    pub at: Option<Time>,
+    /// How far the answer is with it.
+    pub reached: Reached,
+}
+
+/// How far an answer is with a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// It is past it.
+    Done,
+    /// It is at it.
+    Now,
+    /// It came to an end there.
+    Failed,
+    /// It has not come to it.
+    Ahead,
 }
 
 /// What a run does and what it has used so far.
@@ -220,8 +341,12 @@ pub struct View {
     pub turns: u64,
     /// Tokens of all finished turns.
     pub tokens: Tokens,
-    /// US dollars of all finished turns.
-    pub cost_usd: f64,
+    /// US dollars of all finished turns. Missing if the agent told no cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The version of the agent program.
+    #[serde(skip)]
+    pub version: Option<String>,
     /// The beginning of the main agent's last text.
     pub last_words: String,
     /// The tool calls that nobody had permitted.
@@ -249,6 +374,7 @@ impl View {
             turns: live.turns(),
             tokens: live.tokens(),
             cost_usd: live.cost_usd(),
+            version: Some(live.version().excerpt(VERSION)).filter(|version| !version.is_empty()),
             last_words: live.last_words().excerpt(LAST_WORDS),
             refused: Some(live.refused().clone()).filter(|refused| refused.calls > 0),
             not_found: live.not_found(),

@@ -1,0 +1,461 @@
+//! A round's story: its state, from the folder that it lies in, its run's record and its locks, and the causes why it stands still.
+
+use crate::attempt::record::{self, Run, RunState};
+use crate::delivery::{self, Delivery};
+use crate::dialog::next_prompt;
+use crate::money::costs;
+use crate::story::awaited;
+use crate::story::cause::HoldUp;
+use crate::story::hold_ups::{self, Found};
+use crate::story::kind::Cause;
+use crate::story::open_workflows::OpenWorkflows;
+use crate::story::shape::{Standing, Story, View};
+use crate::story::teller::Teller;
+use crate::supervise::stop;
+use crate::view::activity::Live;
+use crate::view::activity_so_far;
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::answer::AnswerValue;
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::due::timers;
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::awaits;
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::{list, near_id, recent_rounds};
+use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question, round, text, workflows};
+
+/// The limit of [`Story::question`], in bytes: a view holds the stories of all workflows.
+const QUESTION: usize = 4000;
+/// The limit of [`Story::answer`], in bytes.
+const ANSWER: usize = 64 << 10;
+
+/// The work of a round so far, in all attempts. `is_live` is true if a process of the run is left.
+fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
+    let mut live = Live::default();
+    for attempt in record::attempts(mailbox, round)? {
+        live.add_attempt(activity_so_far::of_attempt(&record::folder(mailbox, round, attempt))?);
+    }
+    if !is_live {
+        live.ended();
+    }
+    Ok(View::of_live(&live, time::now()))
+}
+
+/// The work of a round's run in all attempts, whether the run is over or not.
+pub fn work_of(mailbox: &Mailbox, round: &RoundId) -> Result<View> {
+    view(mailbox, round, false)
+}
+
+/// The state of one workflow, open or over.
+///
+/// # Errors
+/// [`Error::NotFound`] if the workflow has no round.
+pub fn state_of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Standing> {
+    Teller::of_states(mailbox).newest(workflow).map(|story| story.state)
+}
+
+/// The error for a workflow without rounds.
+#[must_use]
+pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+    let meant = near_id::did_you_mean(mailbox, workflow);
+    Error::not_found(
+        format!("nothing is known of {workflow}"),
+        format!(
+            "{meant}list the workflows: relaunch status; `askbox gc` archives and prunes those that were over for long; archived rounds: askbox history {workflow}"
+        ),
+    )
+}
+
+/// The story of a workflow whose document or record cannot be read.
+#[must_use]
+pub fn unreadable(workflow: &WorkflowId, error: &Error) -> Story {
+    let (state, why) = match error {
+        e if e.is_missing_file() || matches!(e, Error::NotFound { .. }) => return Story::blank(workflow, Standing::Unknown),
+        e => (Standing::Unreadable, e.to_string()),
+    };
+    let hold_up = HoldUp::new(Cause::Unreadable, why.clone(), format!("askbox doctor {workflow}"));
+    Story { why: Some(why), ..Story::blank(workflow, state) }.held_up_by(vec![hold_up])
+}
+
+/// The story of a workflow that has a file in quarantine and nothing else that is open.
+pub(super) fn parked(held: &QuarantinedRound) -> Story {
+    let hold_up = HoldUp::new(Cause::Unreadable, held.why(), format!("askbox doctor {}", held.workflow));
+    Story {
+        question_id: held.question,
+        since: held.since,
+        why: Some(held.why()),
+        todo: Some(held.todo()),
+        ..Story::blank(&held.workflow, Standing::Parked)
+    }
+    .held_up_by(vec![hold_up])
+}
+
+/// The story of a later round, with a remark that an earlier one lies in quarantine.
+pub(super) fn beside(story: Story, held: &QuarantinedRound) -> Story {
+    let why = also(story.why.as_deref(), &format!("an earlier round is parked: {}", held.why()));
+    Story { why, todo: story.todo.or_else(|| Some(held.todo())), ..story }
+}
+
+/// One reason and another one.
+fn also(one: Option<&str>, other: &str) -> Option<String> {
+    Some(one.into_iter().chain([other]).collect::<Vec<_>>().join("; "))
+}
+
+impl Teller<'_> {
+    /// The stories of all workflows that are not over, by id.
+    ///
+    /// # Errors
+    /// If a folder of the mailbox cannot be read.
+    pub fn open(&self) -> Result<Vec<Story>> {
+        Ok(OpenWorkflows::find(self.mailbox)?.stories(self).collect())
+    }
+
+    /// The story of one workflow, open or over, with what its run did.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the workflow has no round.
+    pub fn of_workflow(&self, workflow: &WorkflowId) -> Result<Story> {
+        let mut story = self.newest(workflow)?;
+        if let (None, Some(_), Some(question)) = (&story.live, story.attempt, story.question_id) {
+            let round = RoundId { workflow: workflow.clone(), question };
+            story.live = view(self.mailbox, &round, false).ok();
+        }
+        if story.state == Standing::Awaiting {
+            let (todo, hold_up) = awaited::todo(self, workflow);
+            story = Story { todo: Some(todo), ..story.held_up_by(hold_up.into_iter().collect()) };
+        }
+        Ok(story)
+    }
+
+    /// The story of one of many workflows: errors become a story, and the events of a run that has ended are not read.
+    #[must_use]
+    pub fn at_a_glance(&self, workflow: &WorkflowId) -> Story {
+        self.newest(workflow).unwrap_or_else(|e| unreadable(workflow, &e))
+    }
+
+    /// [`at_a_glance`](Self::at_a_glance) for a workflow whose rounds are all closed.
+    #[must_use]
+    pub fn of_closed(&self, workflow: &WorkflowId) -> Story {
+        match recent_rounds::closed_last(self.mailbox, workflow, 1).pop() {
+            Some((round, document)) => {
+                let story = self.of_round(Folder::Closed, &round, &document.typed);
+                story.map_or_else(|e| unreadable(workflow, &e), |story| self.unless_cancelled(story, document.typed.asked_at()))
+            }
+            None => self.unless_cancelled(Story::blank(workflow, Standing::Unknown), None),
+        }
+    }
+
+    /// The story of a workflow without an open round. If its whole tree was cancelled since that round began, its state says so.
+    fn unless_cancelled(&self, story: Story, begun: Option<Time>) -> Story {
+        let cancelled = workflows::read(self.mailbox, &story.workflow_id).ok().flatten().and_then(|document| document.typed.cancelled);
+        match cancelled {
+            Some(at) if begun.is_none_or(|begun| begun <= at) => {
+                let why = Some("its whole tree was cancelled".to_owned());
+                Story { state: Standing::Withdrawn, since: Some(at), why, ..story }
+            }
+            _ => story,
+        }
+    }
+
+    fn newest(&self, workflow: &WorkflowId) -> Result<Story> {
+        let Some(held) = quarantined_round::of_workflow(self.mailbox, workflow)? else { return self.newest_readable(workflow) };
+        match self.newest_readable(workflow) {
+            Ok(story) if story.state.is_open() => Ok(beside(story, &held)),
+            Ok(_) | Err(Error::NotFound { .. }) => Ok(parked(&held)),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The story from the documents outside of quarantine.
+    fn newest_readable(&self, workflow: &WorkflowId) -> Result<Story> {
+        let mailbox = self.mailbox;
+        // Read before the rounds, because everything that ends a wait creates a round first.
+        let waits = awaits::of_parent(mailbox, workflow)?;
+        let found = round::latest(mailbox, workflow);
+        // Such a file would be the newest round, unless something later waits or runs.
+        if found.as_ref().is_none_or(|found| found.folder == Folder::Closed)
+            && let Some(unusable) = round::unusable_file(mailbox, workflow)
+        {
+            return Err(unusable);
+        }
+        let found = found.ok_or_else(|| unknown(mailbox, workflow))?;
+        let running = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow);
+        if let Some(round) = running
+            && matches!(found.folder, Folder::Pending | Folder::Answered)
+            && Lock::is_held(&record::lock_path(mailbox, &round))?
+        {
+            match read_question::document(&mailbox.round(Folder::Running, &round)) {
+                Ok(document) => return self.of_round(Folder::Running, &round, &document.typed),
+                // The run has just ended. The round that waits beside it is the newest one now.
+                Err(e) if e.is_missing_file() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let story = self.of_round(found.folder, &found.id, &found.document.typed)?;
+        if found.folder == Folder::Pending {
+            return Ok(self.with_earlier_answer(story));
+        }
+        let story = if found.folder == Folder::Closed { self.unless_cancelled(story, found.document.typed.asked_at()) } else { story };
+        if let (Standing::Dropped, Some(closing)) = (story.state, &found.document.typed.closed) {
+            return Ok(Story { why: Some(given_up(closing, story.why.as_deref())), ..story });
+        }
+        if story.state != Standing::Delivered || waits.is_empty() {
+            return Ok(story);
+        }
+        let whom: Vec<_> = waits.iter().map(|w| w.typed.child.as_str()).collect();
+        let why = format!("waits for {}", whom.join(", "));
+        let hold_up = HoldUp::new(Cause::Child, why.clone(), format!("askbox tree {workflow}"));
+        // The agent ended its turn with this text, but it is not the workflow's result.
+        let story = Story { state: Standing::Awaiting, why: Some(why), result: None, ..story };
+        Ok(if self.tells_causes() { story.held_up_by(vec![hold_up]) } else { story })
+    }
+
+    /// The story of a pending question. If the answer to the question before it still waits for a run, the story mentions that, because
+    /// the pending question would hide it.
+    pub(super) fn with_earlier_answer(&self, story: Story) -> Story {
+        let Ok(earlier) = read_question::answered(self.mailbox, &story.workflow_id) else { return story };
+        let is_this = round::round_of(self.mailbox, &earlier.typed).is_ok_and(|round| Some(round.question) == story.question_id);
+        if is_this || earlier.typed.answer.is_none() {
+            return story;
+        }
+        let earlier = format!("the answer to its question before waits for a run: {}", text::excerpt(&earlier.typed.title(), 60));
+        Story { why: also(story.why.as_deref(), &earlier), ..story }
+    }
+
+    /// The story of one round in `folder`, given its document.
+    ///
+    /// # Errors
+    /// If the record of its runs cannot be read.
+    pub fn of_round(&self, folder: Folder, round: &RoundId, question: &Question) -> Result<Story> {
+        let run = match folder {
+            Folder::Pending | Folder::Answered => None,
+            _ => record::latest(self.mailbox, round)?,
+        };
+        let cost = if run.is_some() { costs::of_round(self.mailbox, round)? } else { None };
+        self.with_run(folder, round, question, run, cost)
+    }
+
+    /// The story of a closed round, given its document and the records of its attempts. The files are elsewhere: in the archive.
+    ///
+    /// # Errors
+    /// If the system refuses to look at a lock.
+    pub fn of_archived(&self, round: &RoundId, question: &Question, attempts: &[Run]) -> Result<Story> {
+        self.with_run(Folder::Closed, round, question, attempts.last().cloned(), costs::of_attempts(attempts))
+    }
+
+    /// [`of_round`](Self::of_round) for a round whose `run.json` cannot be read: the story from its folder and its document, and the reason why
+    /// there is no more.
+    ///
+    /// # Errors
+    /// If the system refuses to look at a lock.
+    pub fn without_record(&self, folder: Folder, round: &RoundId, question: &Question, error: &Error) -> Result<Story> {
+        let story = self.with_run(folder, round, question, None, None)?;
+        Ok(Story { why: also(story.why.as_deref(), &format!("what its runs did cannot be read: {error}")), ..story })
+    }
+
+    /// What keeps an answered question from starting its agent, or its session of Codex from being told, until somebody changes it. `None` if the
+    /// agent is started by itself, or if a waiter or a session takes the answer.
+    #[must_use]
+    pub fn after_answer(&self, question: &Question) -> Option<HoldUp> {
+        // The waiter is asked for first: it lets its lock go after it has moved the document.
+        let delivery = Delivery::of_unclaimed(self.mailbox, question).ok()?;
+        if !disk::exists(self.mailbox.document(Folder::Answered, &question.workflow_id)) {
+            return None;
+        }
+        match delivery {
+            Delivery::Launch => self.in_the_way(&question.workflow_id).into_iter().next(),
+            Delivery::Session => {
+                Some(hold_ups::of_session(self.mailbox, self.config(), question)).filter(|hold_up| hold_up.cause == Cause::NotTold)
+            }
+            Delivery::Waiter | Delivery::MainAgent | Delivery::Dialog => None,
+        }
+    }
+
+    fn with_run(&self, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>, cost: Option<f64>) -> Result<Story> {
+        let mailbox = self.mailbox;
+        let answered_at = question.answer.as_ref().and_then(|a| a.at);
+        let (state, since) = match folder {
+            // A program that died has left the ended question there.
+            Folder::Pending if question.closed.is_some() => closed(question),
+            Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
+            Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => {
+                (Standing::Overdue, question.asked.expires_at)
+            }
+            Folder::Pending => (Standing::Pending, question.asked_at()),
+            Folder::Answered => (Standing::Answered, answered_at),
+            Folder::Closed => closed(question),
+            Folder::Parked => (
+                if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) {
+                    Standing::Interrupted
+                } else {
+                    Standing::Parked
+                },
+                run.as_ref().and_then(|r| r.progress.ended_at),
+            ),
+            _ => running(mailbox, round, run.as_ref())?,
+        };
+        let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
+        let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
+        let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
+        let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
+        let live = match (&run, state) {
+            (Some(run), Standing::Running) => view(mailbox, round, true).ok().map(|view| match stop::read_request(&run.folder(mailbox)) {
+                Ok(Some(_)) => view.stopping(),
+                _ => view,
+            }),
+            _ => None,
+        };
+        let launch = run.as_ref().filter(|run| run.is_launch());
+        let mut hold_ups = hold_ups::of(self, Found { round, question, run: run.as_ref(), state });
+        if self.tells_causes() && live.as_ref().is_some_and(|live| live.doing == "asking") {
+            hold_ups.push(HoldUp::new(Cause::Person, "its agent has asked a question", "ask-answer list"));
+        }
+        let own_why = run
+            .as_ref()
+            .and_then(|r| r.progress.why.clone())
+            .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
+            .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
+            .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
+            .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
+            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at)));
+        let own_todo = run
+            .as_ref()
+            // A round that is over needs no action, unless its answer has reached nobody.
+            .filter(|_| state.is_open())
+            .and_then(|r| r.progress.failure.as_ref())
+            .map(|f| f.todo.clone())
+            .filter(|t| !t.is_empty())
+            .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, run.as_ref())))
+            .or_else(|| to_session.then(|| instead_of_its_session(question)))
+            .or_else(|| (folder == Folder::Closed).then(|| next_prompt::offer(question)).flatten());
+        let first = hold_ups.first().filter(|first| waits_for_launch(state) && !to_session && says_more(first.cause));
+        let why = match first {
+            Some(first) if matches!(state, Standing::Answered | Standing::Queued) => {
+                let earlier = self.earlier_failure(round, run.as_ref());
+                Some(first.clause(|at| self.moment(at)) + &earlier.unwrap_or_default())
+            }
+            Some(first) => also(own_why.as_deref(), &first.clause(|at| self.moment(at))),
+            None => own_why,
+        };
+        let todo = match first {
+            Some(first) if first.cause == Cause::NoWatcher => {
+                own_todo.or_else(|| Some(format!("{}, or once: relaunch {}", first.next, round.workflow)))
+            }
+            Some(first) if first.cause.is_in_the_way() => own_todo.or_else(|| Some(first.next.clone())),
+            _ => own_todo,
+        };
+        Ok(Story {
+            since,
+            why,
+            todo,
+            live,
+            answer: run.as_ref().and_then(|_| taken_by_its_session(question)),
+            answered_at,
+            launched_at: run.as_ref().and_then(|run| run.progress.started_at),
+            is_of_session: to_session,
+            question_id: Some(round.question),
+            question: text::beginning(&question.title(), QUESTION),
+            asked_by: question.asked.asked_by.clone(),
+            attempt: run.as_ref().map(|r| r.attempt),
+            // No session exists if a process claimed the answer itself.
+            session_id: launch.map(|r| r.plan.session_id),
+            runner: launch.map(|run| run.plan.runner.clone()).filter(|runner| !runner.is_empty()),
+            agent_version: launch.and_then(|run| run.progress.agent_version.clone()),
+            auto: run.as_ref().and_then(|r| r.plan.auto.clone()),
+            retry_at: run.as_ref().and_then(|r| r.progress.retry_at),
+            failure: run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class),
+            cost_usd: cost,
+            result: run.and_then(|r| r.progress.result),
+            ..Story::blank(&round.workflow, state)
+        }
+        .held_up_by(hold_ups))
+    }
+
+    /// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.
+    fn earlier_failure(&self, round: &RoundId, run: Option<&Run>) -> Option<String> {
+        let attempt = run?.attempt.checked_sub(1).filter(|attempt| *attempt > 0)?;
+        let why = record::read(self.mailbox, round, attempt).ok()?.progress.why?;
+        Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
+    }
+}
+
+/// True if an agent is to be launched for a round in this state.
+fn waits_for_launch(state: Standing) -> bool {
+    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
+}
+
+/// True if the words of this cause say more than the round's state does.
+fn says_more(cause: Cause) -> bool {
+    !matches!(cause, Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere)
+}
+
+/// The answer that its session has taken. The session may have no checkpoint to read it from.
+fn taken_by_its_session(question: &Question) -> Option<String> {
+    let answer = question.answer.as_ref().filter(|_| Delivery::asked_for(question) == Delivery::Session)?;
+    let value = answer.value.as_ref().map_or_else(|| answer.word().to_owned(), AnswerValue::to_text);
+    let note = answer.note.as_deref().map(|note| format!("\n{note}")).unwrap_or_default();
+    Some(text::beginning(&(value + &note), ANSWER))
+}
+
+/// Says who gave a round up, and what had become of its run.
+fn given_up(closing: &Closing, of_run: Option<&str>) -> String {
+    let why = closing.why.as_deref();
+    let run = of_run.filter(|run| Some(*run) != why).map(|why| format!("; its run before: {why}")).unwrap_or_default();
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("given up by {}{why}{run}", text::excerpt(&closing.by, 60))
+}
+
+/// The commands for a run that was stopped.
+fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
+    if run.is_some_and(Run::is_exec) {
+        return format!("go on: relaunch exec {workflow} -- PROGRAM; or give it up: relaunch drop {workflow}");
+    }
+    format!("go on: relaunch {workflow}; or give it up: relaunch drop {workflow}")
+}
+
+/// The commands for a person whose answer waits for its session.
+fn instead_of_its_session(question: &Question) -> String {
+    let resume = delivery::resume_command(question).map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
+    format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
+}
+
+/// The state of a round in `running/` or `parked/`, without reading its document.
+pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
+    let run = record::latest(mailbox, round)?;
+    Ok(match (folder, run) {
+        (Folder::Parked, Some(run)) if run.progress.state == RunState::Interrupted => Standing::Interrupted,
+        (Folder::Parked, _) => Standing::Parked,
+        (_, run) => running(mailbox, round, run.as_ref())?.0,
+    })
+}
+
+fn closed(question: &Question) -> (Standing, Option<Time>) {
+    let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
+    let state = match closing.state {
+        Closed::Delivered => Standing::Delivered,
+        Closed::Withdrawn => Standing::Withdrawn,
+        Closed::Expired => Standing::Expired,
+        Closed::Superseded => Standing::Superseded,
+        Closed::Dropped => Standing::Dropped,
+    };
+    (state, Some(closing.at))
+}
+
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Standing, Option<Time>)> {
+    if Lock::is_held(&record::lock_path(mailbox, round))? {
+        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
+    }
+    Ok(match run {
+        Some(run) if run.progress.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Failed => (Standing::Retrying, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => {
+            (Standing::Queued, Some(run.progress.claimed_at))
+        }
+        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
+        // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
+        None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
+        None => (Standing::Orphaned, None),
+    })
+}
