@@ -4,6 +4,10 @@
 use crate::faults::syscalls::at_every_point;
 use crate::support::{World, needs};
 
+/// Prints the state of `closed/` as a list names it.
+const CLOSED: &str =
+    "stat -c '{\"inode\":%i,\"seconds\":%Z,\"nanoseconds\":%.9Z,\"links\":%h}' closed | sed 's/:[0-9]*\\.0*\\([0-9]\\)/:\\1/'";
+
 /// Sixty closed rounds of a workflow that asks again, with both lists up to date.
 fn asking() -> World {
     let world = World::new();
@@ -11,7 +15,10 @@ fn asking() -> World {
     world.past_rounds("w", 0..60);
     world.sh("ask-post -w w 'Merge?' && ask-answer cancel w && ask-post -w w 'Again?'");
     assert!(world.in_mailbox("recent/w.json").exists());
-    world.sh("cd m && { echo newest; ls -tr closed | sed s/^/+/; stat -c =%.9Z closed; } >recent/closed && chmod 600 recent/closed");
+    world.sh(&format!(
+        "cd m && names=$(ls -t closed | jq -R . | jq -s .) && jq -n --argjson names \"$names\" --argjson source \"$({CLOSED})\" \
+         '{{schema_version: 1, source: $source, begun: null, count: 62, names: $names}}' >recent/closed && chmod 600 recent/closed"
+    ));
     world
 }
 
@@ -36,8 +43,8 @@ fn a_killed_closing_leaves_no_list_that_lies() {
     let world = asking();
     world.ok("ask-answer", &["cancel", "w"]);
     assert_true(&world, "nobody was killed");
-    let log = world.sh("tail -n 1 m/recent/closed; stat -c =%.9Z m/closed");
-    assert!(log.lines().next() == log.lines().nth(1), "the log is in use: {log}");
+    let states = world.sh(&format!("cd m && jq -cS .source recent/closed; {CLOSED} | jq -cS ."));
+    assert!(states.lines().next() == states.lines().nth(1), "the list is in use: {states}");
     at_every_point(&asking, "ask-answer", &["cancel", "w"], |world, at, _| {
         assert_true(world, at);
         // The next program completes the closing, or finds it done.

@@ -71,6 +71,7 @@
 //! | `trust` | decides which answers the operator trusts, and signs answers |
 //! | `checkpoints` | the state of a workflow, for a fresh process that resumes it |
 //! | `listing` | lists of what the mailbox holds |
+//! | `derived` | files that keep what many other files come to, and the rule of when they count |
 //! | `attachments` | the files that a person is shown beside a question |
 //! | `quarantine` | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | `due` | dates and events that continue a question without a person |
@@ -96,6 +97,8 @@ pub mod audit;
 #[doc(hidden)]
 pub mod checkpoints;
 mod client;
+#[doc(hidden)]
+pub mod derived;
 #[doc(hidden)]
 pub mod dialogs;
 #[doc(hidden)]

@@ -6,7 +6,7 @@
 //! because askbox makes an id from the time.
 //!
 //! If one workflow is asked for, only its names in `runs/` and the small folders are listed. If the caller wants few rounds of all
-//! workflows, their names come from the log of the rounds that were closed last (`closings`), if that is up to date.
+//! workflows, their names come from the list of the rounds that were closed last (`closings`), if that counts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -17,8 +17,9 @@ use crate::disk;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
+use crate::listing::closings::{self, Closed};
+use crate::listing::list;
 use crate::listing::newest_first::NewestFirst;
-use crate::listing::{closings, list};
 use crate::read_question;
 use crate::round::{self, Round};
 use crate::time::Time;
@@ -106,23 +107,38 @@ pub fn newest_first<'a>(
         let last = few.and_then(|wanted| closings::newest(mailbox, wanted.saturating_add(MORE)));
         match (workflow, last) {
             (Some(workflow), _) => list::rounds_of(mailbox, workflow).filter_map(look_at_closed).for_each(&mut closed),
-            (None, Some(last)) => last.into_iter().filter_map(look_at_closed).for_each(&mut closed),
-            (None, None) => each_closed(mailbox, wanted, &mut closed)?,
+            (None, Some(last)) => last.newest.into_iter().filter_map(look_at_closed).for_each(&mut closed),
+            (None, None) => drop(each_closed(mailbox, wanted, &mut closed)?),
         }
         moving.into_values().for_each(offer);
         Ok(())
     })
 }
 
-/// Lists `closed/`. A caller that wants few rounds probably comes again, so this makes the log of the rounds that were closed last.
-fn each_closed(mailbox: &Mailbox, wanted: Option<usize>, take: &mut dyn FnMut(PastRound)) -> Result<()> {
-    let makes_log = wanted.is_some_and(|wanted| wanted.saturating_add(MORE) <= closings::KEPT);
-    let listing = makes_log.then(|| closings::Listing::begin(mailbox));
+/// Returns the number of closed rounds, and up to `wanted` of those that were closed or changed last, the newest first. `wanted` is at most
+/// [`closings::KEPT`] less a few.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if `closed/` cannot be read.
+pub fn closed_last(mailbox: &Mailbox, wanted: usize) -> Result<Closed> {
+    let mut closed = match closings::newest(mailbox, wanted) {
+        Some(closed) => closed,
+        None => each_closed(mailbox, Some(wanted), &mut |_| {})?,
+    };
+    closed.newest.truncate(wanted);
+    Ok(closed)
+}
+
+/// Lists `closed/`. A caller that wants few rounds probably comes again, so this makes the list of the rounds that were closed last, and
+/// returns them.
+fn each_closed(mailbox: &Mailbox, wanted: Option<usize>, take: &mut dyn FnMut(PastRound)) -> Result<Closed> {
+    let makes_list = wanted.is_some_and(|wanted| wanted.saturating_add(MORE) <= closings::KEPT);
+    let listing = makes_list.then(|| closings::Listing::begin(mailbox));
     let (mut newest, mut count) = (BinaryHeap::new(), 0);
     for id in list::each_round(mailbox, Folder::Closed)? {
         let Some(round) = look(mailbox, PLACES.len() - 1, id?) else { continue };
         count += 1;
-        if makes_log {
+        if makes_list {
             newest.push(Reverse(round.clone()));
             if newest.len() > closings::KEPT {
                 newest.pop();
@@ -130,11 +146,12 @@ fn each_closed(mailbox: &Mailbox, wanted: Option<usize>, take: &mut dyn FnMut(Pa
         }
         take(round);
     }
+    let newest = newest.into_sorted_vec().into_iter().map(|Reverse(round)| round.id()).collect();
+    let closed = Closed { count, newest };
     if let Some(listing) = listing {
-        let newest: Vec<RoundId> = newest.into_sorted_vec().into_iter().map(|Reverse(round)| round.id()).collect();
-        listing.end(mailbox, &newest, count);
+        listing.end(mailbox, &closed);
     }
-    Ok(())
+    Ok(closed)
 }
 
 /// Returns the rounds in `answered/`, `running/` or `parked/`.

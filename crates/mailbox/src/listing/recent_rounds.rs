@@ -1,37 +1,32 @@
 //! The newest rounds of a workflow, found without reading its history.
 //!
-//! `recent/W.json` lists some rounds of a workflow with many rounds: all that are not closed, and at least those that began last or
-//! were closed last. Every program that makes a round's folder in `runs/W` does so by [`make_folder`], which adds the round to the list.
+//! `recent/W.json` is a [derived file](crate::derived) of the folder `runs/W`. It lists some rounds of a workflow with many rounds: all
+//! that are not closed, and at least those that began last or were closed last. Every program that makes a round's folder in `runs/W` does
+//! so by [`make_folder`], which adds the round to the list. A program that finds no list that counts reads the names in `runs/W` and the
+//! times of the files in `closed/`, and writes the list.
 //!
-//! The list is a hint, and it is checked before it is used. It names the change time of `runs/W` and the number of its folders. If another
-//! program has made or removed a round's folder since, as an earlier version of askbox does, they differ. Then the names in `runs/W` and
-//! the times of the files in `closed/` are read instead. A file of the list may be removed at any time. A round whose
-//! document cannot be read stays in the list, because an operator may mend it.
-//!
-//! Readers never write the list, and it is not synced: after a power cut the times differ, or the file is torn.
+//! A round whose document cannot be read stays in the list, because an operator may mend it.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::PathBuf;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
+use crate::derived::{self, Derived, FolderState};
 use crate::documents::question::QuestionDocument;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
 use crate::listing::list;
 use crate::time::Time;
-use crate::{disk, document, read_question};
+use crate::{disk, read_question};
 
 /// How many rounds the list keeps in each order: by their beginning, and by their end.
 pub const KEPT: usize = 8;
 /// The most rounds of a list. A workflow with as few rounds has no list.
 const MOST: usize = 4 * KEPT;
-/// The longest list that is read, in bytes.
-const LONGEST: u64 = 64 << 10;
 
 /// The clock of file times may be behind the one that dates a document.
 const CLOCKS_DIFFER: TimeDelta = TimeDelta::seconds(1);
@@ -47,49 +42,13 @@ pub struct Recent {
 
 /// The list as its file holds it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    schema_version: u32,
-    runs: Stamp,
+struct Listed {
     rounds: Vec<QuestionId>,
 }
 
-/// Identifies the state of the folder `runs/W`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
-    inode: u64,
-    seconds: i64,
-    nanoseconds: i64,
-    /// The number of names of folders in it, plus two. Some filesystems say 1 for every folder. A list of an earlier version says 0.
-    #[serde(default)]
-    links: u64,
-}
-
-impl Stamp {
-    fn of(folder: &Path) -> Option<Self> {
-        let meta = disk::metadata(folder).ok()?;
-        Some(Self { inode: meta.ino(), seconds: meta.ctime(), nanoseconds: meta.ctime_nsec(), links: meta.nlink() })
-    }
-
-    /// True if the folder may hold more rounds than a list.
-    fn may_be_many(&self) -> bool {
-        self.links < 2 || self.links > MOST as u64 + 2
-    }
-}
-
-/// The number of folders in `runs/W`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Folders {
-    /// Identifies the folder `runs/W`.
-    pub inode: u64,
-    /// One for each round, and one if the workflow has children.
-    pub count: u64,
-}
-
-/// Returns how many folders lie in `runs/W`. `None` if it does not exist, or if its filesystem does not count them.
-#[must_use]
-pub fn folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Folders> {
-    let stamp = Stamp::of(&mailbox.runs_of_workflow(workflow))?;
-    Some(Folders { inode: stamp.inode, count: stamp.links.checked_sub(2)? })
+impl Derived for Listed {
+    type Source = FolderState;
+    const LONGEST: u64 = 64 << 10;
 }
 
 /// The path of the list of a workflow.
@@ -98,76 +57,71 @@ pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     mailbox.root().join("recent").join(workflow.file_name())
 }
 
+/// The state of `runs/W`. `None` if it holds no more rounds than a list.
+fn state_of_many(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<FolderState> {
+    FolderState::of(&mailbox.runs_of_workflow(workflow)).filter(|state| state.folders().is_none_or(|folders| folders > MOST as u64))
+}
+
+fn listed(mailbox: &Mailbox, workflow: &WorkflowId, state: &FolderState) -> Option<Vec<RoundId>> {
+    let Listed { rounds } = derived::read_of(&path(mailbox, workflow), state)?;
+    Some(rounds.into_iter().map(|question| RoundId { workflow: workflow.clone(), question }).collect())
+}
+
+fn keep(mailbox: &Mailbox, workflow: &WorkflowId, state: &FolderState, rounds: &[RoundId]) {
+    let rounds = rounds.iter().map(|round| round.question).collect();
+    derived::write(&path(mailbox, workflow), state, &Listed { rounds });
+}
+
 /// Makes the folder of a round in `runs/`, without a sync, and keeps the list of its workflow. The caller holds the workflow's lock.
 ///
 /// # Errors
-/// [`Error::Io`](crate::error::Error::Io) if the system refuses the folder. The list may fail: readers do without it.
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses the folder.
 pub fn make_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    let runs = mailbox.runs_of_workflow(&round.workflow);
-    let before = Stamp::of(&runs).filter(Stamp::may_be_many);
+    let before = state_of_many(mailbox, &round.workflow);
     disk::touch_folder(&mailbox.runs_of(round))?;
-    if let Some(before) = before
-        && let Some(now) = Stamp::of(&runs)
-    {
-        let _ = keep(mailbox, round, before, now);
+    if let Some((before, now)) = before.zip(state_of_many(mailbox, &round.workflow)) {
+        add(mailbox, round, before, now);
     }
     Ok(())
 }
 
-/// Writes the list after the folder of `round` was made. `before` and `now` are the state of `runs/W` before and after that.
-fn keep(mailbox: &Mailbox, round: &RoundId, before: Stamp, now: Stamp) -> Result<()> {
+/// Adds a round whose folder was made. `before` and `now` are the states of `runs/W` before and after that.
+fn add(mailbox: &Mailbox, round: &RoundId, before: FolderState, now: FolderState) {
     let workflow = &round.workflow;
-    let rounds = match read(mailbox, workflow).filter(|kept| kept.runs == before) {
-        // A coarse clock may give two changes the same time.
-        Some(kept) if now == before && kept.rounds.contains(&round.question) => return Ok(()),
-        Some(kept) => {
-            let mut rounds = of(workflow, kept.rounds);
+    let rounds = match listed(mailbox, workflow, &before) {
+        // The folder was there already.
+        Some(rounds) if now == before && rounds.contains(round) => return,
+        Some(mut rounds) => {
             rounds.extend((!rounds.contains(round)).then(|| round.clone()));
             if rounds.len() <= MOST { rounds } else { newest_of(mailbox, rounds) }
         }
-        None => {
-            let all: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
-            if all.len() <= MOST {
-                return Ok(());
-            }
-            newest_of(mailbox, all)
-        }
+        None => match read_all(mailbox, workflow) {
+            Recent { are_all: true, .. } => return,
+            Recent { rounds, .. } => rounds,
+        },
     };
-    let rounds = rounds.into_iter().map(|round| round.question).collect();
-    let kept = Kept { schema_version: document::SCHEMA_VERSION, runs: now, rounds };
-    let bytes = document::to_json(&kept)?;
-    let path = path(mailbox, workflow);
-    match disk::replace_unsynced(&path, &bytes, SystemTime::now()) {
-        Err(e) if e.is_missing_file() => {
-            disk::touch_folder(&mailbox.root().join("recent"))?;
-            disk::replace_unsynced(&path, &bytes, SystemTime::now())
-        }
-        other => other,
-    }
+    keep(mailbox, workflow, &now, &rounds);
 }
 
-fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Kept> {
-    document::json(&disk::read(&path(mailbox, workflow), LONGEST).ok()?)
-}
-
-fn of(workflow: &WorkflowId, questions: Vec<QuestionId>) -> Vec<RoundId> {
-    questions.into_iter().map(|question| RoundId { workflow: workflow.clone(), question }).collect()
-}
-
-/// Returns the newest rounds of a workflow, from the list if that is up to date.
+/// Returns the newest rounds of a workflow, from the list if it counts. Otherwise makes the list.
 #[must_use]
 pub fn recent(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
-    let runs = Stamp::of(&mailbox.runs_of_workflow(workflow));
-    if let Some(now) = runs.filter(Stamp::may_be_many)
-        && let Some(kept) = read(mailbox, workflow).filter(|kept| kept.runs == now)
-    {
-        return Recent { rounds: of(workflow, kept.rounds), are_all: false };
+    let state = state_of_many(mailbox, workflow);
+    if let Some(rounds) = state.and_then(|state| listed(mailbox, workflow, &state)) {
+        return Recent { rounds, are_all: false };
     }
+    let recent = read_all(mailbox, workflow);
+    // Another program may have made a folder, as no lock is held here.
+    if let Some(state) = state.filter(|state| !recent.are_all && state.is_settled() && state_of_many(mailbox, workflow) == Some(*state)) {
+        keep(mailbox, workflow, &state, &recent.rounds);
+    }
+    recent
+}
+
+fn read_all(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
     let all: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
-    if all.len() <= MOST {
-        return Recent { rounds: all, are_all: true };
-    }
-    Recent { rounds: newest_of(mailbox, all), are_all: false }
+    let are_all = all.len() <= MOST;
+    Recent { rounds: if are_all { all } else { newest_of(mailbox, all) }, are_all }
 }
 
 /// Those of the rounds that are not closed, that began last, or that were closed last. A closed round whose document cannot be read may be
@@ -241,6 +195,9 @@ pub fn closed_last(mailbox: &Mailbox, workflow: &WorkflowId, wanted: usize) -> V
 mod tests {
     use super::*;
 
+    use std::time::SystemTime;
+
+    use crate::document;
     use crate::documents::fields::closing::{Closed, Closing};
     use crate::documents::question::Question;
 
@@ -274,6 +231,12 @@ mod tests {
         std::fs::create_dir(mailbox.runs_of(round)).unwrap();
     }
 
+    /// What the list holds, for whatever state.
+    fn kept(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Vec<RoundId>> {
+        let (state, _) = derived::read::<Listed>(&path(mailbox, workflow))?;
+        listed(mailbox, workflow, &state)
+    }
+
     fn last(mailbox: &Mailbox, workflow: &WorkflowId) -> RoundId {
         closed_last(mailbox, workflow, 1).pop().unwrap().0
     }
@@ -291,7 +254,7 @@ mod tests {
             let Recent { rounds, are_all } = recent(&mailbox, &workflow);
             assert!(rounds.len() <= MOST && rounds.contains(&parked) && are_all == (n < 31), "{n}: {} {are_all}", rounds.len());
         }
-        assert!(read(&mailbox, &workflow).is_some());
+        assert!(kept(&mailbox, &workflow).is_some());
         close(&mailbox, &parked, 300);
         assert_eq!(last(&mailbox, &workflow), parked);
     }
@@ -311,14 +274,32 @@ mod tests {
         let next = round(&workflow);
         make_folder(&mailbox, &next).unwrap();
         assert_eq!(last(&mailbox, &workflow), elsewhere, "the list was made anew");
-        assert!(read(&mailbox, &workflow).is_some_and(|kept| kept.rounds.contains(&elsewhere.question)));
+        assert!(kept(&mailbox, &workflow).is_some_and(|kept| kept.contains(&elsewhere)));
         // The file in the list is gone, and the list is damaged.
         std::fs::remove_file(mailbox.round(Folder::Closed, &elsewhere)).unwrap();
         assert_eq!(last(&mailbox, &workflow), rounds[99]);
-        for damage in ["", "{", "[]", "{\"schema_version\":1,\"runs\":{\"inode\":1,\"seconds\":1,\"nanoseconds\":1},\"rounds\":[]}"] {
+        for damage in
+            ["", "{", "[]", "{\"schema_version\":1,\"source\":{\"inode\":1,\"seconds\":1,\"nanoseconds\":1,\"links\":1},\"rounds\":[]}"]
+        {
             std::fs::write(path(&mailbox, &workflow), damage).unwrap();
             assert_eq!(last(&mailbox, &workflow), rounds[99], "{damage}");
         }
+    }
+
+    #[test]
+    fn a_reader_makes_the_list_that_is_missing() {
+        let (_folder, mailbox, workflow) = mailbox();
+        for n in 0..60 {
+            let round = round(&workflow);
+            make_folder_elsewhere_at_once(&mailbox, &round);
+            close(&mailbox, &round, n);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let Recent { rounds, .. } = recent(&mailbox, &workflow);
+        assert_eq!(kept(&mailbox, &workflow).as_ref(), Some(&rounds));
+        let next = round(&workflow);
+        make_folder_elsewhere(&mailbox, &next);
+        assert!(recent(&mailbox, &workflow).rounds.contains(&next));
     }
 
     #[test]
@@ -354,16 +335,15 @@ mod tests {
         // A kernel with a coarse clock gave the next folder the time that the list has already.
         let next = round(&workflow);
         std::fs::create_dir(mailbox.runs_of(&next)).unwrap();
-        let now = Stamp::of(&mailbox.runs_of_workflow(&workflow)).unwrap();
-        let kept = Kept { runs: now, ..read(&mailbox, &workflow).unwrap() };
-        std::fs::write(path(&mailbox, &workflow), document::to_json(&kept).unwrap()).unwrap();
-        keep(&mailbox, &next, now, now).unwrap();
+        let now = state_of_many(&mailbox, &workflow).unwrap();
+        keep(&mailbox, &workflow, &now, &kept(&mailbox, &workflow).unwrap());
+        add(&mailbox, &next, now, now);
         assert!(recent(&mailbox, &workflow).rounds.contains(&next));
         // One that another program made has no entry, but the number of folders tells.
         std::fs::create_dir(mailbox.runs_of(&round(&workflow))).unwrap();
-        let later = Stamp::of(&mailbox.runs_of_workflow(&workflow)).unwrap();
-        let kept = Kept { runs: Stamp { links: now.links, ..later }, ..read(&mailbox, &workflow).unwrap() };
-        std::fs::write(path(&mailbox, &workflow), document::to_json(&kept).unwrap()).unwrap();
+        let mut coarse = state_of_many(&mailbox, &workflow).unwrap();
+        coarse.links = now.links;
+        keep(&mailbox, &workflow, &coarse, &kept(&mailbox, &workflow).unwrap());
         assert_eq!(recent(&mailbox, &workflow).rounds.len(), 2 + KEPT, "the names are read, not the list");
     }
 

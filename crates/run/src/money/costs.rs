@@ -7,9 +7,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
@@ -17,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::record::{self, Run};
 use askbox_agent::events::{self, EventKind, Tokens};
 use askbox_mailbox::Mailbox;
+use askbox_mailbox::derived::{self, Beginning, Derived};
 use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::document;
 use askbox_mailbox::error::{Error, IoContext, Result};
@@ -190,8 +189,9 @@ pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
         other => other?,
     };
     let meta = file.metadata().io("read", &path)?;
-    let start = DayStart::of(mailbox, day).filter(|start| start.inode == meta.ino() && start.bytes <= meta.len());
-    let (mut bytes, mut usd) = start.map_or((0, 0.0), |start| (start.bytes, start.usd));
+    let kept = derived::read_beginning::<DaySum>(&sum_file(mailbox, day), &meta).filter(|(_, sum)| is_cost(sum.usd));
+    let (start, mut usd) = kept.map_or((0, 0.0), |(bytes, sum)| (bytes, sum.usd));
+    let mut bytes = start;
     file.seek(SeekFrom::Start(bytes)).io("read", &path)?;
     let (mut lines, mut line) = (BufReader::new(file), Vec::new());
     loop {
@@ -204,43 +204,28 @@ pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
         // A line that was torn by a power cut is skipped, so that it does not block every launch. Recovery may book it again.
         usd += document::json::<Booking>(&line).and_then(|booking| booking.cost()).unwrap_or(0.0);
     }
-    if bytes >= start.map_or(0, |start| start.bytes) + WORTH_KEEPING {
-        DayStart { inode: meta.ino(), bytes, usd }.keep(mailbox, day);
+    if bytes >= start + WORTH_KEEPING {
+        derived::write(&sum_file(mailbox, day), &Beginning::of(&meta, bytes), &DaySum { usd });
     }
     Ok(usd)
-}
-
-/// A sum of the first bookings of a day: `costs/YYYY-MM-DD.sum.json`. The bookings of a day are only appended, so the sum of their first
-/// bytes stays right as long as the file is the same and not shorter. The bookings decide: without the sum, or with one that cannot be
-/// read, all are read.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct DayStart {
-    /// Identifies the file of the bookings.
-    inode: u64,
-    /// How many of its bytes are summed up, to the end of a line.
-    bytes: u64,
-    usd: f64,
 }
 
 /// How many bytes are booked before the sum is written again.
 const WORTH_KEEPING: u64 = 64 << 10;
 
-impl DayStart {
-    fn path(mailbox: &Mailbox, day: Time) -> PathBuf {
-        folder(mailbox).join(format!("{}.sum.json", day.date_naive()))
-    }
+/// The sum of the first bookings of a day: a [derived file](askbox_mailbox::derived) of the beginning of its bookings.
+#[derive(Serialize, Deserialize)]
+struct DaySum {
+    usd: f64,
+}
 
-    fn of(mailbox: &Mailbox, day: Time) -> Option<Self> {
-        let start: Self = document::json(&disk::read(&Self::path(mailbox, day), WORTH_KEEPING).ok()?)?;
-        is_cost(start.usd).then_some(start)
-    }
+impl Derived for DaySum {
+    type Source = Beginning;
+    const LONGEST: u64 = 4 << 10;
+}
 
-    /// Writes the sum. If that fails, the next reader reads more.
-    fn keep(self, mailbox: &Mailbox, day: Time) {
-        if let Ok(bytes) = document::to_json(&self) {
-            let _ = disk::replace_unsynced(&Self::path(mailbox, day), &bytes, SystemTime::now());
-        }
-    }
+fn sum_file(mailbox: &Mailbox, day: Time) -> PathBuf {
+    folder(mailbox).join(format!("{}.sum.json", day.date_naive()))
 }
 
 /// US dollars that were booked for each of these attempts on the day of `day` (UTC). `since` is when the first of them was claimed:
@@ -371,7 +356,7 @@ mod tests {
         std::fs::rename(&moved, &path).unwrap();
         let all = of_day(&mailbox, day).unwrap();
         assert!(all < 501.0, "all lines that are left: {all}");
-        std::fs::write(DayStart::path(&mailbox, day), "{").unwrap();
+        std::fs::write(sum_file(&mailbox, day), "{").unwrap();
         assert_eq!(of_day(&mailbox, day).unwrap(), all);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(of_day(&mailbox, day).unwrap(), 0.0);

@@ -22,7 +22,8 @@ pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
 pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<f64> {
     let (mut sum, counted) = workflows::read(mailbox, workflow)?.map_or((0.0, Vec::new()), |d| (d.typed.pruned_cost_usd, d.typed.pruned));
     if counted.is_empty() {
-        return Ok(sum + of_rounds(mailbox, workflow, sum)?);
+        let nothing = Cost { pruned_usd: sum, usd: 0.0 };
+        return Ok(sum + past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.usd);
     }
     // Some rounds are being pruned.
     for round in list::rounds_of(mailbox, workflow).filter(|r| !counted.contains(&r.question)) {
@@ -54,12 +55,6 @@ pub fn carry(mailbox: &Mailbox, lock: &WorkflowLock, rounds: &[RoundId]) -> Resu
         w.pruned_cost_usd += sum;
     })
     .map(drop)
-}
-
-/// US dollars of all rounds that have a folder in `runs/W`. `pruned_usd` is the cost of those that have none any more.
-fn of_rounds(mailbox: &Mailbox, workflow: &WorkflowId, pruned_usd: f64) -> Result<f64> {
-    let nothing = Cost { pruned_usd, usd: 0.0 };
-    Ok(past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.usd)
 }
 
 /// A sum of costs as its file holds it.

@@ -1,6 +1,6 @@
 //! The times when a workflow was at work, without reading the records of thousands of past rounds: `costs/times/W.json` keeps those of past
 //! rounds, as `past_rounds` describes it. Runs of different workflows may be live at the same time, so the spans are kept, and not their
-//! sum: twelve bytes for each time that the workflow was at work.
+//! sum.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,63 +28,22 @@ pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
 /// The time when at least one of these workflows was at work. No run counts for more than `longest`: a longer span means that the clock was
 /// set forward.
 pub fn of_workflows(mailbox: &Mailbox, workflows: &[WorkflowId], longest: Duration) -> Result<Duration> {
-    let nothing = AtWork { longest_ms: u64::try_from(longest.as_millis()).unwrap_or(u64::MAX), steps: Vec::new(), new: Vec::new() };
+    let nothing = AtWork { longest_ms: u64::try_from(longest.as_millis()).unwrap_or(u64::MAX), spans: Vec::new() };
     let mut spans = Vec::new();
     for workflow in workflows {
-        spans.extend(past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.spans());
+        spans.extend(past_rounds::sum(mailbox, workflow, &path(mailbox, workflow), &nothing)?.spans);
     }
     let at_work = merged(spans).into_iter().map(|(begin, end)| end.abs_diff(begin)).fold(0, u64::saturating_add);
     Ok(Duration::from_millis(at_work))
 }
 
 /// The times when a workflow was at work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct AtWork {
     /// The limit for each run that counted for these times.
     longest_ms: u64,
-    /// The beginning of the first span, then in turn the length of a span and the gap behind it: no two spans overlap.
-    steps: Vec<i64>,
-    /// Spans in no order, not among the steps yet.
-    new: Vec<Span>,
-}
-
-/// [`AtWork`] as its file holds it.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    longest_ms: u64,
-    steps: Vec<i64>,
-}
-
-impl Serialize for AtWork {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (mut steps, mut at) = (Vec::new(), 0);
-        for (begin, end) in self.spans() {
-            steps.extend([begin - at, end - begin]);
-            at = end;
-        }
-        Kept { longest_ms: self.longest_ms, steps }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for AtWork {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Kept { longest_ms, steps } = Kept::deserialize(deserializer)?;
-        Ok(Self { longest_ms, steps, new: Vec::new() })
-    }
-}
-
-impl AtWork {
-    /// All spans, in their order. No two overlap.
-    fn spans(&self) -> Vec<Span> {
-        let mut at = 0_i64;
-        let kept = self.steps.chunks_exact(2).map(|step| {
-            let begin = at.saturating_add(step[0]);
-            at = begin.saturating_add(step[1]);
-            (begin, at)
-        });
-        let kept: Vec<Span> = kept.collect();
-        if self.new.is_empty() { kept } else { merged(kept.into_iter().chain(self.new.iter().copied()).collect()) }
-    }
+    /// In no order. They may overlap.
+    spans: Vec<Span>,
 }
 
 impl Sum for AtWork {
@@ -94,7 +53,7 @@ impl Sum for AtWork {
         for attempt in record::attempts(mailbox, round)? {
             match record::read(mailbox, round, attempt) {
                 Err(e) if e.is_missing_file() => {}
-                other => self.new.extend(span(mailbox, &other?)?.map(|span| cut(span, self.longest_ms))),
+                other => self.spans.extend(span(mailbox, &other?)?.map(|span| cut(span, self.longest_ms))),
             }
         }
         Ok(())
@@ -164,13 +123,12 @@ mod tests {
     #[test]
     fn the_spans_come_back_from_their_file() {
         let spans = vec![(1_700_000_000_000, 1_700_000_005_000), (1_700_000_009_000, 1_700_000_009_001)];
-        let at_work = AtWork { longest_ms: 7, steps: Vec::new(), new: spans.iter().rev().copied().collect() };
-        let json = serde_json::to_string(&at_work).unwrap();
-        assert_eq!(json, r#"{"longest_ms":7,"steps":[1700000000000,5000,4000,1]}"#);
-        assert_eq!(serde_json::from_str::<AtWork>(&json).unwrap().spans(), spans);
+        let json = serde_json::to_string(&AtWork { longest_ms: 7, spans: spans.clone() }).unwrap();
+        assert_eq!(json, r#"{"longest_ms":7,"spans":[[1700000000000,1700000005000],[1700000009000,1700000009001]]}"#);
+        assert_eq!(serde_json::from_str::<AtWork>(&json).unwrap().spans, spans);
         // A damaged file.
-        let damaged = serde_json::from_str::<AtWork>(r#"{"longest_ms":7,"steps":[9223372036854775807,9223372036854775807,-5]}"#).unwrap();
-        assert_eq!(of_length(&damaged.spans()), 0);
+        let damaged = serde_json::from_str::<AtWork>(r#"{"longest_ms":7,"spans":[[9223372036854775807,-5]]}"#).unwrap();
+        assert_eq!(of_length(&damaged.spans), 0);
     }
 
     fn of_length(spans: &[Span]) -> u64 {

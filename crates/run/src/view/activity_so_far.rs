@@ -3,22 +3,20 @@
 //! `events.jsonl` of an attempt may have 64 MiB. So the supervisor writes beside it, now and then, what the events came to up to some
 //! byte: `activity.json`. A reader begins there and applies the events behind it.
 //!
-//! The file is a hint, is not synced, and may be removed. The events are only appended, so it stays right as long as `events.jsonl` is
-//! the same file, is not shorter, and goes on with the next number there. Otherwise all events are read.
+//! It is a [derived file](askbox_mailbox::derived) of the beginning of `events.jsonl`. It counts only if the events go on with a greater
+//! number there. Otherwise all events are read.
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use crate::view::activity::Live;
 use askbox_agent::events::{self, Event, EventKind, EventLine};
+use askbox_mailbox::derived::{self, Beginning, Derived};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{disk, document};
 
 /// The file's name in the folder of an attempt.
 pub const NAME: &str = "activity.json";
@@ -26,50 +24,41 @@ pub const NAME: &str = "activity.json";
 /// How many bytes of events are written before the file is written again.
 const EVERY: u64 = 256 << 10;
 
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
-
 /// The activity up to a byte of `events.jsonl`.
 #[derive(Debug, Serialize, Deserialize)]
 struct SoFar {
-    schema_version: u32,
-    /// Identifies the file of the events.
-    inode: u64,
-    /// How many of its bytes are taken into account, to the end of a line.
-    bytes: u64,
-    /// The number of the last event among them.
+    /// The number of the last event before that byte.
     seq: u64,
     live: Live,
+}
+
+impl Derived for SoFar {
+    type Source = Beginning;
+    const LONGEST: u64 = 1 << 20;
 }
 
 /// Writes the file of one attempt while its events are written.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     path: PathBuf,
-    inode: u64,
+    written: Beginning,
     live: Live,
-    written_at: u64,
 }
 
 impl Keeper {
     /// For an attempt whose file of events was just opened. `None` if it already holds events: they were not seen.
     pub(crate) fn of(folder: &Path, events: &File) -> Option<Self> {
         let meta = events.metadata().ok().filter(|meta| meta.len() == 0)?;
-        Some(Self { path: folder.join(NAME), inode: meta.ino(), live: Live::default(), written_at: 0 })
+        Some(Self { path: folder.join(NAME), written: Beginning::of(&meta, 0), live: Live::default() })
     }
 
     /// Takes an event into account that was written. `bytes` is the length of the file with it. An error of the file only costs its
     /// readers some time.
     pub(crate) fn wrote(&mut self, seq: u64, at: Time, kind: &EventKind, bytes: u64) {
         self.live.apply_kind(at, kind);
-        if bytes - self.written_at < EVERY {
-            return;
-        }
-        self.written_at = bytes;
-        let live = self.live.shortened();
-        let so_far = SoFar { schema_version: document::SCHEMA_VERSION, inode: self.inode, bytes, seq, live };
-        if let Ok(json) = document::to_json(&so_far) {
-            let _ = disk::replace_unsynced(&self.path, &json, SystemTime::now());
+        if bytes - self.written.bytes >= EVERY {
+            self.written.bytes = bytes;
+            derived::write(&self.path, &self.written, &SoFar { seq, live: self.live.shortened() });
         }
     }
 }
@@ -83,11 +72,9 @@ pub(crate) fn of_attempt(folder: &Path) -> Result<Live> {
         other => other?,
     };
     let meta = events.metadata().io("read", &path)?;
-    let so_far = disk::read(&folder.join(NAME), LONGEST).ok().and_then(|bytes| document::json::<SoFar>(&bytes));
-    let so_far = so_far.filter(|so_far| so_far.inode == meta.ino() && so_far.bytes <= meta.len());
     let mut lines = BufReader::new(events);
-    if let Some(so_far) = so_far {
-        lines.seek(SeekFrom::Start(so_far.bytes)).io("read", &path)?;
+    if let Some((bytes, so_far)) = derived::read_beginning::<SoFar>(&folder.join(NAME), &meta) {
+        lines.seek(SeekFrom::Start(bytes)).io("read", &path)?;
         if let Some(live) = apply(&mut lines, so_far.live, Some(so_far.seq), &path)? {
             return Ok(live);
         }
@@ -142,7 +129,7 @@ mod tests {
     fn a_long_attempt_is_read_from_the_last_kept_activity() {
         let folder = tempfile::tempdir().unwrap();
         let all = write(folder.path(), 1_000);
-        let kept: SoFar = document::json(&std::fs::read(folder.path().join(NAME)).unwrap()).unwrap();
+        let (kept, _) = derived::read::<SoFar>(&folder.path().join(NAME)).unwrap();
         let length = std::fs::metadata(folder.path().join("events.jsonl")).unwrap().len();
         assert!(length > 2 * EVERY && length - kept.bytes < EVERY, "{length} {}", kept.bytes);
         assert_eq!(of_attempt(folder.path()).unwrap(), all);

@@ -16,10 +16,11 @@ use askbox_mailbox::due::timers::{self, Due};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::id::RoundId;
-use askbox_mailbox::listing::list;
+use askbox_mailbox::listing::{closings, list, past_rounds, recent_rounds};
 use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, text, thread, time};
+use askbox_run::money::workflow_cost;
 use askbox_run::{dialog, log};
 
 /// The number of questions that the start-up sweep reads between two looks at the channel.
@@ -199,14 +200,15 @@ pub(crate) fn complete_post(served: &Served, dates: &mut Dates, name: &str) {
     }
 }
 
-/// Creates the names of the children in a mailbox of an earlier version that has none, and removes temporary files of killed writers.
-/// This happens in a thread of its own, because it reads every folder.
+/// Creates the names of the children in a mailbox that has none, makes missing lists of newest rounds, and removes temporary files of killed
+/// writers. This happens in a thread of its own, because it reads every folder.
 pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
     let mailbox = mailbox.clone();
     let sweeps = thread::start(move || {
         if let Err(e) = lineage::make_names(&mailbox) {
             log::error(&e);
         }
+        make_lists(&mailbox);
         let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
         let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
         for folder in Folder::ALL {
@@ -219,5 +221,20 @@ pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
     // The next watcher then removes them.
     if let Err(e) = sweeps {
         log::error(&e);
+    }
+}
+
+/// Makes the [derived files](askbox_mailbox::derived) that are missing, so that no person waits for them: the lists of the newest rounds, and
+/// what the past rounds of each long workflow cost.
+fn make_lists(mailbox: &Mailbox) {
+    let is_long = |closed| closed >= closings::MANY;
+    if list::each_round(mailbox, Folder::Closed).is_ok_and(|names| is_long(names.take(closings::MANY).count())) {
+        let _ = past_rounds::closed_last(mailbox, 1);
+    }
+    let folders = disk::entries(&mailbox.folder(Folder::Runs)).into_iter().flatten().flatten();
+    for workflow in folders.filter_map(|entry| entry.name.to_str()?.parse().ok()) {
+        if !recent_rounds::recent(mailbox, &workflow).are_all {
+            let _ = workflow_cost::of_workflow(mailbox, &workflow);
+        }
     }
 }
