@@ -58,6 +58,7 @@ LOOKS = [
     ("ask-answer show ID", "ask-answer", ["show", "w"]),
     ("relaunch logs ID", "relaunch", ["logs", "w"]),
     ("askbox tree ID", "askbox", ["tree", "w"]),
+    ("askbox doctor ID", "askbox", ["doctor", "w"]),
     ("askbox history --limit 10", "askbox", ["history", "--limit", "10"]),
     ("askbox count", "askbox", ["count"]),
     ("relaunch status", "relaunch", ["status"]),

@@ -16,6 +16,7 @@ mod dependencies;
 mod doctor;
 mod edit_call;
 mod for_people;
+mod growth;
 mod handed_over;
 mod help_texts;
 mod history;

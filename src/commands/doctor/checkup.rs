@@ -14,6 +14,7 @@ use askbox_mailbox::disk::{self, Entry, LockHolder};
 use askbox_mailbox::documents::checkpoint;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::listing::closings::{self, Closed};
 use askbox_mailbox::text;
 use askbox_mailbox::{Mailbox, pause, quarantine};
 use askbox_run::story::Teller;
@@ -29,6 +30,9 @@ pub(super) const HANGS: Duration = Duration::from_secs(60);
 
 /// A temporary file counts as left over after this time. A younger one may still be in use.
 pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// How many closed rounds are checked, those that were closed last, and how many are looked at to estimate the space of all.
+pub(super) const CLOSED_CHECKED: usize = 16;
 
 /// The maximum number of problems that are kept. Further ones are only counted.
 pub(super) const MOST_FINDINGS: usize = 10_000;
@@ -58,6 +62,10 @@ pub(super) struct Checkup {
     pub stale: Duration,
     /// ` --mailbox DIR` for suggested commands. Empty for the default mailbox.
     pub flag: String,
+    /// True if every closed round is checked, and not only the newest ones.
+    pub all_rounds: bool,
+    /// The closed rounds, with those that are checked.
+    pub closed: Closed,
     pub findings: Vec<Finding>,
     /// The number of problems beyond [`MOST_FINDINGS`].
     pub more: u64,
@@ -85,6 +93,11 @@ impl Checkup {
             problem: text::one_line(&problem.into()),
             mend: text::one_line(&mend.into()),
         });
+    }
+
+    /// True if all names in `closed/` are read. In a mailbox with a long history, `--all-rounds` asks for that.
+    pub fn lists_closed(&self) -> bool {
+        self.all_rounds || self.closed.count < closings::MANY
     }
 
     /// Runs checks that read a folder in the order of the disk, and sorts the problems that they find.

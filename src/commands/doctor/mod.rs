@@ -1,6 +1,6 @@
 //! `askbox doctor`: the configuration in force, and every problem found, each with a command that solves it.
 //!
-//! The checks read the mailbox with the same code as the programs, and change nothing.
+//! The checks read the mailbox with the same code as the programs, and change no documents.
 //!
 //! | file | idea |
 //! |---|---|

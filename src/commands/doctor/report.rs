@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, Finding, MOMENT, word};
+use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, Finding, MOMENT, word};
 use crate::commands::doctor::in_force;
 use crate::commands::doctor::installation::acp_agents::AcpAgent;
 use crate::commands::doctor::installation::agent_version::AgentVersion;
@@ -26,6 +26,7 @@ use askbox_cli::terminal::columns;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::listing::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::text;
 use askbox_mailbox::who::presence;
@@ -120,6 +121,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
     let (findings, agent_folders) = (Vec::new(), HashSet::new());
     let is_codex_silent = false;
+    let all_rounds = args.all_rounds;
+    let newest = |mailbox: &Mailbox| past_rounds::closed_last(mailbox, CLOSED_CHECKED).ok();
+    let closed = mailbox.as_ref().filter(|_| args.id.is_none()).and_then(newest).unwrap_or_default();
     let mut checkup = Checkup {
         root,
         mailbox,
@@ -127,9 +131,11 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         watcher,
         stale,
         flag,
-        findings,
-        more: 0,
-        context: context.clone(),
+            all_rounds,
+            closed,
+            findings,
+            more: 0,
+            context: context.clone(),
         agent_folders,
         progress,
         moment,

@@ -1,12 +1,9 @@
 //! Estimates the space that the closed rounds in the mailbox take.
 
 use crate::gc::round_files::RoundFiles;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::listing::closings::Closed;
 
-/// The most rounds whose files are looked at. The others are taken to be like these.
-const LOOKED_AT: u64 = 200;
 /// The inodes of a round besides its files: its folder, its lock, and the folder of an attempt.
 const BESIDES: u64 = 3;
 
@@ -21,23 +18,16 @@ pub struct Cost {
     pub files: u64,
 }
 
-/// Counts the closed rounds, and estimates the space that they take.
-///
-/// # Errors
-/// If `closed/` cannot be read.
-pub fn cost(mailbox: &Mailbox) -> Result<Cost> {
-    let (mut rounds, mut seen, mut bytes, mut files) = (0, 0, 0, 0);
-    for round in list::each_round(mailbox, Folder::Closed)? {
-        rounds += 1;
-        if seen < LOOKED_AT
-            && let Ok(found) = RoundFiles::of(mailbox, &round?, false)
-        {
-            seen += 1;
-            bytes += found.space();
-            files += found.files.len() as u64 + BESIDES;
-        }
+/// Estimates the space that the closed rounds take. The others are taken to be like the newest ones.
+#[must_use]
+pub fn cost(mailbox: &Mailbox, closed: &Closed) -> Cost {
+    let (mut seen, mut bytes, mut files) = (0, 0, 0);
+    for found in closed.newest.iter().filter_map(|round| RoundFiles::of(mailbox, round, false).ok()) {
+        seen += 1;
+        bytes += found.space();
+        files += found.files.len() as u64 + BESIDES;
     }
-    let of_all =
-        |sum: u64| if seen == 0 { 0 } else { (u128::from(sum) * u128::from(rounds) / u128::from(seen)).try_into().unwrap_or(u64::MAX) };
-    Ok(Cost { rounds, bytes: of_all(bytes), files: of_all(files) })
+    let rounds = closed.count as u64;
+    let of_all = |sum: u64| u64::try_from(u128::from(sum) * u128::from(rounds) / u128::from(u64::max(seen, 1))).unwrap_or(u64::MAX);
+    Cost { rounds, bytes: of_all(bytes), files: of_all(files) }
 }

@@ -68,11 +68,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     for kind in Folder::ALL {
         let path = root.join(kind.name());
         if disk::exists(&path) && folder(checkup, &path, false) {
-            let depth = match kind {
-                Folder::Runs => 3,
-                Folder::Awaits => 1,
-                _ => 0,
-            };
+            if kind == Folder::Closed && !checkup.lists_closed() {
+                continue;
+            }
+            let depth = usize::from(kind == Folder::Awaits);
             checkup.sorted(|checkup| look_for_leftovers(checkup, &path, depth));
             checkup.sorted(|checkup| if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) });
         }

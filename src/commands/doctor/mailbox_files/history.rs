@@ -35,7 +35,7 @@ pub(in crate::commands::doctor) struct KnownHistory {
 /// Estimates the space. `None` if there is no history, or if it cannot be read.
 pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<KnownHistory> {
     let mailbox = checkup.mailbox.as_ref()?;
-    let (cost, archives) = (gc::cost(mailbox).ok()?, archive::state(mailbox).ok()?);
+    let (cost, archives) = (gc::cost(mailbox, &checkup.closed), archive::state(mailbox).ok()?);
     let History { archive, keep } = &checkup.config.history;
     let known = KnownHistory {
         rounds: cost.rounds,

@@ -1,14 +1,17 @@
-//! Checks every document of the mailbox, folder by folder and one at a time. `askbox doctor ID` checks the files of one workflow, found in
-//! the same way as the programs find them. Its cost grows with the workflow's rounds.
+//! Checks the documents of the mailbox, folder by folder and one at a time. Of the closed rounds, it checks the newest ones, so that its
+//! cost does not grow with the history; with `--all-rounds` it checks all. `askbox doctor ID` checks the files of one workflow, found in the
+//! same way as the programs find them.
 
 use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
 use crate::commands::doctor::mailbox_files::{files, quarantined};
 use crate::commands::doctor::workflows::{open_questions, runs, waits};
+use askbox_mailbox::disk::{self, Entry};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{awaits, children};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, disk, workflows};
+use askbox_mailbox::listing::recent_rounds::{self, Recent};
+use askbox_mailbox::{Folder, Mailbox, workflows};
 use askbox_run::chain::forest;
 use askbox_run::story::Teller;
 use askbox_run::view::archived;
@@ -19,6 +22,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let teller = checkup.teller(&mailbox);
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
+        if folder == Folder::Closed && !checkup.all_rounds {
+            checkup.sorted(|checkup| newest_closed(checkup, &mailbox));
+            continue;
+        }
         checkup.sorted(|checkup| {
             for name in entries(&mailbox.folder(folder)).map(|e| name(&e.path)) {
                 checkup.progress.count(folder.name());
@@ -31,7 +38,44 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             }
         });
     }
+    checkup.sorted(|checkup| all_leftovers(checkup, &mailbox));
     quarantined::look(checkup, &mailbox, None);
+}
+
+/// Checks the rounds that were closed last.
+fn newest_closed(checkup: &mut Checkup, mailbox: &Mailbox) {
+    for round in checkup.closed.newest.clone() {
+        // The files are checked with the others of the folder, if these are listed.
+        if checkup.lists_closed() || files::file(checkup, &mailbox.round(Folder::Closed, &round)) {
+            check_round(checkup, mailbox, Folder::Closed, &round);
+        }
+    }
+}
+
+/// Looks for temporary files below the folders in `runs/`.
+fn all_leftovers(checkup: &mut Checkup, mailbox: &Mailbox) {
+    for entry in entries(&mailbox.folder(Folder::Runs)).filter(Entry::is_folder) {
+        match name(&entry.path).parse() {
+            Ok(workflow) => leftovers_of(checkup, mailbox, &recent(checkup, mailbox, &workflow), &workflow),
+            Err(_) => files::look_for_leftovers(checkup, &entry.path, 2),
+        }
+    }
+}
+
+/// Looks for temporary files in `runs/W`, in the folders of these rounds.
+fn leftovers_of(checkup: &mut Checkup, mailbox: &Mailbox, checked: &Recent, id: &WorkflowId) {
+    if checked.are_all {
+        return files::look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
+    }
+    checked.rounds.iter().for_each(|round| files::look_for_leftovers(checkup, &mailbox.runs_of(round), 1));
+}
+
+/// The rounds of a workflow that are checked: its newest ones, or all.
+fn recent(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Recent {
+    match checkup.all_rounds {
+        true => Recent { rounds: list::rounds_of(mailbox, id).collect(), are_all: true },
+        false => recent_rounds::recent(mailbox, id),
+    }
 }
 
 /// Checks a document of a round.
@@ -100,14 +144,15 @@ pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailb
         let rounds: Vec<_> = list::round_names(mailbox, folder).filter(|round| round.workflow == *id).collect();
         rounds.into_iter().map(move |round| (folder, round))
     });
-    let closed = list::rounds_of(mailbox, id).map(|round| (Folder::Closed, round));
+    let checked = recent(checkup, mailbox, id);
+    let closed = checked.rounds.iter().map(|round| (Folder::Closed, round.clone()));
     let mut rounds: Vec<_> = claimed.chain(closed).filter(|(folder, round)| disk::exists(mailbox.round(*folder, round))).collect();
     rounds.sort_by(|(_, one), (_, other)| one.cmp(other));
     for (folder, round) in rounds {
         files::file(checkup, &mailbox.round(folder, &round));
         check_round(checkup, &teller, folder, &round);
     }
-    files::look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
+    leftovers_of(checkup, mailbox, &checked, id);
     let mut parents = awaits::of_child(mailbox, id)?;
     parents.push(id.clone());
     for parent in parents {
