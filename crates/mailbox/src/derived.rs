@@ -37,7 +37,7 @@ struct File<S, T> {
     content: T,
 }
 
-/// Returns the content of the file at `path`, and the state of the source that it was derived from. The caller compares that state.
+/// Returns the content of the file at `path`, and the state that its source had. The caller compares that state with the present one.
 #[must_use]
 pub fn read<T: Derived>(path: &Path) -> Option<(T::Source, T)> {
     let file: File<T::Source, T> = document::json(&disk::read(path, T::LONGEST).ok()?)?;
@@ -112,7 +112,7 @@ impl FolderState {
     }
 }
 
-/// The beginning of a file to which programs only append.
+/// The beginning of a file that only grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beginning {
     inode: u64,

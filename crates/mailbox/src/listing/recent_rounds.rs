@@ -111,7 +111,7 @@ pub fn recent(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
         return Recent { rounds, are_all: false };
     }
     let recent = read_all(mailbox, workflow);
-    // Another program may have made a folder, as no lock is held here.
+    // Without the workflow's lock, another program may have made a folder during the reading.
     if let Some(state) = state.filter(|state| !recent.are_all && state.is_settled() && state_of_many(mailbox, workflow) == Some(*state)) {
         keep(mailbox, workflow, &state, &recent.rounds);
     }
