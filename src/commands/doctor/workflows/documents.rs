@@ -23,7 +23,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
         if folder == Folder::Closed && !checkup.all_rounds {
-            checkup.sorted(|checkup| newest_closed(checkup, &mailbox));
+            checkup.sorted(|checkup| newest_closed(checkup, &teller));
             continue;
         }
         checkup.sorted(|checkup| {
@@ -43,11 +43,12 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 }
 
 /// Checks the rounds that were closed last.
-fn newest_closed(checkup: &mut Checkup, mailbox: &Mailbox) {
+fn newest_closed(checkup: &mut Checkup, teller: &Teller<'_>) {
+    let mailbox = teller.mailbox();
     for round in checkup.closed.newest.clone() {
         // The files are checked with the others of the folder, if these are listed.
         if checkup.lists_closed() || files::file(checkup, &mailbox.round(Folder::Closed, &round)) {
-            check_round(checkup, mailbox, Folder::Closed, &round);
+            check_round(checkup, teller, Folder::Closed, &round);
         }
     }
 }
