@@ -65,6 +65,10 @@ fn well() -> World {
     world
 }
 
+fn put(world: &World, name: &str, content: &str) {
+    std::fs::write(world.path(name), content).unwrap();
+}
+
 fn watch(world: &World) -> Running {
     let log = std::fs::File::create(world.path("watch.log")).unwrap();
     let watcher = Running::start(world.command("relaunch").arg("watch").stderr(log));
@@ -89,7 +93,7 @@ fn answered_while_held(world: &World) -> Running {
 
 /// A watcher, and a run of `w` in this state. The agent does this.
 fn run_is(world: &World, does: &str, state: &str) -> Option<Running> {
-    world.put("does", does);
+    put(world, "does", does);
     answered(world);
     let watcher = watch(world);
     world.reaches("w", state);
@@ -108,7 +112,7 @@ fn broken(world: &World, script: &str) -> Option<Running> {
 
 /// A parent that waits for its child, while the child's agent does this.
 fn parent_of(world: &World, child: &str, child_is: &str) -> Option<Running> {
-    world.put("does", format!("case $ASKBOX_RUN in w/*) relaunch spawn --background -w child --prompt Go ;; *) {child} ;; esac"));
+    put(world, "does", &format!("case $ASKBOX_RUN in w/*) relaunch spawn --background -w child --prompt Go ;; *) {child} ;; esac"));
     let watcher = watch(world);
     world.sh("relaunch run -w w --prompt Start >/dev/null");
     until("the child is there", || (world.state("child") == child_is && world.state("w") == "awaiting").then_some(()));
@@ -195,7 +199,7 @@ const FAULTS: &[Fault] = &[
         world.sh("relaunch pause");
         answered(world);
         world.sh("relaunch go");
-        fake_breaker(world, "1 hour");
+        fake_breaker(world, "1 minute");
         None
     }),
     mended("the program is gone", "no_program", |world| {
@@ -238,17 +242,17 @@ const FAULTS: &[Fault] = &[
     on_disk(
         "the disk is full",
         "full_disk",
-        "cp -a m m.before && mount -t tmpfs -o size=900k,mode=0700 none m && cp -a m.before/. m/ && VIEW",
+        "rm -rf m.before; cp -a m m.before && mount -t tmpfs -o size=900k,mode=0700 none m && cp -a m.before/. m/ && VIEW",
     ),
     on_disk(
         "the disk holds no more files",
         "full_disk",
-        "cp -a m m.before && n=$(find m | wc -l) && mount -t tmpfs -o size=90m,nr_inodes=$n,mode=0700 none m && cp -a m.before/. m/ && VIEW",
+        "rm -rf m.before; cp -a m m.before && n=$(find m | wc -l) && mount -t tmpfs -o size=90m,nr_inodes=$n,mode=0700 none m && cp -a m.before/. m/ && VIEW",
     ),
     on_disk("the disk is mounted read-only", "read_only", "mount --bind m m && mount -o remount,ro,bind m && VIEW"),
     fault("as many runs are live as may be", "max_concurrent", |world| {
         configured(world, "max_concurrent = 1");
-        world.put("does", "until [ -e go ]; do sleep 0.1; done");
+        put(world, "does", "until [ -e go ]; do sleep 0.1; done");
         world.sh("ask-post -w busy 'Go?' -t yes_no && ask-answer busy yes");
         let watcher = watch(world);
         world.reaches("busy", "running");
@@ -288,7 +292,9 @@ const FAULTS: &[Fault] = &[
         Some(watch(world))
     }),
     fault("the session of Codex is not told", "not_told", |world| {
-        world.sh("CODEX_THREAD_ID=15c96f27-091a-5dc1-bcce-0d2e49721bc0 ask-post -w w 'Go?' -t yes_no && ask-answer w yes");
+        asks(world);
+        let thread = "15c96f27-091a-4dc1-bcce-0d2e49721bc0";
+        world.sh(&format!("jq '.codex_thread = \"{thread}\"' m/pending/w.json > x; chmod 600 x; mv x m/pending/w.json; ask-answer w yes"));
         None
     }),
     fault("an attempt failed, and the next one starts later", "retry", |world| {
@@ -312,8 +318,8 @@ const FAULTS: &[Fault] = &[
     mended("the supervisor is gone, and no watcher runs", "no_watcher", |world| {
         let watcher = run_is(world, "until [ -e go ]; do sleep 0.1; done", "running");
         watcher.map(Running::kill);
-        world.put("go", "");
-        world.of_runs().iter().for_each(|(pid, _)| signal(*pid, Signal::KILL));
+        put(world, "go", "");
+        world.processes("supervise").iter().for_each(|pid| signal(*pid, Signal::KILL));
         world.reaches("w", "orphaned");
         None
     }),
@@ -352,7 +358,7 @@ const FAULTS: &[Fault] = &[
         world.sh("relaunch pause; touch go");
         watcher
     }),
-    mended("a person's program was stopped", "stopped", |world| {
+    fault("a person's program was stopped", "stopped", |world| {
         answered(world);
         let mut exec = world.command("relaunch");
         let run = Running::start(exec.args(["exec", "w", "--", "sleep", "600"]));
@@ -372,10 +378,9 @@ const FAULTS: &[Fault] = &[
         world.sh("echo '{' > m/pending/w.json; touch -d '1 hour ago' m/pending/w.json");
         None
     }),
-    fault("its question is in quarantine", "unreadable", |world| {
-        asks(world);
-        let watcher = watch(world);
-        world.sh("echo '{' > m/pending/w.json; touch -d '1 hour ago' m/pending/w.json");
+    fault("its answer is in quarantine", "unreadable", |world| {
+        let watcher = answered_while_held(world);
+        world.sh("echo '{' > m/answered/w.json; touch -d '1 hour ago' m/answered/w.json; relaunch go");
         until("it is in quarantine", || (!world.names("quarantine").is_empty()).then_some(()));
         Some(watcher)
     }),
@@ -403,7 +408,11 @@ const VIEWS: [(&str, &str, bool); 9] = [
     ("status, words", "relaunch status w", false),
     ("tree", "askbox tree w --json | jq -r 'select(.workflow_id == \"w\") | .cause // empty'", true),
     ("history", "askbox history w --json | jq -r '.cause // empty' | head -n 1", true),
-    ("doctor ID", "askbox doctor w --json 2>/dev/null | jq -r '.road.cause // empty'", true),
+    (
+        "doctor ID",
+        "askbox doctor w --json 2>/dev/null | jq -r '.road.cause // (if any(.findings[]; .kind == \"unreadable\" or .kind == \"newer\") then \"unreadable\" else empty end)'",
+        true,
+    ),
     ("show", "ask-answer show w", false),
     ("wait", "relaunch wait w --timeout 1s", false),
     (
@@ -420,7 +429,7 @@ fn row(fault: &Fault) -> (String, Vec<String>) {
     let ask = |view: &str| match fault.shell {
         "VIEW" => world.shell(view),
         shell => {
-            world.put("view.sh", view);
+            put(&world, "view.sh", view);
             world.shell(&format!("unshare -m sh -c '{}'", shell.replace("VIEW", "sh view.sh")))
         }
     };
@@ -431,7 +440,12 @@ fn row(fault: &Fault) -> (String, Vec<String>) {
     for (name, view, is_json) in VIEWS {
         let out = ask(view);
         let said = match is_json {
+            // A server does not start with such a configuration, and says so.
+            true if fault.cause == "configuration" && out.stderr.contains("config.toml") => fault.cause.to_owned(),
+            // A command that reads this one file names it.
+            _ if fault.cause == "unreadable" && out.stderr.contains("error: ") && out.stderr.contains(".json: ") => fault.cause.to_owned(),
             true => out.stdout.trim().to_owned(),
+            false if fault.cause == "person" && out.stdout.contains("waiting for an answer") => fault.cause.to_owned(),
             false if fault.cause.is_empty() => String::new(),
             false => {
                 let words = out.words().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -488,10 +502,8 @@ fn every_view_tells_the_same_cause_of_each_fault() {
     let rows = Mutex::new(BTreeMap::new());
     let numbered: Vec<_> = faults.iter().enumerate().collect();
     in_parallel(4, &numbered, |(at, fault)| {
-        eprintln!("BEGIN {}", fault.name);
         let row =
             std::panic::catch_unwind(|| row(fault)).unwrap_or_else(|_| (String::new(), vec![format!("{} cannot be planted", fault.name)]));
-        eprintln!("END {} {:?}", fault.name, row.1);
         rows.lock().unwrap().insert(*at, row);
     });
     let rows: Vec<_> = rows.into_inner().unwrap().into_values().collect();

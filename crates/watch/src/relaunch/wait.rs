@@ -17,6 +17,7 @@ use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::progress;
 use askbox_run::log;
+use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{self, Cause, Teller};
 
 /// The longest default wait, outside an agent's Bash tool.
@@ -65,21 +66,27 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
     let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
     in_turn::tell(wait, &ended, || print(&ended, json))?;
     session.was_told();
+    if ended.end.may_change()
+        && let Some(next) = Teller::new(mailbox, context.loaded()).at_a_glance(workflow).next
+    {
+        program::say(&format!("next: {next}\n"));
+    }
     Ok(exit_status(&ended))
 }
 
 /// Says what somebody must do before the workflow can end, if that is known.
 fn what_it_waits_for(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
-    if asks {
+    let teller = Teller::new(mailbox, context.loaded());
+    // A parent waits for what it started, which may be held up by what holds up everything.
+    let is_own = |hold_up: &HoldUp| !matches!(hold_up.cause, Cause::Child | Cause::Person | Cause::Date | Cause::File);
+    let own = teller.at_a_glance(workflow).hold_ups.into_iter().next().filter(is_own);
+    if asks && own.is_none() {
         return Ok(Some(format!("{workflow} needs an answer, or an event, to go on: {}", which(mailbox, workflow)?)));
     }
-    if has_live_run(mailbox)? {
+    if own.is_none() && has_live_run(mailbox)? {
         return Ok(None);
     }
-    let teller = Teller::new(mailbox, context.loaded());
-    // A parent may be over while what it started is held up.
-    let of_it = teller.at_a_glance(workflow).hold_ups.into_iter().next().filter(|hold_up| hold_up.cause.is_in_the_way());
-    let hold_up = teller.general().first().cloned().or(of_it.filter(|hold_up| hold_up.cause != Cause::Child));
+    let hold_up = own.or_else(|| teller.general().first().cloned());
     Ok(hold_up.map(|hold_up| {
         let by_hand = if hold_up.cause == Cause::NoWatcher { format!(", or run relaunch resume {workflow}") } else { String::new() };
         format!("nothing launches what {workflow} needs: {}{by_hand}", hold_up.words())

@@ -15,7 +15,7 @@ use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
 use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Story, Teller};
+use askbox_run::story::{Cause, Standing, Story, Teller};
 use askbox_run::view::archived::{self, Archived};
 
 /// The most attempts that are named one by one.
@@ -101,7 +101,10 @@ impl Road {
         let Some(found) = round::latest(mailbox, id) else { return Self::of_archived(checkup, teller, id) };
         let is_claimed = !matches!(found.folder, Folder::Pending | Folder::Answered);
         let run = if is_claimed { record::latest(mailbox, &found.id).ok().flatten() } else { None };
-        let story = teller.of_round(found.folder, &found.id, &found.document.typed).ok()?;
+        let of_round = || teller.of_round(found.folder, &found.id, &found.document.typed).ok();
+        // The agent's turn may be over, while what it started is not.
+        let awaiting = teller.of_workflow(id).ok().filter(|story| story.state == Standing::Awaiting);
+        let story = awaiting.or_else(of_round)?;
         let mut walk = Walk::new(checkup, teller, &found, &story);
         walk.posted();
         walk.answered();
@@ -125,6 +128,7 @@ impl Road {
             }
         }
         walk.delivered();
+        walk.launch_step("children", |_| None);
         let is_before_launch = (found.folder == Folder::Pending || is_before_launch) && is_launched;
         Some(walk.road(is_before_launch, found.folder != Folder::Closed))
     }
@@ -185,7 +189,8 @@ fn step_of(cause: Cause) -> &'static str {
         Cause::Held | Cause::Failures | Cause::DayCost | Cause::DayCostReserved | Cause::Probing => "queue",
         Cause::MaxConcurrent | Cause::EarlierRound | Cause::AskerRuns => "queue",
         Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere | Cause::Folder => "attempts",
-        Cause::Limit | Cause::Failed | Cause::Stopped | Cause::Child | Cause::Unreadable => "attempts",
+        Cause::Limit | Cause::Failed | Cause::Stopped | Cause::Unreadable => "attempts",
+        Cause::Child => "children",
     }
 }
 

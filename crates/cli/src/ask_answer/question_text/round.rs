@@ -13,7 +13,8 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_mailbox::time;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question};
-use askbox_run::story::Teller;
+use askbox_run::story::cause::HoldUp;
+use askbox_run::story::{Cause, Teller};
 
 /// A round with its question, its state and its answers.
 #[must_use]
@@ -58,11 +59,15 @@ fn why_it_stands_still(mailbox: &Mailbox, found: &Round, context: &Context) -> S
     {
         return format!("  {why}\n");
     }
-    if !matches!(found.folder, Folder::Answered | Folder::Running | Folder::Parked) {
-        return String::new();
-    }
-    let story = Teller::new(mailbox, context.loaded()).of_round(found.folder, &found.id, question);
-    let hold_up = story.ok().and_then(|story| story.hold_ups.into_iter().next());
+    let story = match found.folder {
+        // The agent's turn is over, and what it started may not be.
+        Folder::Closed => Ok(Teller::new(mailbox, context.loaded()).at_a_glance(&found.id.workflow)),
+        folder => Teller::new(mailbox, context.loaded()).of_round(folder, &found.id, question),
+    };
+    let story = story.ok().filter(|story| story.question_id == Some(found.id.question));
+    // The question itself is shown above.
+    let is_here = |hold_up: &HoldUp| matches!(hold_up.cause, Cause::Person | Cause::Date | Cause::File);
+    let hold_up = story.and_then(|story| story.hold_ups.into_iter().next()).filter(|hold_up| !is_here(hold_up));
     hold_up.map_or_else(String::new, |hold_up| format!("  {}\n  next: {}\n", excerpt(&hold_up.clause(fitted::moment), 300), hold_up.next))
 }
 
