@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{self, Lock, Loose, Patience, Subfolders};
+use crate::disk::{self, Lock, Patience, Purpose, Subfolders};
 use crate::error::{Error, Result};
 use crate::id::{AttemptId, RoundId, WorkflowId};
 
@@ -115,25 +115,27 @@ impl Mailbox {
     /// - [`Error::Failed`] if a folder is not to be trusted.
     /// - [`Error::Io`] if the system refuses.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(root.as_ref(), Loose::Tighten)
+        Self::open_for(root.as_ref(), Purpose::Change)
     }
 
-    /// [`open`](Self::open) that refuses a folder that its group may write to, and does not make it private.
+    /// Opens an existing mailbox only to read it. Nothing below it is changed: missing folders stay missing, every later change by this process
+    /// is refused, and so is a folder that its group may write to.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub fn open_strictly(root: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(root.as_ref(), Loose::Refuse)
+    pub fn open_to_look(root: impl AsRef<Path>) -> Result<Self> {
+        Self::open_for(root.as_ref(), Purpose::Look)
     }
 
-    fn open_with(root: &Path, loose: Loose) -> Result<Self> {
+    fn open_for(root: &Path, purpose: Purpose) -> Result<Self> {
         check_path(root)?;
-        let mailbox = Self { root: disk::Root::open(root, loose)?, patience: Patience::default() };
+        let mailbox = Self { root: disk::Root::open(root, purpose)?, patience: Patience::default() };
         match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
                 return Err(Error::not_found(format!("{} holds no mailbox", mailbox.root().display()), disk::MAKES_A_MAILBOX));
             }
+            Subfolders::Some if purpose == Purpose::Look => {}
             Subfolders::Some => {
                 // A mailbox that cannot be written can still be read.
                 drop(mailbox.complete());
@@ -141,7 +143,9 @@ impl Mailbox {
             }
         }
         // A failure is ignored: the first write to this mailbox will fail too, and report it.
-        let _ = mailbox.make_durable();
+        if purpose == Purpose::Change {
+            let _ = mailbox.make_durable();
+        }
         Ok(mailbox)
     }
 
@@ -153,10 +157,10 @@ impl Mailbox {
     pub fn open_or_create(root: impl AsRef<Path>) -> Result<Self> {
         let path = root.as_ref();
         check_path(path)?;
-        let root = match disk::Root::open(path, Loose::Tighten) {
+        let root = match disk::Root::open(path, Purpose::Change) {
             Err(Error::NotFound { .. }) => {
                 disk::create_folder(path)?;
-                disk::Root::open(path, Loose::Tighten)?
+                disk::Root::open(path, Purpose::Change)?
             }
             other => other?,
         };

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use crate::begun_with;
 use crate::codex::service::CodexService;
 use crate::connection::Connection;
 use crate::dates::Dates;
@@ -65,6 +66,9 @@ impl<'a> Watcher<'a> {
     ) -> Result<Self> {
         let mailbox = mailbox.for_a_service();
         let connection = Connection::open(&mailbox, options, &sender)?;
+        if options.scope.is_service() {
+            begun_with::note(&mailbox, &config);
+        }
         let served = Served::new(mailbox, config, options.scope.clone());
         Ok(Self {
             launches: Launches::new(&served, &sender),

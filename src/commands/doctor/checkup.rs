@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-
+use crate::commands::doctor::facts::Facts;
+use crate::commands::doctor::findings::Findings;
 use crate::commands::doctor::progress::Progress;
+use crate::commands::doctor::workflows::road::Road;
 use askbox_cli::program::{self, Context};
-use askbox_config::Config;
+use askbox_config::{Config, Loaded, Runner};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::disk::{self, Entry, LockHolder};
 use askbox_mailbox::documents::checkpoint;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::closings::{self, Closed};
 use askbox_mailbox::text;
@@ -34,28 +36,22 @@ pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// How many closed rounds are checked, those that were closed last, and how many are looked at to estimate the space of all.
 pub(super) const CLOSED_CHECKED: usize = 16;
 
-/// The maximum number of problems that are kept. Further ones are only counted.
-pub(super) const MOST_FINDINGS: usize = 10_000;
-
-/// One problem.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The kind of problem, as a word for programs, such as `parked`.
-    pub kind: &'static str,
-    /// The workflow, path or key of the configuration that has the problem.
-    pub subject: String,
-    /// The problem in words.
-    pub problem: String,
-    /// The command that solves it.
-    pub mend: String,
-}
-
 /// The objects of the checks, and the problems found so far.
 pub(super) struct Checkup {
     pub root: PathBuf,
     /// The mailbox, or `None` if it cannot be opened.
     pub mailbox: Option<Mailbox>,
+    /// True if there is no mailbox.
+    pub is_missing: bool,
+    /// The only workflow that is checked, and the road of its newest round.
+    pub only: Option<WorkflowId>,
+    pub road: Option<Road>,
+    /// The values in force. The defaults, if the configuration cannot be read.
     pub config: Config,
+    /// The configuration as it was loaded, or why it cannot be read.
+    pub loaded: Result<Arc<Loaded>>,
+    /// True if this computer only answers questions of other machines.
+    pub only_answers: bool,
     /// True if a watcher runs on the mailbox.
     pub watcher: bool,
     /// An unanswered question is stale once it is this old.
@@ -66,13 +62,16 @@ pub(super) struct Checkup {
     pub all_rounds: bool,
     /// The closed rounds, with those that are checked.
     pub closed: Closed,
-    pub findings: Vec<Finding>,
-    /// The number of problems beyond [`MOST_FINDINGS`].
-    pub more: u64,
     /// The programs' common arguments and their configuration.
     pub context: Context,
+    pub findings: Findings,
+    /// The kinds that the running check may name.
+    pub says: &'static [&'static str],
+    pub facts: Facts,
     /// The folders of agents whose settings were checked.
     pub agent_folders: HashSet<PathBuf>,
+    /// The settings files whose hooks were checked.
+    pub hook_files: HashSet<PathBuf>,
     pub progress: Progress,
     /// The time that the doctor gives a watcher before it says that the watcher hangs. It is given only once: `None` afterwards.
     pub moment: Option<Duration>,
@@ -83,28 +82,15 @@ pub(super) struct Checkup {
 impl Checkup {
     /// Adds a problem.
     pub fn report(&mut self, kind: &'static str, subject: impl Into<String>, problem: impl Into<String>, mend: impl Into<String>) {
-        if self.findings.len() >= MOST_FINDINGS {
-            self.more += 1;
-            return;
-        }
-        self.findings.push(Finding {
-            kind,
-            subject: text::one_line(&subject.into()),
-            problem: text::one_line(&problem.into()),
-            mend: text::one_line(&mend.into()),
-        });
-    }
-
-    /// True if all names in `closed/` are read. In a mailbox with a long history, `--all-rounds` asks for that.
-    pub fn lists_closed(&self) -> bool {
-        self.all_rounds || self.closed.count < closings::MANY
+        debug_assert!(self.says.contains(&kind), "the table says nothing of {kind}");
+        self.findings.add(kind, &subject.into(), &problem.into(), &mend.into());
     }
 
     /// Runs checks that read a folder in the order of the disk, and sorts the problems that they find.
     pub fn sorted(&mut self, checks: impl FnOnce(&mut Self)) {
-        let begin = self.findings.len();
+        self.findings.sort(true);
         checks(self);
-        self.findings[begin..].sort_by(|one, other| one.subject.cmp(&other.subject));
+        self.findings.sort(false);
     }
 
     /// Adds the document at `path`, which cannot be read, unless it may still be half written.
@@ -113,6 +99,19 @@ impl Checkup {
             self.report("newer", self.shown(path), problem(error), "askbox --version".to_owned());
         } else if is_about_content(path, error) && age(path) >= quarantine::GRACE {
             self.report("unreadable", self.shown(path), problem(error), edit(path));
+        }
+    }
+
+    /// The mailbox and the only workflow that is checked. `None` if the whole mailbox is.
+    pub fn asked(&self) -> Option<(Mailbox, WorkflowId)> {
+        self.mailbox.clone().zip(self.only.clone())
+    }
+
+    /// The runners in use, or the one of the only workflow. None if the configuration does not define one of them.
+    pub fn runners(&self) -> Vec<(String, Runner)> {
+        match &self.only {
+            Some(id) => self.config.runner_of(id).into_iter().collect(),
+            None => self.config.runner.in_use().unwrap_or_default(),
         }
     }
 
@@ -132,6 +131,11 @@ impl Checkup {
     /// Tells the stories of rounds.
     pub fn teller<'m>(&self, mailbox: &'m Mailbox) -> Teller<'m> {
         Teller::new(mailbox, self.context.loaded())
+    }
+
+    /// True if all names in `closed/` are read. In a mailbox with a long history, `--all-rounds` asks for that.
+    pub fn lists_closed(&self) -> bool {
+        self.all_rounds || self.closed.count < closings::MANY
     }
 
     /// The path for people: relative to the mailbox if it lies in the mailbox.

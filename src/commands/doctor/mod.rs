@@ -4,15 +4,21 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `report` | runs every check and prints the results |
+//! | `checks` | the table of the checks |
+//! | `report` | runs them and prints the results |
+//! | `facts` | what they learn that is not a problem |
 //! | `checkup` | shared by the checks: the objects that they check, the problems found so far |
+//! | `findings` | the problems found so far; many equal ones are one line |
 //! | `in_force` | the configuration in force, and where each value comes from |
 //! | `progress` | how far the doctor has come |
 //! | `installation` | everything outside the mailbox: programs, configuration, targets, the database |
 //! | `mailbox_files` | the mailbox as files: owners, modes, names |
 //! | `workflows` | questions, answers, runs |
 
+mod checks;
 mod checkup;
+mod facts;
+mod findings;
 mod in_force;
 mod installation;
 mod mailbox_files;

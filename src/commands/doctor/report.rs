@@ -3,40 +3,36 @@
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, Finding, MOMENT, word};
+use crate::commands::doctor::checks;
+use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, MOMENT, entries, word};
+use crate::commands::doctor::facts::Facts;
+use crate::commands::doctor::findings::{Finding, Findings};
 use crate::commands::doctor::in_force;
-use crate::commands::doctor::installation::acp_agents::AcpAgent;
-use crate::commands::doctor::installation::agent_version::AgentVersion;
-use crate::commands::doctor::installation::codex::KnownCodex;
-#[cfg(feature = "web")]
-use crate::commands::doctor::installation::page;
-#[cfg(feature = "sync")]
-use crate::commands::doctor::installation::sync;
-use crate::commands::doctor::installation::{acp_agents, agent_version, codex, peers, setup, targets, traces};
-use crate::commands::doctor::mailbox_files::{files, history};
+use crate::commands::doctor::installation::setup;
 use crate::commands::doctor::progress::Progress;
+use crate::commands::doctor::workflows::documents;
 use crate::commands::doctor::workflows::road::Road;
-use crate::commands::doctor::workflows::{documents, hold_ups, waits};
 use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::text;
 use askbox_mailbox::who::presence;
+use askbox_mailbox::{Folder, Mailbox};
 
 /// The output of `askbox doctor`.
 #[derive(Debug, Serialize)]
 struct Report {
     ok: bool,
     findings: Vec<Finding>,
-    /// The number of further problems that are not listed. Missing if there are none.
+    /// The number of further problems that need a line of their own and are not listed. Missing if there are none.
     #[serde(skip_serializing_if = "is_none")]
     more: u64,
     /// The parts that could not be checked, with the reason. Missing if everything was checked.
@@ -53,35 +49,8 @@ struct Report {
     /// The road of the workflow's newest round. Missing if the whole mailbox was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     road: Option<Road>,
-    /// The agent program and its version, if it is `claude`. Missing if only one workflow was checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<AgentVersion>,
-    /// The agents that speak ACP. Missing if no runner is of that kind, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    acp_agents: Vec<AcpAgent>,
-    /// Codex's daemon. Missing if there is nothing to say about it, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    codex: Option<KnownCodex>,
-    /// The places where people are notified. Missing if there are none, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    targets: Vec<targets::KnownTarget>,
-    /// The collector of spans. Missing if there is none, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traces: Option<traces::KnownTraces>,
-    /// The other machines whose questions are seen from here. Missing if there are none, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    peers: Vec<peers::KnownPeer>,
-    /// The devices that may answer on the web page. Missing if there are none, or if only one workflow was checked.
-    #[cfg(feature = "web")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page: Option<page::PageDevices>,
-    /// What history costs, and the policy. Missing if there is none, or if only one workflow was checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    history: Option<history::KnownHistory>,
-    /// The process that copies the questions into a database. Missing if there is none, or if only one workflow was checked.
-    #[cfg(feature = "sync")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sync: Option<sync::KnownSync>,
+    #[serde(flatten)]
+    facts: Facts,
     /// The promises that are weaker on this system. Missing on Linux.
     #[serde(skip_serializing_if = "<[Weaker]>::is_empty")]
     weaker: &'static [Weaker],
@@ -104,131 +73,100 @@ fn refuse_for_another_user(root: &Path) -> Result<()> {
     Err(Error::usage(problem, format!("run it as that user, without sudo; as root: sudo -u '#{owner}' askbox doctor")))
 }
 
+/// True if a watcher runs. If something waits for one, it is looked for during [`MOMENT`], because it may be restarting.
+fn is_watched(mailbox: &Mailbox) -> bool {
+    let waits = || [Folder::Answered, Folder::Running, Folder::Timers].iter().any(|kind| entries(&mailbox.folder(*kind)).next().is_some());
+    let begun = Instant::now();
+    loop {
+        if presence::anybody(mailbox).unwrap_or(false) {
+            return true;
+        }
+        if begun.elapsed() >= MOMENT || !waits() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Runs every check and prints the report. Returns 1 if there is a problem.
 pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
+    if args.checks {
+        return checks::list(args.common.json).map(|()| 0);
+    }
     let root = Mailbox::locate(args.common.mailbox.as_deref())?;
     refuse_for_another_user(&root)?;
     let flag = args.common.mailbox.as_ref().map_or_else(String::new, |_| format!(" --mailbox {}", word(&root)));
-    let (mailbox, distrusted) = match Mailbox::open_strictly(&root) {
+    let (mailbox, refused) = match Mailbox::open_to_look(&root) {
         Ok(mailbox) => (Some(mailbox), None),
-        Err(Error::NotFound { .. }) => (None, None),
+        Err(error) if args.id.is_some() => return Err(error),
         Err(error) => (None, Some(error)),
     };
-    let (is_missing, is_closed) = (mailbox.is_none() && distrusted.is_none(), distrusted.is_some());
-    let watcher = mailbox.as_ref().is_some_and(|m| presence::anybody(m).unwrap_or(false));
-    let loaded = context.loaded();
-    let config = loaded.as_ref().map(|l| l.config.clone()).unwrap_or_default();
-    let (stale, progress, moment) = (args.stale, Progress::new(), Some(MOMENT));
-    let (findings, agent_folders) = (Vec::new(), HashSet::new());
-    let is_codex_silent = false;
-    let all_rounds = args.all_rounds;
+    let is_missing = matches!(refused, Some(Error::NotFound { .. }));
+    let is_closed = refused.is_some() && !is_missing;
+    let watcher = mailbox.as_ref().is_some_and(is_watched);
+    let config = context.loaded().map(|l| l.config.clone()).unwrap_or_default();
     let newest = |mailbox: &Mailbox| past_rounds::closed_last(mailbox, CLOSED_CHECKED).ok();
     let closed = mailbox.as_ref().filter(|_| args.id.is_none()).and_then(newest).unwrap_or_default();
     let mut checkup = Checkup {
         root,
         mailbox,
+        is_missing,
+        only: args.id.clone(),
+        road: None,
         config,
+        loaded: context.loaded(),
+        only_answers: false,
         watcher,
-        stale,
+        stale: args.stale,
         flag,
-        all_rounds,
+        all_rounds: args.all_rounds,
         closed,
-        findings,
-        more: 0,
         context: context.clone(),
-        agent_folders,
-        progress,
-        moment,
-        is_codex_silent,
+        findings: Findings::default(),
+        says: &[],
+        facts: Facts::default(),
+        agent_folders: HashSet::new(),
+        hook_files: HashSet::new(),
+        progress: Progress::new(),
+        moment: Some(MOMENT),
+        is_codex_silent: false,
     };
-    let only_answers = loaded.is_ok() && setup::only_answers(&checkup);
-    let peers = if args.id.is_none() { peers::known(&checkup) } else { Vec::new() };
-    let mut road = None;
-    let in_force = match &args.id {
-        Some(id) => {
-            let mailbox = args.common.open()?;
-            if let Err(error) = &loaded {
-                setup::unreadable_configuration(&mut checkup, error);
-            }
-            documents::look_at_workflow(&mut checkup, &mailbox, id)?;
-            let teller = checkup.teller(&mailbox);
-            road = Road::of_workflow(&checkup, &teller, id);
-            if road.as_ref().is_some_and(Road::is_open) {
-                hold_ups::of_round(&mut checkup, &teller, id, road.as_ref().is_some_and(Road::names_watcher));
-            }
-            if loaded.is_ok() && road.as_ref().is_some_and(Road::is_before_launch) {
-                setup::launch_of(&mut checkup, id);
-                hold_ups::queue(&mut checkup, &teller);
-            }
-            Vec::new()
-        }
-        None => {
-            setup::look(&mut checkup, loaded.as_ref().err(), only_answers);
-            if is_missing && !only_answers {
-                files::no_mailbox(&mut checkup, args.common.mailbox.is_some());
-            }
-            #[cfg(feature = "web")]
-            page::look(&mut checkup);
-            hold_ups::look(&mut checkup);
-            if loaded.is_ok() {
-                targets::news_wait(&mut checkup);
-                traces::look(&mut checkup);
-            }
-            files::look(&mut checkup);
-            history::look(&mut checkup);
-            documents::look(&mut checkup);
-            waits::look(&mut checkup);
-            peers::look(&mut checkup, &peers);
-            #[cfg(feature = "sync")]
-            sync::look(&mut checkup);
-            in_force::values(&checkup.root, args.common.mailbox.is_some(), args.config || args.common.json, loaded.as_deref().ok())
-        }
-    };
+    checkup.only_answers = checkup.loaded.is_ok() && setup::only_answers(&checkup);
+    if let Some((mailbox, id)) = checkup.asked() {
+        documents::check_known(&mailbox, &id)?;
+        checkup.road = Road::of_workflow(&checkup, &checkup.teller(&mailbox), &id);
+    }
+    checks::run(&mut checkup);
+    let is_whole = args.id.is_none();
     let mut not_checked = Vec::new();
-    if let Some(error) = distrusted {
+    if let Some(error) = refused.filter(|_| is_closed) {
         let what = "questions, answers, runs, checkpoints, workflows and waits were not checked, because the mailbox cannot be used";
         not_checked.push(format!("{what}: {error}"));
     }
-    if only_answers && args.id.is_none() {
+    if checkup.only_answers && is_whole {
         let why = "nothing was asked on this computer, claude is not installed, and the configuration names other machines";
         not_checked.push(format!("runners and the mailbox, as from here one only answers: {why}"));
     }
-    if loaded.is_err() && args.id.is_none() {
+    if checkup.loaded.is_err() && is_whole {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
-    let agent = if args.id.is_none() && loaded.is_ok() { agent_version::agent_version(&checkup.config) } else { None };
-    let acp_agents = if args.id.is_none() && loaded.is_ok() && !only_answers { acp_agents::ask(&mut checkup) } else { Vec::new() };
-    let codex = if args.id.is_none() && loaded.is_ok() { codex::look(&mut checkup) } else { None };
-    let history = if args.id.is_none() { history::known(&checkup) } else { None };
-    let targets = if args.id.is_none() { targets::known(&checkup) } else { Vec::new() };
-    let traces = if args.id.is_none() { traces::known(&checkup) } else { None };
-    #[cfg(feature = "web")]
-    let page = if args.id.is_none() { page::known(&checkup) } else { None };
-    #[cfg(feature = "sync")]
-    let sync = if args.id.is_none() { sync::known(&checkup) } else { None };
+    let all_values = args.config || args.common.json;
+    let values = || in_force::values(&checkup.root, args.common.mailbox.is_some(), all_values, checkup.loaded.as_deref().ok());
+    let in_force = if is_whole { values() } else { Vec::new() };
     // Dropping the progress removes its line from the terminal.
     drop(checkup.progress);
-    let cannot_watch = loaded.is_err();
+    let more = checkup.findings.more;
+    let findings = checkup.findings.told();
     let report = Report {
-        cannot_watch,
-        ok: checkup.findings.is_empty(),
-        findings: checkup.findings,
-        more: checkup.more,
+        cannot_watch: checkup.loaded.is_err(),
+        ok: findings.is_empty(),
+        findings,
+        more,
         not_checked,
         watcher,
         is_closed,
-        road,
-        agent,
-        acp_agents,
-        codex,
-        targets,
-        traces,
-        peers,
-        #[cfg(feature = "web")]
-        page,
-        history,
-        #[cfg(feature = "sync")]
-        sync,
+        road: checkup.road,
+        facts: checkup.facts,
         weaker: weaker::here(),
         in_force,
     };
@@ -255,29 +193,17 @@ fn words(report: &Report, is_missing: bool) -> String {
     } else {
         out.push_str("No watcher is running; start one with: relaunch watch\n");
     }
-    out.push_str(&report.agent.as_ref().map(AgentVersion::words).unwrap_or_default());
-    report.acp_agents.iter().for_each(|agent| out.push_str(&agent.words()));
-    out.push_str(report.codex.as_ref().map(KnownCodex::words).unwrap_or_default());
-    report.targets.iter().for_each(|target| out.push_str(&target.words()));
-    report.traces.iter().for_each(|traces| out.push_str(&traces.words()));
-    report.peers.iter().for_each(|peer| out.push_str(&peer.words()));
-    #[cfg(feature = "web")]
-    out.push_str(&report.page.as_ref().map(page::PageDevices::words).unwrap_or_default());
-    #[cfg(feature = "sync")]
-    out.push_str(&report.sync.as_ref().map(sync::KnownSync::words).unwrap_or_default());
-    out.push_str(&report.history.as_ref().map(history::KnownHistory::words).unwrap_or_default());
+    out.push_str(&report.facts.words());
     out.push_str(&weaker::words(report.weaker));
     out.push_str(&report.road.as_ref().map(|road| format!("\n{}\n", road.words())).unwrap_or_default());
-    match report.findings.len() {
+    match report.findings.iter().map(Finding::count).sum::<u64>() {
         // The road names the command that starts it.
         0 if report.road.as_ref().is_some_and(Road::is_held_up) => out.push_str("No other problem found.\n"),
         0 => out.push_str("No problems found.\n"),
         1 => out.push_str("1 problem found:\n"),
         n => out.push_str(&format!("{n} problems found:\n")),
     }
-    for finding in &report.findings {
-        out.push_str(&format!("\n{}: {}: {}\n  $ {}\n", finding.kind, finding.subject, finding.problem, finding.mend));
-    }
+    report.findings.iter().for_each(|finding| out.push_str(&finding.words()));
     for said in &report.not_checked {
         out.push_str(&format!("\nnot checked: {said}\n"));
     }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::setup::record::Record;
 use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::{Folder, Mailbox, disk, who::presence};
+use askbox_mailbox::{Folder, Mailbox, disk};
 
 /// The mailbox that setup would make, if there is none yet, or the reason why none can be made there.
 pub(super) fn wanted() -> Result<std::result::Result<Option<PathBuf>, String>> {
     let path = Mailbox::locate(None)?;
-    Ok(match Mailbox::open_strictly(&path) {
+    Ok(match Mailbox::open_to_look(&path) {
         Ok(_) => Ok(None),
         Err(Error::NotFound { .. }) if has_no_files(&path) => Ok(Some(path)),
         Err(Error::NotFound { .. }) => {
@@ -40,7 +40,7 @@ fn is_unused(path: &Path) -> bool {
     let is_ours = |entry: &std::fs::DirEntry| Folder::ALL.iter().any(|folder| entry.file_name() == folder.name());
     let of = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_empty = |folder: &Folder| *folder == Folder::Locks || of(&path.join(folder.name())).next().is_none();
-    let is_watched = Mailbox::open_strictly(path).is_ok_and(|mailbox| presence::anybody(&mailbox).unwrap_or(true));
+    let is_watched = disk::Lock::is_held_or_shared(&path.join(Folder::Locks.name()).join("watchers")).unwrap_or(true);
     !is_watched && of(path).all(|entry| is_ours(&entry)) && Folder::ALL.iter().all(is_empty)
 }
 

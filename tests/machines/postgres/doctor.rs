@@ -53,3 +53,29 @@ fn the_doctor_says_how_far_behind_a_host_is() {
     let doctor = host.world.run("askbox", &["doctor"]);
     assert!(doctor.code() == 1 && doctor.stdout.contains("config: sync.database: ") && doctor.stdout.contains("password"), "{doctor:?}");
 }
+
+#[test]
+fn the_doctor_names_a_database_that_is_not_utf8() {
+    needs!("postgres");
+    let (database, host, _) = asked();
+    let named = |name: &str| database.address("owner").replace(&database.name, name);
+    let latin = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    database.connect("owner").batch_execute(latin).expect("another database");
+    let of = |address: &str| {
+        host.world.configure(&format!("[sync]\ndatabase = \"{address}\"\n"));
+        host.world.run("askbox", &["doctor"]).stdout
+    };
+    assert!(!of(&named(&database.name)).contains("database_encoding"));
+    let said = of(&named("latin"));
+    assert!(said.contains("database_encoding: host laptop: its database keeps text as LATIN1, not as UTF-8"), "{said}");
+    let mend = said.lines().skip_while(|line| !line.starts_with("database_encoding")).nth(1).expect("a command");
+    let statement = mend.split('"').nth(1).expect("a statement");
+    assert!(mend.starts_with(&format!("  $ psql '{}' -c ", named("latin"))), "{mend}");
+    database.connect("owner").batch_execute(statement).expect("a database in UTF-8");
+    assert!(!of(&named("askbox_utf8")).contains("database_encoding"));
+    // A person's machine reads it as a peer.
+    host.world.ok("askbox", &["sync", "migrate", "--database", &named("latin")]);
+    host.world.configure(&format!("[peers.team]\npostgres = \"{}\"\n", named("latin")));
+    let said = host.world.run("askbox", &["doctor"]).stdout;
+    assert!(said.contains("database_encoding: peer team: its database keeps text as LATIN1"), "{said}");
+}

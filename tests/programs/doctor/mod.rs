@@ -3,6 +3,8 @@
 mod acp_agents;
 mod agent_version;
 mod cannot_run;
+mod changes_nothing;
+mod claude_files;
 mod codex;
 mod copilot;
 mod documents;
@@ -17,8 +19,10 @@ mod qwen;
 mod road;
 mod runs;
 mod settings;
+mod table;
 mod typed;
 mod waits;
+mod watcher;
 
 use serde_json::Value;
 
@@ -38,7 +42,8 @@ cat > /dev/null
 fn well() -> World {
     let world = World::new();
     write_program(&world.path("agent"), AGENT);
-    world.sh("chmod +x agent && mkdir -p .config/askbox");
+    // A login is there: an agent that is named `claude` is asked for one.
+    world.sh("chmod +x agent && mkdir -p .config/askbox .claude && : > .claude/.credentials.json");
     configure(&world, "");
     world.sh("ask-post -w seed 'Make the mailbox' && ask-answer cancel seed");
     assert_eq!(findings(&world), [] as [Value; 0]);

@@ -140,8 +140,11 @@ fn a_target_that_the_watcher_does_not_know_asks_for_a_restart() {
     world.sh(&format!(
         "at=$(date -u -d '10 minutes ago' +%FT%T.000Z) && jq --arg at $at '.timestamp = $at' {file} >aged && cp aged {file} && touch -d $at {file}"
     ));
-    let mend = finds(&world, "news_wait", "target desk");
-    assert_eq!(mend, format!("kill -TERM {} && relaunch watch", watcher.process.pid()));
+    let found = findings(&world);
+    let subjects: Vec<_> = found.iter().map(|found| (found["kind"].as_str().unwrap(), found["subject"].as_str().unwrap())).collect();
+    assert_eq!(subjects, [("newer_configuration", "notify.grace"), ("newer_configuration", "target.desk"), ("news_wait", "target desk")]);
+    let mend = format!("kill -TERM {} && relaunch watch", watcher.process.pid());
+    assert!(found.iter().all(|found| found["mend"] == mend), "{found:#?}");
 }
 
 mod promises {

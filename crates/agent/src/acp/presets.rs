@@ -30,6 +30,8 @@ pub struct Preset {
     pub takes_servers: bool,
     /// The place where it tells the name of an MCP tool.
     pub mcp_names: McpNames,
+    /// True if it tells what a turn cost in US dollars. Without that, no limit on money ends or holds its runs.
+    pub tells_cost: bool,
     /// True if its shell is a login shell, so that the system's profile may set another PATH than the run's.
     pub has_login_shell: bool,
 }
@@ -61,12 +63,13 @@ pub(super) const PLAIN: Preset = Preset {
     tells_command_as_title: false,
     takes_servers: true,
     mcp_names: McpNames::NotKnown,
+    tells_cost: false,
     has_login_shell: false,
 };
 
 /// All of them, by name.
 pub const PRESETS: [Preset; 8] = [
-    Preset { name: "claude-acp", program: "claude-agent-acp", mode: "default", mcp_names: McpNames::NameOfCall, ..PLAIN },
+    Preset { name: "claude-acp", program: "claude-agent-acp", mode: "default", mcp_names: McpNames::NameOfCall, tells_cost: true, ..PLAIN },
     Preset {
         name: "codex",
         program: "codex-acp",
@@ -115,6 +118,7 @@ pub const PRESETS: [Preset; 8] = [
         program: "opencode",
         args: &["acp"],
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        tells_cost: true,
         warnings: &["its subagents cannot ask for a permission: a rule `ask` for their tools makes the turn hang"],
         ..PLAIN
     },

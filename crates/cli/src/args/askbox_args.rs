@@ -208,6 +208,9 @@ pub struct Doctor {
     /// Also print every value of the configuration in force, and where it comes from
     #[arg(long, conflicts_with = "id")]
     pub config: bool,
+    /// Run no check, but list them: what each reads, and the kinds of problem that it names
+    #[arg(long, conflicts_with_all = ["id", "config"])]
+    pub checks: bool,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

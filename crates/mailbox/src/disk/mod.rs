@@ -44,7 +44,7 @@ mod unsynced;
 mod write;
 
 pub use appended::Appended;
-pub use below::{Entry, Loose, Root, Subfolders, entries, exists, explain_missing, metadata};
+pub use below::{Entry, Purpose, Root, Subfolders, entries, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
 pub use lines_from_end::LinesFromEnd;
 pub use lock::{Lock, LockHolder, Patience, is_locked_by, lock_holder, lock_open_file, shared_lock_holder};

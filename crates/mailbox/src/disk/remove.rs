@@ -52,7 +52,7 @@ pub struct Removed {
 pub fn remove_known(path: &Path, known: &dyn Fn(usize, &str, bool) -> bool) -> Result<Removed> {
     let mut removed = Removed { bytes: 0, whole: true };
     let name = path.file_name().ok_or_else(|| Error::failed(format!("{} has no name", path.display()), "name a folder"))?;
-    let above = match OpenFolder::open(parent(path)?) {
+    let above = match OpenFolder::open_to_change(parent(path)?) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(removed),
         other => other.io("open", parent(path)?)?,
     };
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn unknown_names_stay_and_no_link_is_followed() {
         let place = tempfile::tempdir().unwrap();
-        let _root = crate::disk::Root::open(place.path(), crate::disk::Loose::Refuse).unwrap();
+        let _root = crate::disk::Root::open(place.path(), crate::disk::Purpose::Change).unwrap();
         let (round, elsewhere) = (place.path().join("runs/q"), place.path().join("elsewhere"));
         fs::create_dir_all(round.join("1")).unwrap();
         fs::create_dir_all(elsewhere.join("1")).unwrap();

@@ -30,7 +30,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Placed> {
 /// # Errors
 /// [`Error::Io`] if the system refuses one of the files. None of them exists then.
 pub fn create_all(folder: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Placed>> {
-    let opened = Arc::new(OpenFolder::open(folder).io("open", folder)?);
+    let opened = Arc::new(OpenFolder::open_to_change(folder).io("open", folder)?);
     let targets: Vec<_> = files.iter().map(|(path, _)| Place::within(&opened, path.file_name().unwrap_or_default())).collect();
     let mut written = Vec::with_capacity(files.len());
     // In portions, because a process may not hold that many files open.

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::Checkup;
-use crate::commands::doctor::installation::login_shell;
+use crate::commands::doctor::installation::{last_words, login_shell};
 use askbox_agent::acp::{AgentInfo, Client, Reply, SessionPlace};
 use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::lines::BoundedLines;
@@ -56,27 +56,23 @@ impl AcpAgent {
 
 /// Starts the agent of each runner of the kind `acp` and asks it what it can do. No model is asked anything. An agent that does not answer is
 /// a problem.
-pub(in crate::commands::doctor) fn ask(checkup: &mut Checkup) -> Vec<AcpAgent> {
+pub(in crate::commands::doctor) fn ask(checkup: &mut Checkup) {
     let runners = checkup.config.runner.in_use().unwrap_or_default();
     let speak_acp = runners.into_iter().filter(|(_, runner)| runner.kind == RunnerKind::Acp);
-    speak_acp.filter_map(|(name, runner)| agent(checkup, name, &runner)).collect()
+    checkup.facts.acp_agents = speak_acp.filter_map(|(name, runner)| agent(checkup, name, &runner)).collect();
 }
 
 fn agent(checkup: &mut Checkup, name: String, runner: &Runner) -> Option<AcpAgent> {
     // A missing program is reported as that of any runner.
     programs::of_runner(runner).ok()?;
-    let info = initialize(runner);
-    let problem = match &info {
-        Some(info) if info.is_understood() => None,
-        Some(info) => Some(format!("its agent speaks version {} of ACP, and askbox speaks version 1", info.protocol)),
-        None => Some(format!("its agent does not answer `initialize` of ACP within {} seconds", PATIENCE.as_secs())),
+    let info = match initialize(runner) {
+        Ok(info) => info,
+        Err(problem) => {
+            let command = [std::slice::from_ref(&runner.program), &runner.args].concat().join(" ");
+            checkup.report(KIND, format!("runner.{name}"), problem, format!("{command} # see what it says"));
+            return None;
+        }
     };
-    if let Some(problem) = problem {
-        let command = [std::slice::from_ref(&runner.program), &runner.args].concat().join(" ");
-        checkup.report(KIND, format!("runner.{name}"), problem, format!("{command} # see what it says"));
-        return None;
-    }
-    let info = info?;
     let preset = runner.agent(&name);
     if preset.is_some_and(|preset| preset.has_login_shell) {
         login_shell::look(checkup, &name, runner);
@@ -94,23 +90,34 @@ fn agent(checkup: &mut Checkup, name: String, runner: &Runner) -> Option<AcpAgen
     })
 }
 
-/// What the agent says that it can do. The agent and its helpers are ended.
-fn initialize(runner: &Runner) -> Option<AgentInfo> {
-    let program = programs::find(Path::new(&runner.program)).ok()?;
+/// What the agent says that it can do, or what is wrong with it. The agent and its helpers are ended.
+fn initialize(runner: &Runner) -> Result<AgentInfo, String> {
+    let program = programs::find(Path::new(&runner.program)).map_err(|e| e.to_string())?;
     let mut call = Command::new(program);
-    call.args(&runner.args).envs(&runner.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let mut child = call.spawn().ok()?;
+    call.args(&runner.args).envs(&runner.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = call.spawn().map_err(|e| format!("its agent cannot be started: {e}"))?;
+    let complaint = last_words::read(child.stderr.take());
     let info = ask_process(&mut child);
     let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
     let _ = child.wait();
-    info
+    match info {
+        Ok(info) if info.is_understood() => Ok(info),
+        Ok(info) => Err(format!("its agent speaks version {} of ACP, and askbox speaks version 1", info.protocol)),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(format!("its agent does not answer `initialize` of ACP within {} seconds{}", PATIENCE.as_secs(), complaint.words()))
+        }
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(format!("its agent ended without an answer to `initialize` of ACP{}", complaint.words()))
+        }
+    }
 }
 
-fn ask_process(child: &mut Child) -> Option<AgentInfo> {
-    let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
-    let mut client = Client::new("", SessionPlace::default(), None);
-    input.write_all(client.initialize().as_bytes()).ok()?;
+fn ask_process(child: &mut Child) -> Result<AgentInfo, RecvTimeoutError> {
     let (sender, receiver) = mpsc::channel();
+    let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Err(RecvTimeoutError::Disconnected) };
+    let mut client = Client::new("", SessionPlace::default(), None);
+    // An agent that has ended already does not read it. Its standard error says why.
+    let _ = input.write_all(client.initialize().as_bytes());
     let _reader = thread::start(move || {
         let mut lines = BoundedLines::new(output);
         while let Ok(Some(line)) = lines.next_line() {
@@ -121,7 +128,6 @@ fn ask_process(child: &mut Child) -> Option<AgentInfo> {
                 }
             }
         }
-    })
-    .ok()?;
-    receiver.recv_timeout(PATIENCE).ok()
+    });
+    receiver.recv_timeout(PATIENCE)
 }

@@ -25,7 +25,7 @@ pub(in crate::commands::doctor) fn look_in(checkup: &mut Checkup, folder: &Path,
     let Some(config_dir) = config_dir.filter(|_| is_claude && checkup.agent_folders.insert(folder.to_path_buf())) else { return };
     let Some(HiddenBy { file, missing, .. }) = HiddenBy::settings_of(&config_dir, folder) else { return };
     let shown = file.display().to_string();
-    if checkup.findings.iter().any(|known| known.kind == KIND && known.subject == shown) {
+    if checkup.findings.has(KIND, &shown) {
         return;
     }
     let in_runs = match launch::without_our_settings(&runner) {

@@ -20,6 +20,10 @@ const SIDELOADS: [&str; 4] = ["--plugin-dir", "--plugin-url", "--agents", "--mcp
 /// Checks the runner of Claude Code.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some((name, runner)) = checkup.config.runner.of_claude() else { return };
+    let is_of_another = |id| checkup.config.runner_of(id).is_ok_and(|(other, _)| other != name);
+    if checkup.only.as_ref().is_some_and(is_of_another) {
+        return;
+    }
     if Path::new(&runner.program).file_name().is_none_or(|program| program != "claude") {
         return;
     }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::commands::doctor::checkup::Checkup;
+use crate::commands::doctor::installation::last_words;
 use askbox_agent::claude::Version;
-use askbox_config::Config;
-use askbox_mailbox::thread;
+use askbox_mailbox::{text, thread};
 use askbox_run::process::programs;
 
 /// The maximum time that the program may take to print its version. The real one takes a tenth of a second.
@@ -33,14 +34,25 @@ pub(in crate::commands::doctor) struct AgentVersion {
     lacks: Vec<&'static str>,
 }
 
+/// Asks `claude` for its version. A `claude` that ended at once is a problem.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    checkup.facts.agent = known(checkup);
+}
+
 /// The version of the program of Claude Code's runner. `None` if the program is missing or is not `claude`.
-pub(in crate::commands::doctor) fn agent_version(config: &Config) -> Option<AgentVersion> {
-    let (_, runner) = config.runner.of_claude()?;
+fn known(checkup: &mut Checkup) -> Option<AgentVersion> {
+    let (name, runner) = checkup.config.runner.of_claude()?;
     let program = programs::find(Path::new(&runner.program)).ok()?;
     if program.file_name()? != "claude" {
         return None;
     }
-    let version = of_program(&program);
+    let (said, last_words) = heard(&program).unwrap_or_default();
+    let version = Version::parse(&said);
+    if version.is_none() && !last_words.is_empty() {
+        let command = format!("{} --version", text::path_word(&program));
+        let said = format!("`{command}` ended at once and named no version{last_words}");
+        checkup.report("agent_cannot_start", format!("runner.{name}.program"), said, command);
+    }
     Some(AgentVersion {
         tested: version.is_some_and(Version::is_tested),
         lacks: version.map(|version| version.lacks().collect()).unwrap_or_default(),
@@ -56,8 +68,14 @@ pub(in crate::commands::doctor) fn of_program(program: &Path) -> Option<Version>
 
 /// The output of `--version`.
 pub(in crate::commands::doctor) fn said(program: &Path) -> Option<String> {
+    heard(program).map(|(said, _)| said)
+}
+
+/// The output of `--version`, and the last words on standard error.
+fn heard(program: &Path) -> Option<(String, String)> {
     let mut call = Command::new(program);
-    let mut child = call.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut child = call.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let complaint = last_words::read(child.stderr.take());
     let output = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
     let reads = thread::start(move || {
@@ -68,13 +86,13 @@ pub(in crate::commands::doctor) fn said(program: &Path) -> Option<String> {
     let said = reads.ok().and_then(|_| receiver.recv_timeout(PATIENCE).ok());
     let _ = child.kill();
     let _ = child.wait();
-    said
+    Some((said?, complaint.words()))
 }
 
 impl AgentVersion {
     /// The version in words, for people.
     pub(in crate::commands::doctor) fn words(&self) -> String {
-        let path = askbox_mailbox::text::file_name(&self.program);
+        let path = text::file_name(&self.program);
         let Some(version) = &self.version else {
             return format!("The agent program {path} does not say its version.\n");
         };

@@ -43,8 +43,12 @@ impl KnownCodex {
     }
 }
 
-/// Checks Codex, if its dialogs are wanted. Otherwise only looks for its daemon. `None` if there is nothing to say.
-pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) -> Option<KnownCodex> {
+/// Checks Codex, if its dialogs are wanted. Otherwise only looks for its daemon.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    checkup.facts.codex = known(checkup);
+}
+
+fn known(checkup: &mut Checkup) -> Option<KnownCodex> {
     let folder = codex::home::folder()?;
     let sessions = codex::sessions::all(&folder, PATIENCE);
     let daemon = matches!(sessions, Ok(Some(_)));

@@ -4,16 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::commands::doctor::checkup::{Checkup, edit, problem};
-use crate::commands::doctor::installation::{agent_version, plugins};
+use crate::commands::doctor::installation::{agent_version, claude_files, plugins};
 use crate::commands::hook::at_terminal;
 use crate::commands::live;
 use crate::commands::setup::news_hooks;
 use askbox_agent::claude::{self, Version};
 use askbox_config::{Event, Target};
-use askbox_mailbox::text::without_bom;
 use askbox_mailbox::{audit, dialogs, disk, text, time};
 use askbox_run::dialog::orphans::BY;
 use askbox_run::process::programs;
@@ -105,8 +102,7 @@ fn version(checkup: &mut Checkup) {
 
 /// Reports settings of Claude Code that leave no dialog, or no hook beside it.
 fn settings(checkup: &mut Checkup, path: &Path, is_managed: bool) {
-    let Ok(bytes) = disk::read(path, LONGEST) else { return };
-    let settings: Value = serde_json::from_slice(without_bom(&bytes)).unwrap_or_default();
+    let settings = claude_files::settings(path);
     let mode = settings["permissions"]["defaultMode"].as_str().unwrap_or_default();
     let found = [
         (settings["disableAllHooks"] == true, "disableAllHooks is true, so no dialog reaches the mailbox"),

@@ -11,10 +11,14 @@
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `plugins` | the plugins for opencode and Copilot, and the versions of both |
 //! | `page` | the devices that may answer on the web page |
+//! | `last_words` | the last words of a program that ended at once |
 //! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `traces` | the spans of rounds: how many were sent and lost |
 //! | `targets` | the places where people are notified, and when that last worked |
+//! | `claude_files` | the folder, hooks, transcripts and login of `claude` |
+//! | `money` | limits on money that nothing can enforce |
+//! | `login` | agents without a login |
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
 
@@ -22,14 +26,18 @@ pub(super) mod acp_agents;
 pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;
+pub(super) mod claude_files;
 pub(super) mod codex;
-mod dialogs;
+pub(super) mod dialogs;
+mod last_words;
+pub(super) mod login;
 mod login_shell;
+pub(super) mod money;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;
 mod plugins;
-mod promises;
+pub(super) mod promises;
 pub(super) mod setup;
 #[cfg(feature = "sync")]
 pub(super) mod sync;

@@ -28,7 +28,7 @@ struct KnownDevice {
 }
 
 /// The devices, if any is signed in.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<PageDevices> {
+fn known(checkup: &Checkup) -> Option<PageDevices> {
     let file = Devices::beside_the_configuration(checkup.config.web.session.0).ok()?;
     let (devices, has_key) = (file.all().ok()?, !checkup.config.answers.sign_key.as_os_str().is_empty());
     let file = file.path().to_owned();
@@ -59,6 +59,7 @@ impl PageDevices {
 
 /// Reports the file of devices if it cannot be read, or if other users can read or write it.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    checkup.facts.page = known(checkup);
     let Ok(devices) = Devices::beside_the_configuration(checkup.config.web.session.0) else { return };
     let path = devices.path().to_owned();
     let Ok(meta) = disk::metadata(&path) else { return };

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::Checkup;
+#[cfg(feature = "sync")]
+use crate::commands::doctor::installation::sync;
 use askbox_config::{Config, PeerConfig};
 use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Time};
@@ -51,7 +53,7 @@ struct Machine {
 }
 
 /// The state of every peer. This tries to reach each of them now.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Vec<KnownPeer> {
+fn known(checkup: &Checkup) -> Vec<KnownPeer> {
     let config = &checkup.config;
     let named = || config.peers.iter().filter(|(_, peer)| !peer.ssh.is_empty() || !peer.postgres.is_empty());
     if named().next().is_none() {
@@ -178,8 +180,9 @@ impl KnownPeer {
 }
 
 /// Reports the peers that are not reached. If only a machine behind a database is asleep, that is not a problem: offers wait for it.
-pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, known: &[KnownPeer]) {
-    for peer in known {
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let known = known(checkup);
+    for peer in &known {
         if let Some(problem) = &peer.problem {
             let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
             checkup.report(
@@ -188,6 +191,12 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, known: &[KnownPee
                 format!("{}{hint}", machines::without_name(&peer.peer, &problem.said)),
                 peer.look.clone(),
             );
+        }
+        #[cfg(feature = "sync")]
+        if let Some(address) = checkup.config.peers.get(&peer.peer).map(|peer| peer.postgres.clone()).filter(|_| peer.reached)
+            && let Some(encoding) = sync::other_encoding(&address, &checkup.config.sync.root_certificate)
+        {
+            sync::report_encoding(checkup, &format!("peer {}", peer.peer), &encoding, &address);
         }
         if let Some(role) = &peer.only_looks {
             let key = format!("peers.{}.postgres", peer.peer);
@@ -201,4 +210,5 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, known: &[KnownPee
             checkup.report("no_mailbox", format!("peer {}", peer.peer), said.clone(), look.clone());
         }
     }
+    checkup.facts.peers = known;
 }

@@ -5,12 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
+use crate::commands::doctor::installation::claude_files;
 use crate::commands::setup::lost;
 use askbox_agent::claude;
-use askbox_mailbox::text::{self, without_bom};
-
-/// The maximum size of a settings.json.
-const LONGEST: u64 = 16 << 20;
+use askbox_mailbox::text;
 
 /// The programs that an agent needs to ask.
 const NEEDED: [&str; 2] = ["ask-post", "checkpoint"];
@@ -29,12 +27,11 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 
 /// Reports a rule that forbids agents to ask. A rule that denies wins over every rule that allows.
 fn denied(checkup: &mut Checkup, path: &Path) {
-    let Ok(bytes) = askbox_mailbox::disk::read(path, LONGEST) else { return };
-    let settings: Value = serde_json::from_slice(without_bom(&bytes)).unwrap_or_default();
+    let settings = claude_files::settings(path);
     let rules = settings["permissions"]["deny"].as_array().cloned().unwrap_or_default();
     let Some(rule) = rules.iter().filter_map(Value::as_str).find(|rule| forbids_asking(rule)) else { return };
     let shown = path.display().to_string();
-    if checkup.findings.iter().any(|known| known.kind == "denied" && known.subject == shown) {
+    if checkup.findings.has("denied", &shown) {
         return;
     }
     let said = format!("permissions.deny holds `{}`, so no agent can ask: it wins over the rules that allow", text::excerpt(rule, 80));

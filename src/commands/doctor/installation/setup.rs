@@ -7,17 +7,17 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::installation::{agent_path, agent_start, dialogs, promises, targets};
+use crate::commands::doctor::installation::targets;
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{text, time};
 use askbox_run::process::{programs, run_processes};
 use askbox_run::story::cause::{edit_configuration, startable};
+use askbox_watch::begun_with;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -31,82 +31,51 @@ pub(in crate::commands::doctor) fn only_answers(checkup: &Checkup) -> bool {
         && checkup.mailbox.as_ref().map_or_else(|| !disk::exists(&checkup.root), list::is_unused)
 }
 
-pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, unreadable: Option<&Error>, only_answers: bool) {
-    match unreadable {
-        Some(error) => unreadable_configuration(checkup, error),
-        None => {
-            if !only_answers {
-                runners(checkup);
-                agent_path::look(checkup);
-                agent_start::look(checkup);
-            }
-            folders(checkup);
-            targets::look(checkup);
-            signing(checkup);
-            dialogs::look(checkup);
-        }
-    }
-    promises::look(checkup);
-    who_may_write(checkup);
-    processes(checkup);
-    time_zone(checkup);
-    programs(checkup);
-    programs_of_the_watcher(checkup);
-}
-
-/// Reports that the configuration cannot be read. No agent is launched until it can.
-pub(in crate::commands::doctor) fn unreadable_configuration(checkup: &mut Checkup, error: &Error) {
+/// Reports that the configuration cannot be read, or that others may write it. No agent is launched until it can be read.
+pub(in crate::commands::doctor) fn configuration(checkup: &mut Checkup) {
     let Some(path) = config::location() else { return };
-    let (shown, said) = (path.display().to_string(), problem(error));
-    let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
-    let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
-    checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
+    if let Err(error) = &checkup.loaded {
+        let (shown, said) = (path.display().to_string(), problem(error));
+        let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said).to_owned();
+        let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
+        checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
+    }
+    who_may_write(checkup, &path);
 }
 
 /// Reports that no agent can be launched here, because processes cannot be seen.
-fn processes(checkup: &mut Checkup) {
+pub(in crate::commands::doctor) fn processes(checkup: &mut Checkup) {
     if let Err(error) = run_processes::check_visible() {
         checkup.report("proc", "/proc", problem(&error), "mount -t proc proc /proc");
     }
 }
 
-fn who_may_write(checkup: &mut Checkup) {
-    let Some(path) = config::location() else { return };
+fn who_may_write(checkup: &mut Checkup, path: &Path) {
     let shown = path.display().to_string();
     // The configuration says which programs are run, so nobody else may write it.
     if let Ok(meta) = path.metadata() {
         let mode = meta.permissions().mode() & 0o777;
         if mode & 0o022 != 0 {
             let said = format!("other users may write it (mode {mode:04o}) and so choose what is executed");
-            checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
+            checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(path)));
         }
         let me = rustix::process::geteuid().as_raw();
         if meta.uid() != me && meta.uid() != 0 {
-            checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(&path)));
+            checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(path)));
         }
     }
 }
 
-fn runners(checkup: &mut Checkup) {
-    let place = config::location().unwrap_or_default();
-    match checkup.config.runner.in_use() {
+/// Checks the programs of the runners, or of the runner of the only workflow.
+pub(in crate::commands::doctor) fn runners(checkup: &mut Checkup) {
+    let runners = match &checkup.only {
+        Some(id) => checkup.config.runner_of(id).map(|one| vec![one]),
+        None => checkup.config.runner.in_use().map(|all| all.into_iter().collect()),
+    };
+    match runners {
         Ok(runners) => runners.iter().for_each(|(name, one)| runner(checkup, name, one)),
-        Err(error) => checkup.report("config", "runner.default", problem(&error), edit(&place)),
-    }
-}
-
-/// Checks all that the launch of this workflow's agent needs outside of the mailbox.
-pub(in crate::commands::doctor) fn launch_of(checkup: &mut Checkup, id: &WorkflowId) {
-    match checkup.config.runner_of(id) {
-        Ok((name, one)) => {
-            runner(checkup, &name, &one);
-            if checkup.config.runner.of_claude().is_some_and(|(claude, _)| claude == name) {
-                agent_start::look(checkup);
-            }
-        }
         Err(error) => checkup.report("config", "runner.default", problem(&error), edit_configuration()),
     }
-    processes(checkup);
 }
 
 fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
@@ -124,7 +93,7 @@ fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
 }
 
 /// Checks that answers can be signed here so that they count.
-fn signing(checkup: &mut Checkup) {
+pub(in crate::commands::doctor) fn signing(checkup: &mut Checkup) {
     let answers = checkup.config.answers.clone();
     let place = config::location().unwrap_or_default();
     if !answers.sign_key.as_os_str().is_empty() {
@@ -150,7 +119,7 @@ fn signing(checkup: &mut Checkup) {
     }
 }
 
-fn folders(checkup: &mut Checkup) {
+pub(in crate::commands::doctor) fn folders(checkup: &mut Checkup) {
     let relaunch = &checkup.config.relaunch;
     let named = relaunch
         .cwd_roots
@@ -182,12 +151,18 @@ fn metrics_file(checkup: &mut Checkup) {
 }
 
 /// Checks that local times are those of the time zone that the person named.
-fn time_zone(checkup: &mut Checkup) {
+pub(in crate::commands::doctor) fn time_zone(checkup: &mut Checkup) {
     if let Some(zone) = time::unknown_zone() {
         let quiet = if checkup.config.notify.quiet.are_set() { ", also those of notify.quiet" } else { "" };
         let said = format!("this system does not know the time zone `{}`, so all local times are in UTC{quiet}", text::excerpt(&zone, 60));
         checkup.report("time_zone", "$TZ", said, "unset TZ   # or export TZ=Europe/Berlin, with the package tzdata installed");
     }
+}
+
+/// Checks that the programs of askbox are there.
+pub(in crate::commands::doctor) fn all_programs(checkup: &mut Checkup) {
+    programs(checkup);
+    programs_of_the_watcher(checkup);
 }
 
 /// Checks that the programs are found. A relaunched agent finds the small programs beside `relaunch`, and all others on PATH.
@@ -212,6 +187,18 @@ fn programs_of_the_watcher(checkup: &mut Checkup) {
     for file in [Some(relaunch), askbox].into_iter().flatten().filter(|file| programs::find(file).is_err()) {
         let said = format!("is not there any more, and the running watcher, process {}, starts agents with it", holder.pid);
         checkup.report("no_program", file.display().to_string(), said, how_to_install(&folder));
+    }
+}
+
+/// Reports the keys of the configuration that have changed since the watcher began.
+pub(in crate::commands::doctor) fn newer_configuration(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
+    let Some(holder) = disk::lock_holder(&mailbox.lock_file("watchers")) else { return };
+    for key in begun_with::changed_since(&mailbox, &checkup.config, holder.pid) {
+        let new_runs = if key.starts_with("runner.") || key.starts_with("limits.") { "; new runs use the new one" } else { "" };
+        let said = format!("changed since the watcher, process {}, began, and the watcher uses the old value{new_runs}", holder.pid);
+        let mend = targets::restart(checkup, holder.pid);
+        checkup.report("newer_configuration", key, said, mend);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The process that copies this machine's questions into a database: whether it runs, how far it is behind, and which offers it refused.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -30,7 +31,7 @@ pub(in crate::commands::doctor) struct KnownSync {
 }
 
 /// The state of the process, if this mailbox was ever a host or is configured to be one.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<KnownSync> {
+fn known(checkup: &Checkup) -> Option<KnownSync> {
     let mailbox = checkup.mailbox.as_ref()?;
     let (epoch, state) = (EpochFile::read(mailbox).unwrap_or_default(), HostState::read(mailbox));
     if checkup.config.sync.database.is_empty() && state.is_none() && epoch.tokens.is_empty() {
@@ -62,8 +63,28 @@ fn try_database(checkup: &Checkup) -> String {
     format!("psql {} -c 'SELECT 1'", text::shell_quote(&checkup.config.sync.database))
 }
 
+/// The encoding of the database, if it is not UTF-8. `None` also if that cannot be found out.
+pub(super) fn other_encoding(address: &str, root_certificate: &Path) -> Option<String> {
+    if address.is_empty() {
+        return None;
+    }
+    let row = Database::at(address, root_certificate).ok()?.connect().ok()?.query_one("SHOW server_encoding", &[]).ok()?;
+    row.try_get::<_, String>(0).ok().filter(|encoding| encoding != "UTF8")
+}
+
+/// Reports a database that is not UTF-8.
+pub(super) fn report_encoding(checkup: &mut Checkup, subject: &str, encoding: &str, address: &str) {
+    let said = format!(
+        "its database keeps text as {}, not as UTF-8, so a text with other letters is refused; make another database, and name that one",
+        text::excerpt(encoding, 40)
+    );
+    let make = "CREATE DATABASE askbox_utf8 ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0";
+    checkup.report("database_encoding", subject, said, format!("psql {} -c \"{make}\"", text::shell_quote(address)));
+}
+
 /// Reports the problems of the process.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    checkup.facts.sync = known(checkup);
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let run = checkup.command("askbox sync run");
     let epoch = match EpochFile::read(&mailbox) {
@@ -89,6 +110,12 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             "another mailbox is this host since {ago} ago: this one is its copy, was restored, or is new; nobody elsewhere sees it"
         );
         return checkup.report("fenced", subject, said, format!("{run} --take-over"));
+    }
+    // A database that was not reached lately is not waited for.
+    if known.state.failing.is_none()
+        && let Some(encoding) = other_encoding(&configured.database, &configured.root_certificate)
+    {
+        report_encoding(checkup, &subject, &encoding, &checkup.config.sync.database.clone());
     }
     if !known.running {
         // Nobody wants the process to run: this machine only was a host earlier.

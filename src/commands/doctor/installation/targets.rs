@@ -29,7 +29,7 @@ pub(in crate::commands::doctor) struct KnownTarget {
 }
 
 /// The state of every target.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Vec<KnownTarget> {
+fn known(checkup: &Checkup) -> Vec<KnownTarget> {
     let targets = config::targets(&checkup.config.notify, &checkup.config.target);
     let last = |target: &str, kind| checkup.mailbox.as_ref().and_then(|mailbox: &Mailbox| arrivals::last(mailbox, target, kind));
     let known = targets.iter().filter_map(|(name, target)| {
@@ -90,7 +90,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         }
     }
     let targets = config::targets(&checkup.config.notify, &checkup.config.target);
-    for known in known(checkup) {
+    let all = known(checkup);
+    for known in &all {
         // A target that was never told may have a mistake in its address.
         if known.last_sent.is_none()
             && known.last_failed.is_none()
@@ -106,6 +107,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             checkup.report("not_told", format!("target {}", known.target), said, format!("askbox notify test {}", known.target));
         }
     }
+    checkup.facts.targets = all;
 }
 
 /// Reports a file with a secret that cannot be read, or that other users may read. `mend` leads to the key that names the file.
@@ -160,7 +162,7 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
 
 /// The command that restarts a healthy watcher. Its service does that if it runs the watcher: systemd names the process that it starts in
 /// that process's environment, see systemd.exec(5).
-fn restart(checkup: &Checkup, pid: u32) -> String {
+pub(super) fn restart(checkup: &Checkup, pid: u32) -> String {
     let watcher = i32::try_from(pid).ok().and_then(processes::Seen::at);
     let started = watcher.as_ref().and_then(processes::Seen::environment);
     let is_service = started.is_some_and(|of| of.get("SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == pid.to_string().as_str()));

@@ -17,7 +17,7 @@ pub(in crate::commands::doctor) struct KnownTraces {
 }
 
 /// The counts, if the configuration names a collector.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<KnownTraces> {
+fn known(checkup: &Checkup) -> Option<KnownTraces> {
     let tally = checkup.mailbox.as_ref().and_then(Tally::read).unwrap_or_default();
     (!checkup.config.traces.url.is_empty()).then_some(KnownTraces { tally })
 }
@@ -34,6 +34,7 @@ impl KnownTraces {
 
 /// Reports a collector that gets no spans.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    checkup.facts.traces = known(checkup);
     let Some(known) = known(checkup) else { return };
     let place = edit_configuration();
     if !cfg!(feature = "traces") {

@@ -5,12 +5,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
+use crate::commands::doctor::workflows::documents;
 use askbox_cli::program;
-use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
+use askbox_mailbox::disk::{self, Entry, TEMPORARY_PREFIX};
 use askbox_mailbox::due::timers::Timer;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::{Folder, quarantine, read_question, time};
+use askbox_mailbox::{Folder, Mailbox, quarantine, read_question, time};
 
 /// The named pipe of a live attempt, which wakes its supervisor.
 const CONTROL: &str = "control";
@@ -20,8 +21,9 @@ const ANOTHER_MAILBOX: &str = "export ASKBOX_DIR=~/.claude/questions";
 
 /// Reports that a mailbox is missing if somebody named it: its path may be misspelt, or not mounted. The default mailbox is created by the
 /// first post.
-pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup, is_flag: bool) {
-    if !is_flag && program::env("ASKBOX_DIR").is_none() {
+pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup) {
+    let is_flag = !checkup.flag.is_empty();
+    if !checkup.is_missing || checkup.only_answers || (!is_flag && program::env("ASKBOX_DIR").is_none()) {
         return;
     }
     let by = if is_flag { "--mailbox" } else { "$ASKBOX_DIR" };
@@ -46,8 +48,39 @@ fn is_of_others(root: &Path) -> bool {
     entries(root).next().is_some() && !Folder::ALL.iter().any(|kind| disk::exists(root.join(kind.name())))
 }
 
+/// Checks the files of the only workflow.
+fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    for (folder, round) in documents::of_workflow(checkup, mailbox, id) {
+        file(checkup, &documents::path(mailbox, folder, id, round.as_ref()));
+    }
+    leftovers_of(checkup, mailbox, id);
+}
+
+/// Looks for temporary files below the folders in `runs/`.
+fn all_leftovers(checkup: &mut Checkup) {
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
+    for entry in entries(&mailbox.folder(Folder::Runs)).filter(Entry::is_folder) {
+        match name(&entry.path).parse() {
+            Ok(workflow) => leftovers_of(checkup, &mailbox, &workflow),
+            Err(_) => look_for_leftovers(checkup, &entry.path, 2),
+        }
+    }
+}
+
+/// Looks for temporary files in `runs/W`, in the folders of the rounds that are checked.
+fn leftovers_of(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let checked = documents::recent(checkup, mailbox, id);
+    if checked.are_all {
+        return look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
+    }
+    checked.rounds.iter().for_each(|round| look_for_leftovers(checkup, &mailbox.runs_of(round), 1));
+}
+
 /// Checks the mailbox folder by folder.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    if let Some((mailbox, id)) = checkup.asked() {
+        return look_at_workflow(checkup, &mailbox, &id);
+    }
     let root = checkup.root.clone();
     if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
         return;
@@ -69,6 +102,13 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         let path = root.join(kind.name());
         if disk::exists(&path) && folder(checkup, &path, false) {
             if kind == Folder::Closed && !checkup.lists_closed() {
+                let newest = checkup.closed.newest.clone();
+                let of_closed = newest.iter().map(|round| path.join(round.file_name()));
+                checkup.sorted(|checkup| {
+                    of_closed.for_each(|path| {
+                        file(checkup, &path);
+                    })
+                });
                 continue;
             }
             let depth = usize::from(kind == Folder::Awaits);
@@ -76,6 +116,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             checkup.sorted(|checkup| if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) });
         }
     }
+    checkup.sorted(all_leftovers);
     let is_audit = |path: &PathBuf| name(path).starts_with("audit.jsonl");
     checkup.sorted(|checkup| {
         for path in entries(&root).map(|e| e.path).filter(is_audit) {
@@ -210,7 +251,7 @@ fn chown(path: &Path) -> String {
 }
 
 /// Checks a file's type. Returns true if its content can be checked.
-pub(in crate::commands::doctor) fn file(checkup: &mut Checkup, path: &Path) -> bool {
+fn file(checkup: &mut Checkup, path: &Path) -> bool {
     let Ok(meta) = disk::metadata(path) else { return false };
     let shown = checkup.shown(path);
     if meta.is_symlink() {
@@ -317,7 +358,7 @@ fn time_to_settle(name: &str) -> std::time::Duration {
 }
 
 /// Looks for such files in a folder, and in its subfolders down to `depth`.
-pub(in crate::commands::doctor) fn look_for_leftovers(checkup: &mut Checkup, folder: &Path, depth: usize) {
+fn look_for_leftovers(checkup: &mut Checkup, folder: &Path, depth: usize) {
     for entry in entries(folder) {
         let (path, name) = (&entry.path, name(&entry.path));
         if depth > 0 {

@@ -2,28 +2,32 @@
 //! cost does not grow with the history; with `--all-rounds` it checks all. `askbox doctor ID` checks the files of one workflow, found in the
 //! same way as the programs find them.
 
+use std::path::PathBuf;
+
 use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
-use crate::commands::doctor::mailbox_files::{files, quarantined};
-use crate::commands::doctor::workflows::{open_questions, runs, waits};
-use askbox_mailbox::disk::{self, Entry};
+use crate::commands::doctor::mailbox_files::quarantined;
+use crate::commands::doctor::workflows::{hold_ups, open_questions, runs};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::family::{awaits, children};
+use askbox_mailbox::family::children;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
-use askbox_mailbox::{Folder, Mailbox, workflows};
+use askbox_mailbox::{Folder, Mailbox, disk, workflows};
 use askbox_run::chain::forest;
 use askbox_run::story::Teller;
 use askbox_run::view::archived;
 
-/// Checks every document.
+/// Checks every document, or those of the only workflow.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    if let Some((mailbox, id)) = checkup.asked() {
+        return look_at_workflow(checkup, &mailbox, &id);
+    }
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let teller = checkup.teller(&mailbox);
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
         if folder == Folder::Closed && !checkup.all_rounds {
-            checkup.sorted(|checkup| newest_closed(checkup, &teller));
+            checkup.sorted(|checkup| checkup.closed.newest.clone().iter().for_each(|round| runs::look(checkup, &teller, folder, round)));
             continue;
         }
         checkup.sorted(|checkup| {
@@ -31,57 +35,14 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
                 checkup.progress.count(folder.name());
                 match folder {
                     Folder::Running | Folder::Parked | Folder::Closed => {
-                        RoundId::from_file_name(&name).iter().for_each(|round| check_round(checkup, &teller, folder, round));
+                        RoundId::from_file_name(&name).iter().for_each(|round| runs::look(checkup, &teller, folder, round));
                     }
                     _ => WorkflowId::from_file_name(&name).iter().for_each(|id| check_workflow(checkup, &teller, folder, id)),
                 }
             }
         });
     }
-    checkup.sorted(|checkup| all_leftovers(checkup, &mailbox));
     quarantined::look(checkup, &mailbox, None);
-}
-
-/// Checks the rounds that were closed last.
-fn newest_closed(checkup: &mut Checkup, teller: &Teller<'_>) {
-    let mailbox = teller.mailbox();
-    for round in checkup.closed.newest.clone() {
-        // The files are checked with the others of the folder, if these are listed.
-        if checkup.lists_closed() || files::file(checkup, &mailbox.round(Folder::Closed, &round)) {
-            check_round(checkup, teller, Folder::Closed, &round);
-        }
-    }
-}
-
-/// Looks for temporary files below the folders in `runs/`.
-fn all_leftovers(checkup: &mut Checkup, mailbox: &Mailbox) {
-    for entry in entries(&mailbox.folder(Folder::Runs)).filter(Entry::is_folder) {
-        match name(&entry.path).parse() {
-            Ok(workflow) => leftovers_of(checkup, mailbox, &recent(checkup, mailbox, &workflow), &workflow),
-            Err(_) => files::look_for_leftovers(checkup, &entry.path, 2),
-        }
-    }
-}
-
-/// Looks for temporary files in `runs/W`, in the folders of these rounds.
-fn leftovers_of(checkup: &mut Checkup, mailbox: &Mailbox, checked: &Recent, id: &WorkflowId) {
-    if checked.are_all {
-        return files::look_for_leftovers(checkup, &mailbox.runs_of_workflow(id), 2);
-    }
-    checked.rounds.iter().for_each(|round| files::look_for_leftovers(checkup, &mailbox.runs_of(round), 1));
-}
-
-/// The rounds of a workflow that are checked: its newest ones, or all.
-fn recent(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Recent {
-    match checkup.all_rounds {
-        true => Recent { rounds: list::rounds_of(mailbox, id).collect(), are_all: true },
-        false => recent_rounds::recent(mailbox, id),
-    }
-}
-
-/// Checks a document of a round.
-fn check_round(checkup: &mut Checkup, teller: &Teller<'_>, folder: Folder, round: &RoundId) {
-    runs::look(checkup, teller, folder, round);
 }
 
 /// Checks a document of a workflow: its question, its checkpoint or its record.
@@ -122,43 +83,68 @@ fn record(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     }
 }
 
-/// Checks the documents, rounds, runs and waits of a workflow.
+/// Fails if no file of the workflow exists.
 ///
 /// # Errors
-/// [`Error::NotFound`] if no file of the workflow exists.
-pub(in crate::commands::doctor) fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Result<()> {
-    let of_workflow = [Folder::Pending, Folder::Answered, Folder::Checkpoints, Folder::Workflows];
-    let is_known = of_workflow.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
+/// [`Error::NotFound`].
+pub(in crate::commands::doctor) fn check_known(mailbox: &Mailbox, id: &WorkflowId) -> Result<()> {
+    let is_known = OF_WORKFLOW.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
         || quarantined::names(mailbox).iter().any(|name| quarantined::is_of(name, id));
     if !is_known && archived::latest(mailbox, id)?.is_none() {
         forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
     }
-    let teller = checkup.teller(mailbox);
-    for folder in of_workflow {
-        let path = mailbox.document(folder, id);
-        if disk::exists(&path) {
-            files::file(checkup, &path);
-            check_workflow(checkup, &teller, folder, id);
-        }
-    }
+    Ok(())
+}
+
+/// The folders with one document of a workflow.
+const OF_WORKFLOW: [Folder; 4] = [Folder::Pending, Folder::Answered, Folder::Checkpoints, Folder::Workflows];
+
+/// The documents of a workflow, each by its folder, and those of its rounds by the round.
+pub(in crate::commands::doctor) fn of_workflow(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Vec<(Folder, Option<RoundId>)> {
     let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(|folder| {
         let rounds: Vec<_> = list::round_names(mailbox, folder).filter(|round| round.workflow == *id).collect();
         rounds.into_iter().map(move |round| (folder, round))
     });
-    let checked = recent(checkup, mailbox, id);
-    let closed = checked.rounds.iter().map(|round| (Folder::Closed, round.clone()));
-    let mut rounds: Vec<_> = claimed.chain(closed).filter(|(folder, round)| disk::exists(mailbox.round(*folder, round))).collect();
+    let closed = recent(checkup, mailbox, id).rounds.into_iter().map(|round| (Folder::Closed, round));
+    let mut rounds: Vec<_> = claimed.chain(closed).collect();
     rounds.sort_by(|(_, one), (_, other)| one.cmp(other));
-    for (folder, round) in rounds {
-        files::file(checkup, &mailbox.round(folder, &round));
-        check_round(checkup, &teller, folder, &round);
+    let own = OF_WORKFLOW.into_iter().map(|folder| (folder, None));
+    let all = own.chain(rounds.into_iter().map(|(folder, round)| (folder, Some(round))));
+    all.filter(|(folder, round)| disk::exists(path(mailbox, *folder, id, round.as_ref()))).collect()
+}
+
+/// The rounds of a workflow that are checked: its newest ones, or all.
+pub(in crate::commands::doctor) fn recent(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Recent {
+    match checkup.all_rounds {
+        true => Recent { rounds: list::rounds_of(mailbox, id).collect(), are_all: true },
+        false => recent_rounds::recent(mailbox, id),
     }
-    leftovers_of(checkup, mailbox, &checked, id);
-    let mut parents = awaits::of_child(mailbox, id)?;
-    parents.push(id.clone());
-    for parent in parents {
-        waits::of_parent(checkup, mailbox, &parent);
+}
+
+/// The path of such a document.
+pub(in crate::commands::doctor) fn path(mailbox: &Mailbox, folder: Folder, id: &WorkflowId, round: Option<&RoundId>) -> PathBuf {
+    round.map_or_else(|| mailbox.document(folder, id), |round| mailbox.round(folder, round))
+}
+
+/// Checks the documents of a workflow.
+fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
+    let teller = checkup.teller(mailbox);
+    for (folder, round) in of_workflow(checkup, mailbox, id) {
+        match round {
+            Some(round) => runs::look(checkup, &teller, folder, &round),
+            None => check_workflow(checkup, &teller, folder, id),
+        }
     }
     quarantined::look(checkup, mailbox, Some(id));
-    Ok(())
+}
+
+/// Reports what holds everything up, or the round of the only workflow.
+pub(in crate::commands::doctor) fn hold_ups(checkup: &mut Checkup) {
+    let Some((mailbox, id)) = checkup.asked() else { return hold_ups::look(checkup) };
+    let (is_told, is_ahead) = checkup.road.as_ref().map_or((false, false), |road| (road.names_watcher(), road.is_before_launch()));
+    let teller = checkup.teller(&mailbox);
+    hold_ups::of_round(checkup, &teller, &id, is_told);
+    if is_ahead && checkup.loaded.is_ok() {
+        hold_ups::queue(checkup, &teller);
+    }
 }

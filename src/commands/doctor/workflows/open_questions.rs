@@ -1,11 +1,15 @@
 //! Checks pending and answered questions: stale, overdue, half done or unreadable.
 
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use rustix::fs::Access;
 
 use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
 };
-use crate::commands::doctor::installation::agent_path;
+use crate::commands::doctor::installation::{agent_path, claude_files};
 use crate::commands::doctor::mailbox_files::files;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::asked::OnExpiry;
@@ -45,6 +49,7 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
     folder(checkup, id, &question);
     let is_undecided = round::of_pending(mailbox, &question).is_ok_and(|round| timers::is_undecided(mailbox, &question, &round));
     waiting(checkup, id, &question, &path, is_undecided);
+    claude_files::of_question(checkup, &question, question.asked_at().map_or_else(|| age(&path), time::since));
     if let Some(folder) = &question.cwd {
         agent_path::look_in(checkup, folder, question.config_dir.as_deref());
     }
@@ -68,7 +73,19 @@ fn ahead(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Pat
 
 /// Reports a question whose agent cannot be started where it asked.
 fn folder(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
-    let Some(cwd) = question.cwd.as_ref().filter(|cwd| disk::open_folder(cwd).is_err_and(|e| e.is_missing_file())) else { return };
+    let Some(cwd) = &question.cwd else { return };
+    let entered = disk::open_folder(cwd).map(|_| rustix::fs::access(cwd, Access::EXEC_OK).map_err(io::Error::from));
+    let why = match entered {
+        Ok(Ok(())) => return,
+        Ok(Err(why)) | Err(Error::Io { source: why, .. }) => why,
+        Err(_) => return,
+    };
+    if why.kind() != io::ErrorKind::NotFound {
+        let said = format!("its agent's folder {} cannot be entered ({why}), so its answer will be parked", text::file_name(cwd));
+        let is_mine = std::fs::metadata(cwd).is_ok_and(|about| about.is_dir() && about.uid() == rustix::process::geteuid().as_raw());
+        let mend = format!("{} {}", if is_mine { "chmod u+rx" } else { "ls -ld" }, word(cwd));
+        return checkup.report("closed_folder", id.as_str(), said, mend);
+    }
     let said = format!(
         "its agent's folder {} does not exist, so its answer will be parked; put it back, or name its new place then: relaunch retry {id} --cwd DIR",
         text::file_name(cwd)

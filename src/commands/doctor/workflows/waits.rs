@@ -15,10 +15,14 @@ use askbox_mailbox::{Folder, Mailbox, round, workflows};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::story::Teller;
 
-/// Checks the waits of every parent.
+/// Checks the waits of every parent, or those of the only workflow and of its parents.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
-    let mut parents = awaits::parents(&mailbox).unwrap_or_default();
+    let mut parents = match &checkup.only {
+        Some(id) => awaits::of_child(&mailbox, id).unwrap_or_default(),
+        None => awaits::parents(&mailbox).unwrap_or_default(),
+    };
+    parents.extend(checkup.only.clone());
     parents.sort();
     for parent in &parents {
         of_parent(checkup, &mailbox, parent);
@@ -26,7 +30,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 }
 
 /// Checks the waits of one parent.
-pub(in crate::commands::doctor) fn of_parent(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId) {
+fn of_parent(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId) {
     let mut children = awaits::children(mailbox, parent).unwrap_or_default();
     children.sort();
     let mut waits = Vec::new();

@@ -10,5 +10,5 @@ mod root;
 
 pub use look::{Entry, entries, exists, metadata};
 pub(super) use place::{OpenFolder, Place, parent, sync_folder};
-pub use root::{Loose, Root, Subfolders, explain_missing};
-pub(super) use root::{is_root, open_with};
+pub use root::{Purpose, Root, Subfolders, explain_missing};
+pub(super) use root::{check_may_change, is_root, open_with};

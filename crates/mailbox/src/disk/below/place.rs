@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::disk::below::open_with;
+use crate::disk::below::{check_may_change, open_with};
 use crate::error::{Error, IoContext, Result};
 use crate::platform::files;
 
@@ -24,6 +24,12 @@ impl OpenFolder {
     pub(in crate::disk) fn open(path: &Path) -> io::Result<Self> {
         let file = open_with(path, OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
         Ok(Self { file, path: path.to_path_buf() })
+    }
+
+    /// [`open`](Self::open) a folder to change the names in it.
+    pub(in crate::disk) fn open_to_change(path: &Path) -> io::Result<Self> {
+        check_may_change(path)?;
+        Self::open(path)
     }
 
     pub(in crate::disk) fn file(&self) -> &File {
@@ -60,7 +66,7 @@ impl Place {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        Ok(Self { folder: Arc::new(OpenFolder::open(folder)?), name: name.to_owned() })
+        Ok(Self { folder: Arc::new(OpenFolder::open_to_change(folder)?), name: name.to_owned() })
     }
 
     /// Returns the place of another name in the same folder.

@@ -30,20 +30,21 @@ pub struct Root {
     folder: OwnedFd,
     /// Device and inode.
     id: (u64, u64),
-    loose: Loose,
+    purpose: Purpose,
     /// The effective user id of this process.
     user: u32,
     /// The folders that were made private since the root was opened. [`take_tightened`](Root::take_tightened) empties the list.
     tightened: Mutex<Vec<PathBuf>>,
 }
 
-/// How to treat a folder of this user that its group may write to, as after `umask 002`: see the file `tighten`.
+/// Why a root is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loose {
-    /// Make the folder private, if it holds no entry of another user.
-    Tighten,
-    /// Refuse the folder.
-    Refuse,
+pub enum Purpose {
+    /// To read and to change what is below it. A folder of this user that its group may write to, as after `umask 002`, is made private if it
+    /// holds no entry of another user: see the file `trust`.
+    Change,
+    /// Only to read. Every change below it fails as on a read-only filesystem, and a folder that its group may write to is refused.
+    Look,
 }
 
 /// How many of the requested subfolders exist.
@@ -66,7 +67,7 @@ impl Root {
     /// - [`Error::Failed`] if it is a link or not a folder, belongs to another user, or is writable by others.
     /// - [`Error::Conflict`] if another folder took its place just now.
     /// - [`Error::Io`] if the system refuses.
-    pub fn open(path: &Path, loose: Loose) -> Result<Arc<Self>> {
+    pub fn open(path: &Path, purpose: Purpose) -> Result<Arc<Self>> {
         let flags = files::LOOK | OFlags::CLOEXEC;
         let folder = match rustix::fs::open(path, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Err(no_mailbox(path)),
@@ -74,7 +75,7 @@ impl Root {
         };
         let meta = rustix::fs::fstat(&folder).map_err(io::Error::from).io("look at", path)?;
         let id = files::identity(&meta);
-        let root = Arc::new(Self { path: path.to_path_buf(), folder, id, loose, user: user(), tightened: Mutex::default() });
+        let root = Arc::new(Self { path: path.to_path_buf(), folder, id, purpose, user: user(), tightened: Mutex::default() });
         root.check(CWD, path, || path.to_path_buf(), &meta)?;
         if rustix::fs::lstat(path).is_ok_and(|now| files::identity(&now) != id) {
             return Err(Error::conflict(format!("another folder took the place of {} just now", path.display()), "repeat the command"));
@@ -114,14 +115,14 @@ impl Root {
         })
     }
 
-    /// Checks one folder. If its group may write to it, makes it private or refuses it, as `loose` says.
+    /// Checks one folder. If its group may write to it, makes it private or refuses it, as the purpose says.
     fn check(&self, above: BorrowedFd<'_>, name: &Path, path: impl FnOnce() -> PathBuf, meta: &Stat) -> Result<()> {
         let me = self.user;
         if is_private(meta, me) {
             return Ok(());
         }
         let path = path();
-        if self.loose == Loose::Refuse || !is_loose(meta, me) {
+        if self.purpose == Purpose::Look || !is_loose(meta, me) {
             return check_trust(&path, meta, me);
         }
         tighten(above, name, &path, me)?;
@@ -232,15 +233,29 @@ pub(in crate::disk) fn is_root(path: &Path) -> bool {
     root_of(path).is_some_and(|(_, below)| below.as_os_str().is_empty())
 }
 
+/// The flags of a file that may be changed.
+const CHANGES: OFlags = OFlags::WRONLY.union(OFlags::RDWR).union(OFlags::CREATE).union(OFlags::TRUNC);
+
 /// Opens a path. A new file gets this mode.
 pub(in crate::disk) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC;
     let mode = if flags.contains(OFlags::CREATE) { files::permissions(mode) } else { Mode::empty() };
+    if flags.intersects(CHANGES) {
+        check_may_change(path)?;
+    }
     Ok(match root_of(path) {
         Some((root, below)) => root.open_below(below, flags, mode)?,
         None => rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, mode))?,
     }
     .into())
+}
+
+/// Fails if the path is below a root that is only looked at.
+pub(in crate::disk) fn check_may_change(path: &Path) -> io::Result<()> {
+    match root_of(path) {
+        Some((root, _)) if root.purpose == Purpose::Look => Err(Errno::ROFS.into()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

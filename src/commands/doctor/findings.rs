@@ -1,0 +1,197 @@
+//! The problems found so far. More than a few equal problems are one line, so the memory does not grow with them.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::Serialize;
+
+use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::text;
+
+/// The maximum number of lines. Problems that would need further lines are only counted.
+const MOST_LINES: usize = 10_000;
+/// This many equal problems are told one by one. More are one line.
+const FEW: usize = 5;
+/// The number of subjects that a line names for programs.
+const NAMED: usize = 10;
+
+/// One problem, or many equal ones.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Finding {
+    /// The kind of problem, as a word for programs, such as `parked`.
+    pub kind: &'static str,
+    /// The workflow, path or key of the configuration that has the problem. The first of them, if there are many.
+    pub subject: String,
+    /// The problem in words.
+    pub problem: String,
+    /// The command that solves it.
+    pub mend: String,
+    /// The number of equal problems. Missing if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    /// The first subjects, if there are many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subjects: Vec<String>,
+    /// Findings are told in the order of their sections, and those of one section in the order of their subjects.
+    #[serde(skip)]
+    section: u32,
+}
+
+impl Finding {
+    pub(super) fn count(&self) -> u64 {
+        self.count.unwrap_or(1)
+    }
+
+    /// The problem and its command, for people.
+    pub(super) fn words(&self) -> String {
+        let Self { kind, subject, problem, mend, .. } = self;
+        let who = match self.count() {
+            1 => subject.clone(),
+            n => format!("{} and {} more, each", self.subjects[..FEW].join(", "), n - FEW as u64),
+        };
+        format!("\n{kind}: {who}: {problem}\n  $ {mend}\n")
+    }
+
+    fn place(&self) -> (u32, &str) {
+        (self.section, &self.subject)
+    }
+}
+
+/// Equal problems.
+#[derive(Debug)]
+struct Equal {
+    /// The first of them, at most [`NAMED`].
+    first: Vec<Finding>,
+    count: u64,
+}
+
+impl Equal {
+    /// The findings that tell of these problems.
+    fn told(mut self) -> Vec<Finding> {
+        if self.first.len() > FEW {
+            let subjects = self.first.iter().map(|finding| finding.subject.clone()).collect();
+            self.first.truncate(1);
+            (self.first[0].count, self.first[0].subjects) = (Some(self.count), subjects);
+        }
+        self.first
+    }
+}
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    equal: Vec<Equal>,
+    /// The index of the equal problems with these words.
+    by_words: HashMap<u64, usize>,
+    /// The number of problems beyond [`MOST_LINES`].
+    pub more: u64,
+    section: u32,
+    is_sorting: bool,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, kind: &'static str, subject: &str, problem: &str, mend: &str) {
+        self.section += u32::from(!self.is_sorting);
+        let [subject, problem, mend] = [subject, problem, mend].map(text::one_line);
+        let words = words_without(kind, &subject, &problem, &mend);
+        let finding = Finding { kind, subject, problem, mend, count: None, subjects: Vec::new(), section: self.section };
+        if let Some(equal) = self.by_words.get(&words).and_then(|n| self.equal.get_mut(*n)) {
+            equal.count += 1;
+            let at = equal.first.partition_point(|known| known.place() <= finding.place());
+            equal.first.insert(at, finding);
+            return equal.first.truncate(NAMED);
+        }
+        if self.equal.len() >= MOST_LINES {
+            self.more += 1;
+            return;
+        }
+        self.by_words.insert(words, self.equal.len());
+        self.equal.push(Equal { first: vec![finding], count: 1 });
+    }
+
+    /// From now on, findings are sorted by their subjects, or no longer.
+    pub(super) fn sort(&mut self, is_sorting: bool) {
+        self.is_sorting = is_sorting;
+        self.section += 1;
+    }
+
+    /// True if this is known.
+    pub(super) fn has(&self, kind: &str, subject: &str) -> bool {
+        self.equal.iter().flat_map(|equal| &equal.first).any(|known| known.kind == kind && known.subject == subject)
+    }
+
+    /// Everything that was found, in order.
+    pub(super) fn told(self) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self.equal.into_iter().flat_map(Equal::told).collect();
+        all.sort_by(|one, other| one.place().cmp(&other.place()));
+        all
+    }
+}
+
+/// The hash of a finding's words without its subject. Numbers in the problem, such as ages, make no difference.
+fn words_without(kind: &str, subject: &str, problem: &str, mend: &str) -> u64 {
+    let name = subject.rsplit('/').next().unwrap_or(subject);
+    let mut parts = vec![subject.to_owned(), name.to_owned()];
+    if let Some(round) = RoundId::from_file_name(name) {
+        parts.extend([round.workflow.to_string(), round.question.to_string()]);
+    }
+    parts.extend(WorkflowId::from_file_name(name).map(|id| id.to_string()));
+    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    let without = |words: &str| parts.iter().fold(words.to_owned(), |words, part| without_part(&words, part));
+    let problem: String = without(problem).chars().filter(|c| !c.is_ascii_digit()).collect();
+    let mut hasher = DefaultHasher::new();
+    (kind, problem, without(mend)).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The words without this part, wherever it stands by itself.
+fn without_part(words: &str, part: &str) -> String {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    let (mut out, mut rest) = (String::new(), words);
+    while let Some(at) = rest.find(part).filter(|_| !part.is_empty()) {
+        let (before, after) = (&rest[..at], &rest[at + part.len()..]);
+        out.push_str(before);
+        out.push_str(if is_word(out.chars().next_back()) || is_word(after.chars().next()) { part } else { "\0" });
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(findings: &[(&str, &str, &str)]) -> Vec<Finding> {
+        let mut all = Findings::default();
+        findings.iter().for_each(|(subject, problem, mend)| all.add("kind", subject, problem, mend));
+        all.told()
+    }
+
+    #[test]
+    fn equal_problems_differ_only_by_their_subject_and_numbers() {
+        let of = |id: &str, age: u32| (id.to_owned(), format!("asked {age}h ago (drop: x {id})"), format!("x {id} --all"));
+        let many: Vec<_> = (0..40).map(|n| of(&format!("w{n:02}"), n)).collect();
+        let many: Vec<_> = many.iter().map(|(id, problem, mend)| (id.as_str(), problem.as_str(), mend.as_str())).collect();
+        let one = told(&many);
+        assert_eq!((one.len(), one[0].count(), one[0].subjects.len(), one[0].mend.as_str()), (1, 40, NAMED, "x w00 --all"));
+        assert!(
+            one[0].words().starts_with("\nkind: w00, w01, w02, w03, w04 and 35 more, each: asked 0h ago (drop: x w00)\n"),
+            "{}",
+            one[0].words()
+        );
+        assert_eq!(told(&many[..FEW]).len(), FEW, "a few are told one by one");
+        assert_eq!(
+            told(&[("a", "p", "kill 1"), ("b", "p", "kill 2"), ("c", "p", "kill 3"), ("d", "p", "kill 4"), ("e", "p", "kill 5")]).len(),
+            5
+        );
+    }
+
+    #[test]
+    fn a_file_is_recognized_by_its_name_and_by_its_ids() {
+        let round = |n: u32| format!("w{n}.01a1ff87-0000-7000-8000-00000000000{n}");
+        let of = |n: u32| (format!("closed/{}.json", round(n)), format!("mkdir /m/runs/{}", round(n).replace('.', "/")));
+        let all: Vec<_> = (0..9).map(of).collect();
+        let all: Vec<_> = all.iter().map(|(subject, mend)| (subject.as_str(), "lost", mend.as_str())).collect();
+        assert_eq!(told(&all).len(), 1);
+    }
+}
