@@ -38,7 +38,9 @@ fn three_thousand_rounds_cost_a_look_what_ten_do() {
     let few = LOOKS.map(|script| calls(&ten, script));
     for (script, few) in LOOKS.iter().zip(few) {
         forget_lists(&long);
-        calls(&long, script);
+        // The doctor writes nothing, so another look makes the lists.
+        let makes_lists = if script.starts_with("askbox doctor") { "askbox tree w; askbox history --limit 1" } else { script };
+        long.sh(&format!("{{ {makes_lists}; }} >/dev/null"));
         assert_flat(&format!("{script}, the second one without a list"), few, calls(&long, script));
         // The programs keep the lists while they make rounds.
         long.ask_and_answer("w");

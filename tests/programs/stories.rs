@@ -443,7 +443,7 @@ fn row(fault: &Fault) -> (String, Vec<String>) {
             // A server does not start with such a configuration, and says so.
             true if fault.cause == "configuration" && out.stderr.contains("config.toml") => fault.cause.to_owned(),
             // A command that reads this one file names it.
-            _ if fault.cause == "unreadable" && out.stderr.contains("error: ") && out.stderr.contains(".json: ") => fault.cause.to_owned(),
+            _ if fault.cause == "unreadable" && out.stderr.contains("error: ") && out.stderr.contains(".json") => fault.cause.to_owned(),
             true => out.stdout.trim().to_owned(),
             false if fault.cause == "person" && out.stdout.contains("waiting for an answer") => fault.cause.to_owned(),
             false if fault.cause.is_empty() => String::new(),

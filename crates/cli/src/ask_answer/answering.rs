@@ -15,6 +15,7 @@ use askbox_mailbox::documents::checks::match_option::{self, Meaning, meaning};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::near_id;
+use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::transitions::accept::Accepted;
 use askbox_mailbox::transitions::settle;
@@ -49,7 +50,12 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 /// The question to show: the one to answer, or else the workflow's last round in the archive.
 pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     match question(mailbox, workflow) {
-        Err(e @ Error::NotFound { .. }) => archived::latest(mailbox, workflow)?.map(|found| found.round).ok_or(e),
+        Err(e @ Error::NotFound { .. }) => match (archived::latest(mailbox, workflow)?, quarantined_round::of_workflow(mailbox, workflow)?)
+        {
+            (Some(found), _) => Ok(found.round),
+            (None, Some(held)) => Err(Error::not_found(held.why(), held.todo())),
+            (None, None) => Err(e),
+        },
         other => other,
     }
 }

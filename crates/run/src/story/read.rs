@@ -245,14 +245,17 @@ impl Teller<'_> {
         self.with_run(Folder::Closed, round, question, attempts.last().cloned(), costs::of_attempts(attempts))
     }
 
-    /// [`of_round`](Self::of_round) for a round whose `run.json` cannot be read: the story from its folder and its document, and the reason why
-    /// there is no more.
-    ///
-    /// # Errors
-    /// If the system refuses to look at a lock.
-    pub fn without_record(&self, folder: Folder, round: &RoundId, question: &Question, error: &Error) -> Result<Story> {
-        let story = self.with_run(folder, round, question, None, None)?;
-        Ok(Story { why: also(story.why.as_deref(), &format!("what its runs did cannot be read: {error}")), ..story })
+    /// [`of_round`](Self::of_round) for a view. If the record of its runs cannot be read, the story is that of its folder and its document, with the
+    /// reason why there is no more.
+    #[must_use]
+    pub fn of_round_or_why(&self, folder: Folder, round: &RoundId, question: &Question) -> Story {
+        self.of_round(folder, round, question).unwrap_or_else(|error| {
+            let unread = format!("what its runs did cannot be read: {error}");
+            let hold_up = HoldUp::new(Cause::Unreadable, unread.clone(), format!("askbox doctor {}", round.workflow));
+            let story = self.with_run(folder, round, question, None, None).unwrap_or_else(|error| unreadable(&round.workflow, &error));
+            let hold_ups = if self.tells_causes() { vec![self.in_this_mailbox(hold_up)] } else { Vec::new() };
+            Story { why: also(story.why.as_deref(), &unread), ..story }.held_up_by(hold_ups)
+        })
     }
 
     /// What keeps an answered question from starting its agent, or its session of Codex from being told, until somebody changes it. `None` if the

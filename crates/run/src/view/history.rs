@@ -97,7 +97,7 @@ pub struct HistoryEntry {
 /// Only an error of the system that leaves nothing to say about the round.
 pub fn entry(teller: &Teller<'_>, found: &PastRound) -> Result<Option<HistoryEntry>> {
     let mailbox = teller.mailbox();
-    let entry = found.read(mailbox).and_then(|round| round.map(|round| entry_of_round(teller, round)).transpose());
+    let entry = found.read(mailbox).map(|round| round.map(|round| entry_of_round(teller, round)));
     match entry {
         Err(e @ (Error::Invalid { .. } | Error::Newer { .. } | Error::Io { .. })) => {
             Ok(Some(unreadable(&found.id(), below(mailbox, &found.path(mailbox)), &e)))
@@ -123,17 +123,16 @@ pub fn archived_entry(teller: &Teller<'_>, round: ArchivedFiles) -> Result<Histo
     }
 }
 
-fn entry_of_round(teller: &Teller<'_>, round: Round) -> Result<HistoryEntry> {
+fn entry_of_round(teller: &Teller<'_>, round: Round) -> HistoryEntry {
     let mailbox = teller.mailbox();
     let file = below(mailbox, &round.path(mailbox));
     let Round { folder, id, document } = round;
     let question: Question = document.typed;
+    let run = record::latest(mailbox, &id).ok().flatten();
+    let delivery = run.map(|run| Delivery::of_claimed(&question, &run));
     // Even if the record of the run is damaged, the person's answer is shown.
-    let (status, delivery) = match record::latest(mailbox, &id) {
-        Err(e @ Error::Invalid { .. }) => (teller.without_record(folder, &id, &question, &e)?, None),
-        run => (teller.of_round(folder, &id, &question)?, run?.map(|run| Delivery::of_claimed(&question, &run))),
-    };
-    Ok(entry_of_question(question, status, delivery, file))
+    let status = teller.of_round_or_why(folder, &id, &question);
+    entry_of_question(question, status, delivery, file)
 }
 
 fn entry_of_question(question: Question, status: Story, delivery: Option<Delivery>, file: String) -> HistoryEntry {

@@ -71,13 +71,10 @@ pub struct Step {
 impl Outcome {
     /// The state of a round that was answered or is over.
     pub fn read(site: &Site, round: &Round) -> Result<Self> {
-        let mailbox = &site.mailbox;
         let question = &round.document.typed;
         let teller = site.teller();
-        let (status, run) = match record::latest(mailbox, &round.id) {
-            Ok(run) => (teller.of_round(round.folder, &round.id, question)?, run),
-            Err(e) => (teller.without_record(round.folder, &round.id, question, &e)?, None),
-        };
+        let status = teller.of_round_or_why(round.folder, &round.id, question);
+        let run = record::latest(&site.mailbox, &round.id).ok().flatten();
         let answer = question.answer.as_ref();
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();

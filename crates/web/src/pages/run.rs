@@ -83,7 +83,7 @@ pub async fn show_one(visit: Visit, Path((workflow, question)): Path<(String, St
         let gone = || Error::not_found(format!("{workflow} has no question {}", round.question), "it may have been removed: askbox gc");
         let found = round::find(mailbox, &round).ok_or_else(gone)?;
         let typed = &found.document.typed;
-        let status = teller.of_round(found.folder, &round, typed).or_else(|e| teller.without_record(found.folder, &round, typed, &e))?;
+        let status = teller.of_round_or_why(found.folder, &round, typed);
         page(visit, &workflow, status, true)
     };
     visit.page(make).await

@@ -25,7 +25,8 @@ const ATTEMPTS: usize = 5;
 #[derive(Debug, Serialize)]
 pub(in crate::commands::doctor) struct Road {
     workflow_id: WorkflowId,
-    question_id: QuestionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_id: Option<QuestionId>,
     /// Why the round stands still, as in `relaunch status --json`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
@@ -79,7 +80,8 @@ impl StepState {
 impl Road {
     /// The road for people.
     pub(in crate::commands::doctor) fn words(&self) -> String {
-        let mut out = format!("The road of {}, round {}:\n", self.workflow_id, self.question_id);
+        let round = self.question_id.map(|question| format!(", round {question}")).unwrap_or_default();
+        let mut out = format!("The road of {}{round}:\n", self.workflow_id);
         for Step { name, state, said } in &self.steps {
             out.push_str(format!("  {:<2} {name:<11} {}", state.mark(), text::one_line(said)).trim_end());
             out.push('\n');
@@ -98,7 +100,9 @@ impl Road {
     /// Walks the road of a workflow's newest round. `None` if the workflow has no round.
     pub(in crate::commands::doctor) fn of_workflow(checkup: &Checkup, teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
         let mailbox = teller.mailbox();
-        let Some(found) = round::latest(mailbox, id) else { return Self::of_archived(checkup, teller, id) };
+        let Some(found) = round::latest(mailbox, id) else {
+            return Self::of_archived(checkup, teller, id).or_else(|| Self::of_quarantined(teller, id));
+        };
         let is_claimed = !matches!(found.folder, Folder::Pending | Folder::Answered);
         let run = if is_claimed { record::latest(mailbox, &found.id).ok().flatten() } else { None };
         let of_round = || teller.of_round(found.folder, &found.id, &found.document.typed).ok();
@@ -152,6 +156,16 @@ impl Road {
     pub(in crate::commands::doctor) fn is_held_up(&self) -> bool {
         let holds = |step: &Step| ["watcher", "program", "queue"].contains(&step.name);
         self.steps.iter().any(|step| holds(step) && matches!(step.state, StepState::Here | StepState::Blocked))
+    }
+
+    /// The road of a workflow whose only file lies in quarantine: it stands before its first step.
+    fn of_quarantined(teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
+        let story = teller.of_workflow(id).ok()?;
+        let hold_up = story.hold_ups.first()?;
+        let (cause, next) = (story.cause, Some(hold_up.next.clone()));
+        let steps = vec![Step { name: "readable", state: StepState::Here, said: hold_up.why.clone() }];
+        let (workflow_id, question_id, further) = (id.clone(), story.question_id, Vec::new());
+        Some(Self { workflow_id, question_id, cause, steps, next, further, is_before_launch: false, is_open: true })
     }
 
     /// Walks the road of a workflow's newest round in the archive.
@@ -215,7 +229,7 @@ impl<'a> Walk<'a> {
     }
 
     fn road(self, is_before_launch: bool, is_open: bool) -> Road {
-        let (workflow_id, question_id) = (self.id.clone(), self.found.id.question);
+        let (workflow_id, question_id) = (self.id.clone(), Some(self.found.id.question));
         Road {
             workflow_id,
             question_id,

@@ -61,10 +61,10 @@ fn why_it_stands_still(mailbox: &Mailbox, found: &Round, context: &Context) -> S
     }
     let story = match found.folder {
         // The agent's turn is over, and what it started may not be.
-        Folder::Closed => Ok(Teller::new(mailbox, context.loaded()).at_a_glance(&found.id.workflow)),
-        folder => Teller::new(mailbox, context.loaded()).of_round(folder, &found.id, question),
+        Folder::Closed => Teller::new(mailbox, context.loaded()).at_a_glance(&found.id.workflow),
+        folder => Teller::new(mailbox, context.loaded()).of_round_or_why(folder, &found.id, question),
     };
-    let story = story.ok().filter(|story| story.question_id == Some(found.id.question));
+    let story = Some(story).filter(|story| story.question_id == Some(found.id.question));
     // The question itself is shown above.
     let is_here = |hold_up: &HoldUp| matches!(hold_up.cause, Cause::Person | Cause::Date | Cause::File);
     let hold_up = story.and_then(|story| story.hold_ups.into_iter().next()).filter(|hold_up| !is_here(hold_up));
