@@ -17,9 +17,9 @@
 //! | `recovery`, `delegated` | claimed rounds without a supervisor; a run as an iterator, for programs that delegate work |
 //! | `supervise` | one attempt in the hands of its supervisor, from its launch to its end or its stop |
 //! | `dialog` | the dialogs of attended sessions: whether an answer reached its session, and questions whose hook is gone |
-//! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the state of a run; the agent's process: launch, pipes, descendants |
+//! | `story` | what became of a round: its state, the cause why it stands still, and the command that changes it |
+//! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the history of a run; the agent's process: launch, pipes, descendants |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
-//! | `story` | why an answer starts no agent for now, and the command that changes it |
 //! | `breaker` | the times when no run, or only one, may be launched |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
 //! | `attempt` | the record of an attempt, its failure, its ending |

@@ -9,6 +9,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::accept::On;
 use askbox_mailbox::{Answer, AnswerValue, Folder};
+use askbox_run::story;
 
 /// Runs the command.
 pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Result<()> {
@@ -24,7 +25,7 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Resu
     // Refuse before the editor opens, so that nobody writes a text in vain. The question may still end while the editor is open.
     if found.folder != Folder::Pending {
         return Err(Error::conflict(
-            format!("{id} waits for no answer: {}", question_text::state(&found)),
+            format!("{id} waits for no answer: {}", story::in_words(&found)),
             format!("see it with: ask-answer show {id}"),
         ));
     }

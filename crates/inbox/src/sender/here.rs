@@ -1,7 +1,7 @@
 //! Reads and changes this machine's mailbox.
 
 use crate::sender::{RoundAt, Seen, Sender, Sent, ShownQuestion};
-use askbox_cli::ask_answer::{answering, question_text};
+use askbox_cli::ask_answer::answering;
 use askbox_cli::{person, program};
 use askbox_mailbox::documents::shown::is_same;
 use askbox_mailbox::error::Result;
@@ -12,6 +12,7 @@ use askbox_mailbox::transitions::{settle, undo};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
 use askbox_run::dialog::orphans;
+use askbox_run::story;
 
 pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
     let Sender { mailbox, context, person: caller, .. } = sender;
@@ -83,7 +84,7 @@ pub(super) fn fate(mailbox: &Mailbox, workflow: &WorkflowId) -> String {
         Ok(found) if found.folder == Folder::Pending => format!("{workflow} asks another question by now"),
         Ok(found) => {
             let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who()));
-            format!("{workflow}: {}{who}", question_text::state(&found))
+            format!("{workflow}: {}{who}", story::in_words(&found))
         }
         Err(e) => program::message(&e),
     }

@@ -17,7 +17,6 @@ use serde_json::value::RawValue;
 
 use crate::lines::{ALIVE_EVERY, Line};
 use askbox_cli::args::common::Common;
-use askbox_cli::ask_answer::question_text;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
@@ -26,6 +25,7 @@ use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::offered;
 use askbox_mailbox::{Folder, Mailbox, disk, document, read_question, round, thread};
+use askbox_run::story;
 
 /// The time between two looks at everything.
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
@@ -210,7 +210,7 @@ fn gone(mailbox: &Mailbox, workflow: &WorkflowId, round: Option<QuestionId>) -> 
     let answer = found.as_ref().and_then(|found| found.document.typed.answer.as_ref());
     let fate = match (&found, answer) {
         (_, Some(answer)) => answer.said_by(),
-        (Some(found), None) => question_text::state(found),
+        (Some(found), None) => story::in_words(found),
         (None, None) => "is there no more".into(),
     };
     let offer_id = answer.and_then(|answer| answer.offer_id);

@@ -11,6 +11,7 @@
 //! | `teller` | tells stories, and keeps what all of them have in common |
 //! | `shape` | the content of a story |
 //! | [`cause`] | the causes that hold all rounds up, with the command that changes each |
+//! | `words` | a round's state in words, from its document alone |
 //! | `kind` | the kinds of causes |
 //! | [`queue`] | the queue of launches: open, paused, or trying one run |
 
@@ -24,6 +25,7 @@ mod read;
 mod retry;
 mod shape;
 mod teller;
+mod words;
 
 pub use hold_ups::no_news_for_codex;
 pub use kind::{Cause, WaitsFor};
@@ -31,3 +33,4 @@ pub use open_workflows::OpenWorkflows;
 pub use read::{standing_of, state_of, unknown, unreadable, work_of};
 pub use shape::{Mark, Reached, Standing, Story, View, dollars};
 pub use teller::Teller;
+pub use words::in_words;

@@ -4,7 +4,6 @@
 //! - `workflow_events`: the events of a workflow's later runs, one after the other
 //! - `activity`: the current activity of a run, derived from its events
 //! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
-//! - `status`: the state of each workflow's newest round
 //! - `session_news`: the ends of rounds as news for a session of a user
 //! - `history`: a round that was answered or is over
 //! - `archived`: rounds that are read from the archive

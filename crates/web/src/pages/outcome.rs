@@ -5,14 +5,13 @@ use crate::given::{self, GivenPart};
 use crate::pages::held_up::clock;
 use crate::pages::markdown;
 use crate::site::Site;
-use askbox_cli::ask_answer::question_text;
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Answer, Folder, Question, text};
 use askbox_run::attempt::record;
-use askbox_run::story::{Reached, Standing, Story};
+use askbox_run::story::{self, Reached, Standing, Story};
 
 /// The maximum size of a result that is shown, in bytes.
 const RESULT: usize = 16 << 10;
@@ -89,7 +88,7 @@ impl Outcome {
             word: answer.map_or("", |answer| if answer.value.is_some() { "" } else { answer.word() }),
             is_own_words: answer.is_some_and(|a| a.value.as_ref().is_some_and(|v| !match_option::in_own_words(question, v).is_empty())),
             note: answer.and_then(|a| a.note.as_deref()).map(text::printable).unwrap_or_default(),
-            who: answer.map_or_else(|| question_text::state(round), Answer::who),
+            who: answer.map_or_else(|| story::in_words(round), Answer::who),
             late: question.late_answers.iter().map(|late| (late.who(), said(late))).collect(),
             steps: steps(&status, is_of_dialog),
             now: live.filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
@@ -164,7 +163,6 @@ fn steps(story: &Story, is_of_dialog: bool) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askbox_run::story;
 
     #[test]
     fn an_attempt_that_failed_says_when_it_is_tried_again() {

@@ -18,5 +18,5 @@ pub use call::{as_rule, call_in_one_line, call_in_words, call_with_input, to_all
 pub use fit::{fitted, fitted_within};
 pub use origin::{Earlier, earlier, origin, within};
 pub use part::{asked, kind, part};
-pub use round::{round, state, then_on_expiry};
+pub use round::{round, then_on_expiry};
 pub use title::{age, asker, headline, is_overdue, is_reply, marked_title};

@@ -14,7 +14,7 @@ use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_mailbox::time;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question};
 use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Teller};
+use askbox_run::story::{self, Cause, Teller};
 
 /// A round with its question, its state and its answers.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> Str
         let key = question.is_batch().then(|| p.key(n));
         out.push_str(&part(p, key.as_deref()));
     }
-    let _ = writeln!(out, "\nRound {}: {}", found.id.question, state(found));
+    let _ = writeln!(out, "\nRound {}: {}", found.id.question, story::in_words(found));
     if let Some(mailbox) = mailbox {
         out.push_str(&why_it_stands_still(mailbox, found, context));
     }
@@ -167,24 +167,4 @@ fn answer(given: &Answer, mark: &str) -> String {
         let _ = writeln!(out, "  note: {}", one_line(note));
     }
     out
-}
-
-/// A round's state, in words.
-#[must_use]
-pub fn state(found: &Round) -> String {
-    match (&found.document.typed.closed, found.folder) {
-        (Some(closing), _) => {
-            let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", excerpt(why, 200)));
-            format!("{} by {}{why}", closing.state.word(), excerpt(&closing.by, 60))
-        }
-        (None, Folder::Pending) if found.document.typed.asked.until.is_some() => "waiting for its event".into(),
-        (None, Folder::Pending) => "waiting for an answer".into(),
-        (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
-            format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
-        }
-        (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
-        (None, Folder::Running) => "answered; a run has claimed it".into(),
-        (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
-        (None, folder) => folder.name().into(),
-    }
 }
