@@ -1,7 +1,7 @@
 //! The table of the checks. The general doctor runs every row, and `askbox doctor ID` runs those that concern a workflow.
 //! docs/guide-operator.md shows the table, and a test compares both.
 
-use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use crate::commands::doctor::checkup::Checkup;
 #[cfg(feature = "web")]
@@ -12,25 +12,23 @@ use crate::commands::doctor::installation::{
     acp_agents, agent_path, agent_start, agent_version, claude_files, codex, dialogs, login, money, peers, promises, setup, targets, traces,
 };
 use crate::commands::doctor::mailbox_files::{files, history};
-use crate::commands::doctor::workflows::{documents, waits};
+use crate::commands::doctor::workflows::{documents, hold_ups, waits};
+use Concerns::{Everything, Launch, OpenRound, Workflow};
+use Needs::{Agents, Configuration, Nothing};
 use askbox_cli::program;
 use askbox_cli::terminal::columns;
 use askbox_mailbox::error::Error;
 
 /// One row.
-#[derive(Serialize)]
 pub(super) struct Check {
     name: &'static str,
     /// What it reads.
     reads: &'static str,
-    /// The kinds of problem that it names.
-    says: &'static [&'static str],
-    #[serde(rename = "of_a_workflow", serialize_with = "is_of_a_workflow")]
-    concerns: Concerns,
-    #[serde(skip)]
-    needs: Needs,
-    #[serde(skip)]
+    /// The kinds of problem that it names, with commas between them.
+    says: &'static str,
     look: fn(&mut Checkup),
+    concerns: Concerns,
+    needs: Needs,
 }
 
 /// What a check is about.
@@ -46,26 +44,26 @@ enum Concerns {
     Launch,
 }
 
-fn is_of_a_workflow<S: Serializer>(concerns: &Concerns, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_bool(*concerns != Concerns::Everything)
-}
-
-/// What a check cannot do without.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a check cannot do without. Each needs what those before it need as well.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Needs {
     Nothing,
     /// A configuration that can be read.
     Configuration,
-    /// Also that agents run here. On some machines people only answer.
+    /// That agents run here. On some machines people only answer.
     Agents,
 }
 
 /// A row of the table.
-const fn row(name: &'static str, reads: &'static str, says: &'static [&'static str], look: fn(&mut Checkup)) -> Check {
-    Check { name, reads, says, concerns: Concerns::Everything, needs: Needs::Nothing, look }
+const fn row(name: &'static str, reads: &'static str, look: fn(&mut Checkup)) -> Check {
+    Check { name, reads, says: "", look, concerns: Everything, needs: Nothing }
 }
 
 impl Check {
+    const fn says(self, says: &'static str) -> Self {
+        Self { says, ..self }
+    }
+
     const fn of(self, concerns: Concerns) -> Self {
         Self { concerns, ..self }
     }
@@ -74,30 +72,38 @@ impl Check {
         Self { needs, ..self }
     }
 
+    /// The kinds of problem that it names.
+    fn kinds(&self) -> Vec<&'static str> {
+        self.says.split(", ").collect()
+    }
+
     fn applies(&self, checkup: &Checkup) -> bool {
-        let has_all = match self.needs {
-            Needs::Nothing => true,
-            Needs::Configuration => checkup.loaded.is_ok(),
-            Needs::Agents => checkup.loaded.is_ok() && !checkup.only_answers,
+        let has = match checkup.loaded {
+            Err(_) => Nothing,
+            Ok(_) if checkup.only_answers => Configuration,
+            Ok(_) => Agents,
         };
-        let road = checkup.road.as_ref();
-        has_all
-            && match self.concerns {
-                _ if checkup.only.is_none() => true,
-                Concerns::Everything => false,
-                Concerns::Workflow => true,
-                Concerns::OpenRound => road.is_some_and(|road| road.is_open()),
-                Concerns::Launch => road.is_some_and(|road| road.is_before_launch()),
-            }
+        let is_meant = match self.concerns {
+            _ if checkup.only.is_none() => true,
+            Everything => false,
+            Workflow => true,
+            OpenRound => checkup.road.as_ref().is_some_and(|road| road.is_open),
+            Launch => checkup.road.as_ref().is_some_and(|road| road.is_before_launch),
+        };
+        is_meant && self.needs <= has
     }
 }
 
 /// Prints the table.
 pub(super) fn list(is_json: bool) -> Result<(), Error> {
     if is_json {
-        return program::print_json(&CHECKS);
+        let row = |check: &Check| {
+            let of_a_workflow = check.concerns != Everything;
+            json!({ "name": check.name, "reads": check.reads, "says": check.kinds(), "of_a_workflow": of_a_workflow })
+        };
+        return program::print_json(&CHECKS.iter().map(row).collect::<Vec<_>>());
     }
-    let rows: Vec<_> = CHECKS.iter().map(|check| [check.name.to_owned(), check.reads.to_owned(), check.says.join(", ")]).collect();
+    let rows: Vec<_> = CHECKS.iter().map(|check| [check.name, check.reads, check.says].map(str::to_owned)).collect();
     program::print(&columns::table(["CHECK", "READS", "SAYS"], &rows))
 }
 
@@ -105,134 +111,74 @@ pub(super) fn list(is_json: bool) -> Result<(), Error> {
 pub(super) fn run(checkup: &mut Checkup) {
     for check in CHECKS {
         if check.applies(checkup) {
-            checkup.says = check.says;
+            checkup.says = check.kinds();
             (check.look)(checkup);
         }
     }
 }
 
 const CHECKS: &[Check] = &[
-    row("configuration", "the configuration file, and who may write it", &["config", "config_mode", "config_owner"], setup::configuration)
-        .of(Concerns::Workflow),
-    row("watcher", "the configuration that the running watcher began with", &["newer_configuration"], setup::newer_configuration)
-        .of(Concerns::Launch)
-        .with(Needs::Configuration),
-    row("runners", "the programs of the runners in use", &["config", "permission_mode", "no_runner"], setup::runners)
-        .of(Concerns::Launch)
-        .with(Needs::Agents),
-    row("agent path", "`env.PATH` in the settings of claude", &["hidden_programs"], agent_path::look).with(Needs::Agents),
-    row("agent start", "`.claude.json`, and the settings of the administrator", &["agent_cannot_start"], agent_start::look)
-        .of(Concerns::Launch)
-        .with(Needs::Agents),
-    row("claude's files", "`CLAUDE_CONFIG_DIR`, and the hooks in the settings of claude", &["config_dir", "stop_hook"], claude_files::look)
-        .of(Concerns::Launch)
-        .with(Needs::Agents),
-    row("login", "the names of files and variables with logins of agents", &["no_login"], login::look)
-        .of(Concerns::Launch)
-        .with(Needs::Agents),
-    row("money", "the limits on money, and the runners", &["no_cost"], money::look).of(Concerns::Launch).with(Needs::Agents),
-    row("folders", "the folders that the configuration names", &["no_folder", "no_metrics"], setup::folders).with(Needs::Configuration),
-    row(
-        "targets",
-        "the programs, secrets and servers of the targets, and when each was told",
-        &["no_notifier", "no_secret", "open_secret", "unreachable", "not_told"],
-        targets::look,
-    )
-    .with(Needs::Configuration),
-    row("signing", "the keys of `[answers]`", &["sign_key", "sign_command"], setup::signing).with(Needs::Configuration),
-    row(
-        "dialogs",
-        "the settings, hooks, plugins and versions of the programs in `[live]`, and the audit",
-        &[
-            "live_settings",
-            "live_version",
-            "live_without_hook",
-            "live_without_target",
-            "live_without_opencode",
-            "live_without_copilot",
-            "live_without_qwen",
-            "live_without_plugin",
-            "live_plugin",
-            "dialog",
-        ],
-        dialogs::look,
-    )
-    .with(Needs::Configuration),
-    row("setup", "what `askbox setup` made, and `permissions.deny` in the settings of claude", &["setup_lost", "denied"], promises::look),
-    row("processes", "`/proc`", &["proc"], setup::processes).of(Concerns::Launch),
-    row("time zone", "`$TZ`", &["time_zone"], setup::time_zone),
-    row("programs", "PATH, and the program file of the running watcher", &["no_program"], setup::all_programs),
-    row("mailbox", "the folder of the mailbox", &["no_mailbox"], files::no_mailbox),
+    row("configuration", "the configuration file, and who may write it", setup::configuration)
+        .says("config, config_mode, config_owner")
+        .of(Workflow),
+    row("watcher", "the configuration that the running watcher began with", setup::newer_configuration)
+        .says("newer_configuration")
+        .of(Launch)
+        .with(Configuration),
+    row("runners", "the programs of the runners in use", setup::runners).says("config, permission_mode, no_runner").of(Launch).with(Agents),
+    row("agent path", "`env.PATH` in the settings of claude", agent_path::look).says("hidden_programs").with(Agents),
+    row("agent start", "`.claude.json`, and the settings of the administrator", agent_start::look)
+        .says("agent_cannot_start")
+        .of(Launch)
+        .with(Agents),
+    row("claude's files", "`CLAUDE_CONFIG_DIR`, and the hooks in the settings of claude", claude_files::look)
+        .says("config_dir, stop_hook")
+        .of(Launch)
+        .with(Agents),
+    row("login", "the names of files and variables with logins of agents", login::look).says("no_login").of(Launch).with(Agents),
+    row("money", "the limits on money, and the runners", money::look).says("no_cost").of(Launch).with(Agents),
+    row("folders", "the folders that the configuration names", setup::folders).says("no_folder, no_metrics").with(Configuration),
+    row("targets", "the programs, secrets and servers of the targets, and when each was told", targets::look)
+        .says("no_notifier, no_secret, open_secret, unreachable, not_told")
+        .with(Configuration),
+    row("signing", "the keys of `[answers]`", setup::signing).says("sign_key, sign_command").with(Configuration),
+    row("dialogs", "the settings, hooks, plugins and versions of the programs in `[live]`, and the audit", dialogs::look)
+        .says(
+            "live_settings, live_version, live_without_hook, live_without_target, live_without_opencode, \
+             live_without_copilot, live_without_qwen, live_without_plugin, live_plugin, dialog",
+        )
+        .with(Configuration),
+    row("setup", "what `askbox setup` made, and `permissions.deny` in the settings of claude", promises::look).says("setup_lost, denied"),
+    row("processes", "`/proc`", setup::processes).says("proc").of(Launch),
+    row("time zone", "`$TZ`", setup::time_zone).says("time_zone"),
+    row("programs", "PATH, and the program file of the running watcher", setup::all_programs).says("no_program"),
+    row("mailbox", "the folder of the mailbox", files::no_mailbox).says("no_mailbox"),
     #[cfg(feature = "web")]
-    row("page", "`web-devices.json`", &["page_mode", "page_devices", "page_device_unsigned"], page::look),
-    row(
-        "hold-ups",
-        "the queue, the disk, and the lock of the watcher",
-        &["paused", "full_disk", "read_only", "watcher_hangs"],
-        documents::hold_ups,
-    )
-    .of(Concerns::OpenRound),
-    row("news", "the events that are to be told", &["news_wait"], targets::news_wait).with(Needs::Configuration),
-    row("traces", "the tally of the spans", &["no_traces"], traces::look).with(Needs::Configuration),
-    row(
-        "files",
-        "owners, modes, links and names in the mailbox",
-        &["no_folder", "no_file", "link", "owner", "mode", "stray", "leftover", "half_done"],
-        files::look,
-    )
-    .of(Concerns::Workflow),
-    row("archives", "`archive/`", &["archive", "half_done"], |checkup| {
-        history::look(checkup);
-        checkup.facts.history = history::known(checkup);
-    }),
-    row(
-        "documents",
-        "every question, answer, round, record, checkpoint and quarantined file",
-        &[
-            "unreadable",
-            "newer",
-            "misnamed",
-            "stale",
-            "overdue",
-            "ahead",
-            "no_folder",
-            "closed_folder",
-            "transcripts",
-            "stop_hook",
-            "checkpoint",
-            "half_done",
-            "unclaimed",
-            "watcher_hangs",
-            "parked",
-            "interrupted",
-            "stuck",
-            "orphaned",
-            "unlisted",
-            "quarantined",
-            "refused",
-            "leftover",
-            "hidden_programs",
-        ],
-        documents::look,
-    )
-    .of(Concerns::Workflow),
-    row("waits", "`awaits/`", &["half_done", "stale_wait", "unwoken", "unreadable", "newer"], waits::look).of(Concerns::Workflow),
-    row(
-        "machines",
-        "the other machines of the configuration",
-        &["unreachable", "only_looks", "no_mailbox", "database_encoding"],
-        peers::look,
-    ),
+    row("page", "`web-devices.json`", page::look).says("page_mode, page_devices, page_device_unsigned"),
+    row("hold-ups", "the queue, the disk, and the lock of the watcher", hold_ups::look)
+        .says("paused, full_disk, read_only, watcher_hangs")
+        .of(OpenRound),
+    row("news", "the events that are to be told", targets::news_wait).says("news_wait").with(Configuration),
+    row("traces", "the tally of the spans", traces::look).says("no_traces").with(Configuration),
+    row("files", "owners, modes, links and names in the mailbox", files::look)
+        .says("no_folder, no_file, link, owner, mode, stray, leftover, half_done")
+        .of(Workflow),
+    row("archives", "`archive/`", history::look).says("archive, half_done"),
+    row("documents", "every question, answer, round, record, checkpoint and quarantined file", documents::look)
+        .says(
+            "unreadable, newer, misnamed, stale, overdue, ahead, no_folder, closed_folder, transcripts, stop_hook, \
+             checkpoint, half_done, unclaimed, watcher_hangs, parked, interrupted, stuck, orphaned, unlisted, \
+             quarantined, refused, leftover, hidden_programs",
+        )
+        .of(Workflow),
+    row("waits", "`awaits/`", waits::look).says("half_done, stale_wait, unwoken, unreadable, newer").of(Workflow),
+    row("machines", "the other machines of the configuration", peers::look).says("unreachable, only_looks, no_mailbox, database_encoding"),
     #[cfg(feature = "sync")]
-    row(
-        "database",
-        "the state of `askbox sync run`, and the encoding of the database",
-        &["unreadable", "config", "fenced", "no_sync", "sync_failing", "sync_behind", "database_encoding", "clock"],
-        sync::look,
-    ),
-    row("agent version", "`claude --version`", &["agent_cannot_start"], agent_version::look).with(Needs::Configuration),
-    row("ACP agents", "the answer to `initialize`, and the login shell", &["acp_agent", "hidden_programs"], acp_agents::ask)
-        .with(Needs::Agents),
-    row("codex", "Codex's daemon and `config.toml`", &["live_daemon", "live_without_codex", "live_version", "live_settings"], codex::look)
-        .with(Needs::Configuration),
+    row("database", "the state of `askbox sync run`, and the encoding of the database", sync::look)
+        .says("unreadable, config, fenced, no_sync, sync_failing, sync_behind, database_encoding, clock"),
+    row("agent version", "`claude --version`", agent_version::look).says("agent_cannot_start").with(Configuration),
+    row("ACP agents", "the answer to `initialize`, and the login shell", acp_agents::ask).says("acp_agent, hidden_programs").with(Agents),
+    row("codex", "Codex's daemon and `config.toml`", codex::look)
+        .says("live_daemon, live_without_codex, live_version, live_settings")
+        .with(Configuration),
 ];

@@ -1,6 +1,7 @@
 //! The objects of the doctor's checks, and the problems found so far.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use askbox_mailbox::documents::checkpoint;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::closings::{self, Closed};
+use askbox_mailbox::platform::processes;
 use askbox_mailbox::text;
 use askbox_mailbox::{Mailbox, pause, quarantine};
 use askbox_run::story::Teller;
@@ -66,12 +68,10 @@ pub(super) struct Checkup {
     pub context: Context,
     pub findings: Findings,
     /// The kinds that the running check may name.
-    pub says: &'static [&'static str],
+    pub says: Vec<&'static str>,
     pub facts: Facts,
-    /// The folders of agents whose settings were checked.
-    pub agent_folders: HashSet<PathBuf>,
-    /// The settings files whose hooks were checked.
-    pub hook_files: HashSet<PathBuf>,
+    /// The folders of agents whose PATH was checked, and the settings files whose hooks were.
+    pub seen: HashSet<PathBuf>,
     pub progress: Progress,
     /// The time that the doctor gives a watcher before it says that the watcher hangs. It is given only once: `None` afterwards.
     pub moment: Option<Duration>,
@@ -115,6 +115,12 @@ impl Checkup {
         }
     }
 
+    /// The process that watches, if it is seen.
+    pub fn watcher_process(&self) -> Option<LockHolder> {
+        let mailbox = self.mailbox.as_ref().filter(|_| self.watcher)?;
+        disk::lock_holder(&mailbox.lock_file("watchers"))
+    }
+
     /// A command of one of the programs, with the flag that selects this mailbox.
     pub fn command(&self, words: &str) -> String {
         format!("{words}{}", self.flag)
@@ -146,18 +152,13 @@ impl Checkup {
 
 /// Describes the watcher that holds this lock and hangs, and how to end it. Also returns the command that lets it go on, or that ends it.
 pub(super) fn hanging(mailbox: &Mailbox, lock: &str) -> (String, Option<String>) {
-    let wake =
-        |holder: &LockHolder| if holder.is_stopped { format!("kill -CONT {}", holder.pid) } else { format!("kill -9 {}", holder.pid) };
-    match disk::lock_holder(&mailbox.lock_file(lock)) {
-        Some(holder) if holder.is_stopped => (
-            format!("{holder}; `{}` lets it go on, or `kill -9 {}` ends it, and runs go on", wake(&holder), holder.pid),
-            Some(wake(&holder)),
-        ),
-        Some(holder) => (
-            format!("{holder} hangs, or its log says why; `{}` ends it: start another one then, runs go on", wake(&holder)),
-            Some(wake(&holder)),
-        ),
-        None => ("it hangs, or its log says why: end it and start another one, runs go on".to_owned(), None),
+    let Some(holder) = disk::lock_holder(&mailbox.lock_file(lock)) else {
+        return ("it hangs, or its log says why: end it and start another one, runs go on".to_owned(), None);
+    };
+    let (wake, end) = (format!("kill -CONT {}", holder.pid), format!("kill -9 {}", holder.pid));
+    match holder.is_stopped {
+        true => (format!("{holder}; `{wake}` lets it go on, or `{end}` ends it, and runs go on"), Some(wake)),
+        false => (format!("{holder} hangs, or its log says why; `{end}` ends it: start another one then, runs go on"), Some(end)),
     }
 }
 
@@ -165,6 +166,22 @@ pub(super) fn hanging(mailbox: &Mailbox, lock: &str) -> (String, Option<String>)
 /// a problem.
 pub(super) fn is_about_content(path: &Path, error: &Error) -> bool {
     !error.is_missing_file() && disk::is_regular(path)
+}
+
+/// True if the runner's program is `claude`, and not another one that behaves like it.
+pub(super) fn is_claude(runner: &Runner) -> bool {
+    Path::new(&runner.program).file_name().is_some_and(|name| name == "claude")
+}
+
+/// A variable with a value, as a run of this runner will have it.
+pub(super) fn of_run(runner: &Runner, name: &str) -> Option<OsString> {
+    let own = runner.env.get(name).map(OsString::from);
+    own.or_else(|| std::env::var_os(name)).filter(|value| !value.is_empty())
+}
+
+/// The value of a variable that this process was started with.
+pub(super) fn started_with(pid: u32, name: &str) -> Option<OsString> {
+    processes::Seen::at(i32::try_from(pid).ok()?)?.environment()?.get(name).map(OsString::from)
 }
 
 /// The path as a shell word.

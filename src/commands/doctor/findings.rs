@@ -35,6 +35,8 @@ pub(super) struct Finding {
     /// Findings are told in the order of their sections, and those of one section in the order of their subjects.
     #[serde(skip)]
     section: u32,
+    #[serde(skip)]
+    number: u64,
 }
 
 impl Finding {
@@ -52,61 +54,45 @@ impl Finding {
         format!("\n{kind}: {who}: {problem}\n  $ {mend}\n")
     }
 
-    fn place(&self) -> (u32, &str) {
-        (self.section, &self.subject)
-    }
-}
-
-/// Equal problems.
-#[derive(Debug)]
-struct Equal {
-    /// The first of them, at most [`NAMED`].
-    first: Vec<Finding>,
-    count: u64,
-}
-
-impl Equal {
-    /// The findings that tell of these problems.
-    fn told(mut self) -> Vec<Finding> {
-        if self.first.len() > FEW {
-            let subjects = self.first.iter().map(|finding| finding.subject.clone()).collect();
-            self.first.truncate(1);
-            (self.first[0].count, self.first[0].subjects) = (Some(self.count), subjects);
-        }
-        self.first
+    fn place(&self) -> (u32, &str, u64) {
+        (self.section, &self.subject, self.number)
     }
 }
 
 /// The problems found so far.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    equal: Vec<Equal>,
-    /// The index of the equal problems with these words.
-    by_words: HashMap<u64, usize>,
+    /// The first [`NAMED`] of the problems that are equal, and their number, by the hash of their words.
+    equal: HashMap<u64, (Vec<Finding>, u64)>,
     /// The number of problems beyond [`MOST_LINES`].
     pub more: u64,
     section: u32,
+    /// The number of all problems so far.
+    number: u64,
     is_sorting: bool,
 }
 
 impl Findings {
     pub(super) fn add(&mut self, kind: &'static str, subject: &str, problem: &str, mend: &str) {
         self.section += u32::from(!self.is_sorting);
+        self.number += 1;
         let [subject, problem, mend] = [subject, problem, mend].map(text::one_line);
         let words = words_without(kind, &subject, &problem, &mend);
-        let finding = Finding { kind, subject, problem, mend, count: None, subjects: Vec::new(), section: self.section };
-        if let Some(equal) = self.by_words.get(&words).and_then(|n| self.equal.get_mut(*n)) {
-            equal.count += 1;
-            let at = equal.first.partition_point(|known| known.place() <= finding.place());
-            equal.first.insert(at, finding);
-            return equal.first.truncate(NAMED);
-        }
-        if self.equal.len() >= MOST_LINES {
+        let finding =
+            Finding { kind, subject, problem, mend, count: None, subjects: Vec::new(), section: self.section, number: self.number };
+        if let Some((first, count)) = self.equal.get_mut(&words) {
+            // Several questions lead to the same file.
+            if first.iter().any(|known| known.subject == finding.subject && known.problem == finding.problem) {
+                return;
+            }
+            *count += 1;
+            first.insert(first.partition_point(|known| known.place() <= finding.place()), finding);
+            first.truncate(NAMED);
+        } else if self.equal.len() >= MOST_LINES {
             self.more += 1;
-            return;
+        } else {
+            self.equal.insert(words, (vec![finding], 1));
         }
-        self.by_words.insert(words, self.equal.len());
-        self.equal.push(Equal { first: vec![finding], count: 1 });
     }
 
     /// From now on, findings are sorted by their subjects, or no longer.
@@ -115,14 +101,17 @@ impl Findings {
         self.section += 1;
     }
 
-    /// True if this is known.
-    pub(super) fn has(&self, kind: &str, subject: &str) -> bool {
-        self.equal.iter().flat_map(|equal| &equal.first).any(|known| known.kind == kind && known.subject == subject)
-    }
-
     /// Everything that was found, in order.
     pub(super) fn told(self) -> Vec<Finding> {
-        let mut all: Vec<Finding> = self.equal.into_iter().flat_map(Equal::told).collect();
+        let told = |(mut first, count): (Vec<Finding>, u64)| {
+            if first.len() > FEW {
+                let subjects = first.iter().map(|finding| finding.subject.clone()).collect();
+                first.truncate(1);
+                (first[0].count, first[0].subjects) = (Some(count), subjects);
+            }
+            first
+        };
+        let mut all: Vec<Finding> = self.equal.into_values().flat_map(told).collect();
         all.sort_by(|one, other| one.place().cmp(&other.place()));
         all
     }

@@ -10,8 +10,8 @@ const EVERY: Duration = Duration::from_millis(200);
 /// Counts the files that were checked.
 pub(super) struct Progress {
     files: u64,
+    /// When the line was last written, or the start. `None` if there is no line.
     shown: Option<Instant>,
-    is_shown: bool,
 }
 
 impl Progress {
@@ -19,26 +19,21 @@ impl Progress {
     pub(super) fn new() -> Self {
         // A dumb terminal prints the codes that rewrite a line, instead of obeying them.
         let rewrites = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb");
-        Self { files: 0, shown: rewrites.then(Instant::now), is_shown: false }
+        Self { files: 0, shown: rewrites.then(Instant::now) }
     }
 
     /// Counts one more file, in this folder.
     pub(super) fn count(&mut self, folder: &str) {
         self.files += 1;
-        if self.files.is_multiple_of(64)
-            && let Some(last) = self.shown.filter(|last| last.elapsed() >= EVERY)
-        {
+        if self.files.is_multiple_of(64) && self.shown.is_some_and(|last| last.elapsed() >= EVERY) {
             let _ = write!(std::io::stderr(), "\r\x1b[Kaskbox doctor: {} files, now in {folder}/", self.files);
-            self.shown = Some(last + last.elapsed());
-            self.is_shown = true;
+            self.shown = Some(Instant::now());
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+        let _ = self.shown.map(|_| write!(std::io::stderr(), "\r\x1b[K"));
     }
 }

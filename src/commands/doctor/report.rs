@@ -33,19 +33,16 @@ struct Report {
     ok: bool,
     findings: Vec<Finding>,
     /// The number of further problems that need a line of their own and are not listed. Missing if there are none.
-    #[serde(skip_serializing_if = "is_none")]
-    more: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<u64>,
     /// The parts that could not be checked, with the reason. Missing if everything was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_checked: Vec<String>,
     /// True if a watcher is running on the mailbox.
     watcher: bool,
-    /// True if a watcher would not start, because the configuration cannot be read.
+    /// About the watcher, for people.
     #[serde(skip)]
-    cannot_watch: bool,
-    /// True if no program opens the mailbox, because of its owner or its mode.
-    #[serde(skip)]
-    is_closed: bool,
+    about_watcher: &'static str,
     /// The road of the workflow's newest round. Missing if the whole mailbox was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     road: Option<Road>,
@@ -56,10 +53,6 @@ struct Report {
     weaker: &'static [Weaker],
     /// The configuration in force. People see more than its first two values only with `--config`.
     in_force: Vec<in_force::Value>,
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Refuses to check a mailbox of another user as root, as `sudo askbox doctor` does. Every file would count as a problem, and the commands
@@ -102,11 +95,11 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         Err(error) => (None, Some(error)),
     };
     let is_missing = matches!(refused, Some(Error::NotFound { .. }));
-    let is_closed = refused.is_some() && !is_missing;
+    let is_whole = args.id.is_none();
     let watcher = mailbox.as_ref().is_some_and(is_watched);
     let config = context.loaded().map(|l| l.config.clone()).unwrap_or_default();
     let newest = |mailbox: &Mailbox| past_rounds::closed_last(mailbox, CLOSED_CHECKED).ok();
-    let closed = mailbox.as_ref().filter(|_| args.id.is_none()).and_then(newest).unwrap_or_default();
+    let closed = mailbox.as_ref().filter(|_| is_whole).and_then(newest).unwrap_or_default();
     let mut checkup = Checkup {
         root,
         mailbox,
@@ -123,10 +116,9 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         closed,
         context: context.clone(),
         findings: Findings::default(),
-        says: &[],
+        says: Vec::new(),
         facts: Facts::default(),
-        agent_folders: HashSet::new(),
-        hook_files: HashSet::new(),
+        seen: HashSet::new(),
         progress: Progress::new(),
         moment: Some(MOMENT),
         is_codex_silent: false,
@@ -137,9 +129,15 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         checkup.road = Road::of_workflow(&checkup, &checkup.teller(&mailbox), &id);
     }
     checks::run(&mut checkup);
-    let is_whole = args.id.is_none();
+    let about_watcher = match &refused {
+        Some(Error::NotFound { .. }) => "There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n",
+        Some(_) => "The mailbox cannot be used as it is, so no watcher can run.\n",
+        None if watcher => "A watcher is running.\n",
+        None if checkup.loaded.is_err() => "No watcher is running. First mend the configuration, then start one with: relaunch watch\n",
+        None => "No watcher is running; start one with: relaunch watch\n",
+    };
     let mut not_checked = Vec::new();
-    if let Some(error) = refused.filter(|_| is_closed) {
+    if let Some(error) = refused.filter(|_| !is_missing) {
         let what = "questions, answers, runs, checkpoints, workflows and waits were not checked, because the mailbox cannot be used";
         not_checked.push(format!("{what}: {error}"));
     }
@@ -155,16 +153,15 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let in_force = if is_whole { values() } else { Vec::new() };
     // Dropping the progress removes its line from the terminal.
     drop(checkup.progress);
-    let more = checkup.findings.more;
+    let more = Some(checkup.findings.more).filter(|more| *more > 0);
     let findings = checkup.findings.told();
     let report = Report {
-        cannot_watch: checkup.loaded.is_err(),
         ok: findings.is_empty(),
         findings,
         more,
         not_checked,
         watcher,
-        is_closed,
+        about_watcher,
         road: checkup.road,
         facts: checkup.facts,
         weaker: weaker::here(),
@@ -173,42 +170,31 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     if args.common.json {
         program::print_json(&report)?;
     } else {
-        program::print(&words(&report, is_missing))?;
+        program::print(&report.words())?;
     }
     Ok(u8::from(!report.ok))
 }
 
-fn words(report: &Report, is_missing: bool) -> String {
-    let rows: Vec<[String; 3]> =
-        report.in_force.iter().map(|v| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()]).collect();
-    let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
-    if is_missing {
-        out.push_str("There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n");
-    } else if report.is_closed {
-        out.push_str("The mailbox cannot be used as it is, so no watcher can run.\n");
-    } else if report.watcher {
-        out.push_str("A watcher is running.\n");
-    } else if report.cannot_watch {
-        out.push_str("No watcher is running. First mend the configuration, then start one with: relaunch watch\n");
-    } else {
-        out.push_str("No watcher is running; start one with: relaunch watch\n");
-    }
-    out.push_str(&report.facts.words());
-    out.push_str(&weaker::words(report.weaker));
-    out.push_str(&report.road.as_ref().map(|road| format!("\n{}\n", road.words())).unwrap_or_default());
-    match report.findings.iter().map(Finding::count).sum::<u64>() {
+impl Report {
+    fn words(&self) -> String {
+        let row = |v: &in_force::Value| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()];
+        let rows: Vec<[String; 3]> = self.in_force.iter().map(row).collect();
+        let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
+        out.push_str(self.about_watcher);
+        out.push_str(&self.facts.words());
+        out.push_str(&weaker::words(self.weaker));
+        out.extend(self.road.iter().map(|road| format!("\n{}\n", road.words())));
         // The road names the command that starts it.
-        0 if report.road.as_ref().is_some_and(Road::is_held_up) => out.push_str("No other problem found.\n"),
-        0 => out.push_str("No problems found.\n"),
-        1 => out.push_str("1 problem found:\n"),
-        n => out.push_str(&format!("{n} problems found:\n")),
+        let is_held_up = self.road.as_ref().is_some_and(|road| road.waits_at(&["watcher", "program", "queue"]));
+        match self.findings.iter().map(Finding::count).sum::<u64>() {
+            0 if is_held_up => out.push_str("No other problem found.\n"),
+            0 => out.push_str("No problems found.\n"),
+            1 => out.push_str("1 problem found:\n"),
+            n => out.push_str(&format!("{n} problems found:\n")),
+        }
+        out.extend(self.findings.iter().map(Finding::words));
+        out.extend(self.not_checked.iter().map(|said| format!("\nnot checked: {said}\n")));
+        out.extend(self.more.map(|more| format!("\n{more} more problems are not listed: solve these first\n")));
+        out
     }
-    report.findings.iter().for_each(|finding| out.push_str(&finding.words()));
-    for said in &report.not_checked {
-        out.push_str(&format!("\nnot checked: {said}\n"));
-    }
-    if report.more > 0 {
-        out.push_str(&format!("\n{} more problems are not listed: solve these first\n", report.more));
-    }
-    out
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::setup::change::Change;
 use crate::commands::setup::confirmed;
-use crate::commands::setup::other_plugins::OtherPlugin;
+use crate::commands::setup::other_plugins::OPENCODE;
 use crate::commands::setup::record::Added;
 use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
@@ -133,7 +133,7 @@ pub(super) fn decided(args: &Setup) -> Result<Setup> {
         args.codex = asked(LiveKey::Codex)?;
     }
     // The plugin for opencode is a part of its own, and needs no service.
-    if !args.opencode && args.only.is_empty() && is_open(LiveKey::Opencode) && OtherPlugin::Opencode.is_used() {
+    if !args.opencode && args.only.is_empty() && is_open(LiveKey::Opencode) && OPENCODE.is_used() {
         args.opencode = asked(LiveKey::Opencode)?;
     }
     Ok(args)

@@ -70,7 +70,7 @@ fn of_file(written: &Written) -> Option<Lost> {
 /// The flag that a part needs for this file.
 fn flag_of(written: &Written) -> String {
     let plugin = OtherPlugin::ALL.into_iter().find(|plugin| plugin.path().is_some_and(|path| path == written.path));
-    plugin.map(|plugin| format!(" {}", plugin.flag())).unwrap_or_default()
+    plugin.map(|plugin| format!(" {}", plugin.flag)).unwrap_or_default()
 }
 
 /// Says what the file lacks of what was added to it.

@@ -15,12 +15,55 @@ use askbox_run::process::programs;
 const LONGEST: u64 = 1 << 20;
 
 /// A plugin of askbox for another program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum OtherPlugin {
-    Opencode,
-    /// An experiment.
-    Copilot,
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct OtherPlugin {
+    program: &'static str,
+    /// The plugin in words.
+    pub(in crate::commands) name: &'static str,
+    /// The flag of `askbox setup` that writes it.
+    pub(in crate::commands) flag: &'static str,
+    is_asked_for: fn(&Setup) -> bool,
+    what: &'static str,
+    /// What a person has to know once the file is there.
+    note: &'static str,
+    /// The variable that names the folder above the program's own one, and that folder below `$HOME` without it.
+    above: (&'static str, &'static str),
+    /// The program's own folder there.
+    folder: &'static str,
+    /// The file of the plugin in the program's own folder.
+    file: &'static str,
+    text: &'static str,
 }
+
+pub(in crate::commands) const OPENCODE: OtherPlugin = OtherPlugin {
+    program: "opencode",
+    name: "the plugin for opencode",
+    flag: "--opencode",
+    is_asked_for: |args| args.opencode,
+    what: "new: opencode's plugin of askbox",
+    // Measured with opencode 1.18.33.
+    note: "opencode: opencode loads a package for plugins from npm when it starts the next time, and does not wait for it again. \
+           Without a network, each start takes up to two minutes until then",
+    above: ("XDG_CONFIG_HOME", ".config"),
+    folder: "opencode",
+    file: "plugin/askbox.js",
+    text: OPENCODE_PLUGIN,
+};
+
+/// An experiment.
+pub(in crate::commands) const COPILOT: OtherPlugin = OtherPlugin {
+    program: "copilot",
+    name: "the extension for Copilot",
+    flag: "--copilot",
+    is_asked_for: |args| args.copilot,
+    what: "new: Copilot's extension of askbox",
+    note: "Copilot: only `copilot --experimental` loads the extension. It asks once in each folder whether the extension may handle \
+           permission requests",
+    above: ("COPILOT_HOME", ".copilot"),
+    folder: "",
+    file: "extensions/askbox/extension.mjs",
+    text: COPILOT_EXTENSION,
+};
 
 /// The plugin that lies in its program's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,78 +76,25 @@ pub(in crate::commands) enum Installed {
 }
 
 impl OtherPlugin {
-    pub(super) const ALL: [Self; 2] = [Self::Opencode, Self::Copilot];
-
-    /// The program.
-    pub(in crate::commands) fn program(self) -> &'static str {
-        match self {
-            Self::Opencode => "opencode",
-            Self::Copilot => "copilot",
-        }
-    }
-
-    /// The plugin in words.
-    pub(in crate::commands) fn name(self) -> &'static str {
-        match self {
-            Self::Opencode => "the plugin for opencode",
-            Self::Copilot => "the extension for Copilot",
-        }
-    }
-
-    /// The flag of `askbox setup` that writes it.
-    pub(in crate::commands) fn flag(self) -> &'static str {
-        match self {
-            Self::Opencode => "--opencode",
-            Self::Copilot => "--copilot",
-        }
-    }
-
-    /// What a person has to know once the file is there.
-    fn note(self) -> &'static str {
-        match self {
-            // Measured with opencode 1.18.33.
-            Self::Opencode => {
-                "opencode: opencode loads a package for plugins from npm when it starts the next time, and does not wait for it again. \
-                 Without a network, each start takes up to two minutes until then"
-            }
-            Self::Copilot => {
-                "Copilot: only `copilot --experimental` loads the extension. It asks once in each folder whether the extension may handle \
-                 permission requests"
-            }
-        }
-    }
+    pub(super) const ALL: [Self; 2] = [OPENCODE, COPILOT];
 
     /// The program's own folder. `None` if it has no place, because `$HOME` is not set.
     fn folder(self) -> Option<PathBuf> {
-        let home = || program::env("HOME").map(PathBuf::from);
-        let set = |name| program::env(name).map(PathBuf::from).filter(|base| base.is_absolute());
-        match self {
-            Self::Opencode => set("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config"))).map(|base| base.join("opencode")),
-            Self::Copilot => set("COPILOT_HOME").or_else(|| Some(home()?.join(".copilot"))),
-        }
+        let (variable, below_home) = self.above;
+        let set = program::env(variable).map(PathBuf::from).filter(|above| above.is_absolute());
+        let above = set.or_else(|| Some(Path::new(&program::env("HOME")?).join(below_home)))?;
+        Some(if self.folder.is_empty() { above } else { above.join(self.folder) })
     }
 
     /// The file of the plugin.
     pub(in crate::commands) fn path(self) -> Option<PathBuf> {
-        let name = match self {
-            Self::Opencode => "plugin/askbox.js",
-            Self::Copilot => "extensions/askbox/extension.mjs",
-        };
-        self.folder().map(|folder| folder.join(name))
-    }
-
-    /// The text of the file.
-    fn text(self) -> &'static str {
-        match self {
-            Self::Opencode => OPENCODE_PLUGIN,
-            Self::Copilot => COPILOT_EXTENSION,
-        }
+        self.folder().map(|folder| folder.join(self.file))
     }
 
     /// Looks at the file of the plugin.
     pub(in crate::commands) fn installed(self, path: &Path) -> Installed {
         match disk::read(path, LONGEST) {
-            Ok(bytes) if bytes == self.text().as_bytes() => Installed::This,
+            Ok(bytes) if bytes == self.text.as_bytes() => Installed::This,
             Err(e) if e.is_missing_file() => Installed::Missing,
             _ => Installed::Other,
         }
@@ -112,29 +102,21 @@ impl OtherPlugin {
 
     /// True if a person of this machine uses the program: it is on PATH, or its folder is there.
     pub(super) fn is_used(self) -> bool {
-        programs::find(Path::new(self.program())).is_ok() || self.folder().is_some_and(|folder| folder.is_dir())
+        programs::find(Path::new(self.program)).is_ok() || self.folder().is_some_and(|folder| folder.is_dir())
     }
 
     /// True if the flags ask for the file, or if an earlier setup wrote it and it is brought up to date.
     pub(super) fn is_wanted(self, args: &Setup, record: &Record) -> bool {
-        let is_asked_for = match self {
-            Self::Opencode => args.opencode,
-            Self::Copilot => args.copilot,
-        };
         let is_recorded = || self.path().is_some_and(|path| record.written_to(&path).is_some());
-        args.allows_live() && is_asked_for || args.updates_live() && is_recorded()
+        args.allows_live() && (self.is_asked_for)(args) || args.updates_live() && is_recorded()
     }
 
     /// The file, as this program contains it, and the note that a person reads if it is new.
     pub(super) fn wanted(self, record: &Record) -> Result<(Wanted, Option<&'static str>)> {
-        let no_place = || Error::usage(format!("{} has no place: $HOME is unset", self.name()), "set $HOME");
+        let no_place = || Error::usage(format!("{} has no place: $HOME is unset", self.name), "set $HOME");
         let path = self.path().ok_or_else(no_place)?;
-        let what = match self {
-            Self::Opencode => "new: opencode's plugin of askbox",
-            Self::Copilot => "new: Copilot's extension of askbox",
-        };
-        let wanted = wanted::own_file(Part::Live, path, self.text(), what.to_owned(), record);
+        let wanted = wanted::own_file(Part::Live, path, self.text, self.what.to_owned(), record);
         let is_new = matches!(&wanted, Ok(Some(change)) if change.before.is_none());
-        Ok((wanted, is_new.then(|| self.note())))
+        Ok((wanted, is_new.then_some(self.note)))
     }
 }

@@ -3,12 +3,10 @@
 
 use std::path::Path;
 
-use crate::commands::doctor::checkup::{Checkup, edit};
-use askbox_agent::claude;
+use crate::commands::doctor::checkup::{Checkup, edit, is_claude};
+use crate::commands::doctor::installation::claude_files;
 use askbox_run::process::launch;
 use askbox_run::process::own_programs::HiddenBy;
-
-const KIND: &str = "hidden_programs";
 
 /// Checks the settings of the user and of the current folder.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
@@ -19,15 +17,12 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 
 /// Checks the settings of an agent in this folder, unless they were checked before.
 pub(in crate::commands::doctor) fn look_in(checkup: &mut Checkup, folder: &Path, config_dir: Option<&Path>) {
-    let Some((_, runner)) = checkup.config.runner.of_claude() else { return };
-    let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
-    let config_dir = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|name| std::env::var_os(name)));
-    let Some(config_dir) = config_dir.filter(|_| is_claude && checkup.agent_folders.insert(folder.to_path_buf())) else { return };
-    let Some(HiddenBy { file, missing, .. }) = HiddenBy::settings_of(&config_dir, folder) else { return };
-    let shown = file.display().to_string();
-    if checkup.findings.has(KIND, &shown) {
+    let Some((_, runner)) = checkup.config.runner.of_claude().filter(|(_, runner)| is_claude(runner)) else { return };
+    let Some(config_dir) = config_dir.map(Path::to_path_buf).or_else(claude_files::config_dir) else { return };
+    if !checkup.seen.insert(folder.to_path_buf()) {
         return;
     }
+    let Some(HiddenBy { file, missing, .. }) = HiddenBy::settings_of(&config_dir, folder) else { return };
     let in_runs = match launch::without_our_settings(&runner) {
         Some(arg) => format!("also in runs of askbox, because of the runner's argument `{arg}`"),
         None => "but in runs of askbox, which add that folder".to_owned(),
@@ -36,5 +31,5 @@ pub(in crate::commands::doctor) fn look_in(checkup: &mut Checkup, folder: &Path,
         "its env.PATH lacks {}, where askbox's programs lie, so an agent does not find `ask-post` and cannot ask; {in_runs}",
         missing.display()
     );
-    checkup.report(KIND, shown, said, edit(&file));
+    checkup.report("hidden_programs", file.display().to_string(), said, edit(&file));
 }

@@ -15,21 +15,27 @@ use askbox_run::story::cause::edit_configuration;
 const LONGEST: u64 = 16 << 20;
 /// The maximum size of a hook that is read.
 const LONGEST_HOOK: u64 = 64 << 10;
-/// The settings of the machine's administrator.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+/// The settings of the machine's administrator, on Linux and on macOS.
+pub(super) const MANAGED: [&str; 2] =
+    ["/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"];
 /// How long Claude Code keeps a transcript if no settings say it.
 const DEFAULT_DAYS: u64 = 30;
 /// The hooks that may refuse the end of a turn.
 const STOPS: [&str; 2] = ["Stop", "SubagentStop"];
 
-/// A settings file. `null` if it cannot be read.
-pub(super) fn settings(path: &Path) -> Value {
-    serde_json::from_slice(without_bom(&disk::read(path, LONGEST).unwrap_or_default())).unwrap_or_default()
-}
-
 /// The text of a settings file. Empty if it cannot be read.
 pub(super) fn text_of(path: &Path) -> String {
-    disk::read(path, LONGEST).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    String::from_utf8_lossy(without_bom(&disk::read(path, LONGEST).unwrap_or_default())).into_owned()
+}
+
+/// A settings file. `null` if it cannot be read.
+pub(super) fn settings(path: &Path) -> Value {
+    serde_json::from_str(&text_of(path)).unwrap_or_default()
+}
+
+/// The folder of `claude`, as this process has it.
+pub(super) fn config_dir() -> Option<PathBuf> {
+    claude::config_dir(|name| std::env::var_os(name))
 }
 
 /// Checks the folder that `CLAUDE_CONFIG_DIR` names, and the hooks of the user and of the current folder.
@@ -64,11 +70,7 @@ pub(in crate::commands::doctor) fn of_question(checkup: &mut Checkup, question: 
     }
     let files = files_for(folder, question.config_dir.as_deref());
     let set = files.iter().rev().find_map(|file| Some((file, settings(file)["cleanupPeriodDays"].as_u64()?)));
-    let (file, days) = match (set, files.first()) {
-        (Some((file, days)), _) => (file.clone(), days),
-        (None, Some(of_user)) => (of_user.clone(), DEFAULT_DAYS),
-        (None, None) => return,
-    };
+    let Some((file, days)) = set.or_else(|| Some((files.first()?, DEFAULT_DAYS))) else { return };
     if asked <= Duration::from_secs(days.saturating_mul(86_400)) {
         return;
     }
@@ -76,15 +78,14 @@ pub(in crate::commands::doctor) fn of_question(checkup: &mut Checkup, question: 
         "asked {} ago, and claude removes a session {days} days after its last use (cleanupPeriodDays): its answer may find no session",
         time::human(asked)
     );
-    checkup.report("transcripts", question.workflow_id.as_str(), said, edit(&file));
+    checkup.report("transcripts", question.workflow_id.as_str(), said, edit(file));
 }
 
 /// The settings files of an agent in this folder. The last one that says something wins.
-fn files_for(folder: &Path, config_dir: Option<&Path>) -> Vec<PathBuf> {
-    let user = config_dir.map(Path::to_path_buf).or_else(|| claude::config_dir(|name| std::env::var_os(name)));
-    let of_folder = folder.join(".claude");
-    let user = user.map(|dir| dir.join("settings.json"));
-    user.into_iter().chain([of_folder.join("settings.json"), of_folder.join("settings.local.json"), MANAGED.into()]).collect()
+pub(super) fn files_for(folder: &Path, of_user: Option<&Path>) -> Vec<PathBuf> {
+    let user = of_user.map(Path::to_path_buf).or_else(config_dir).map(|dir| dir.join("settings.json"));
+    let of_folder = ["settings.json", "settings.local.json"].map(|name| folder.join(".claude").join(name));
+    user.into_iter().chain(of_folder).chain(MANAGED.map(PathBuf::from)).collect()
 }
 
 /// Reports hooks that can refuse the end of a turn, unless the same file was checked before.
@@ -93,8 +94,7 @@ fn stop_hooks(checkup: &mut Checkup, folder: &Path, config_dir: Option<&Path>) {
         return;
     }
     for file in files_for(folder, config_dir) {
-        let shown = file.display().to_string();
-        if !checkup.hook_files.insert(file.clone()) {
+        if !checkup.seen.insert(file.clone()) {
             continue;
         }
         let settings = settings(&file);
@@ -107,7 +107,7 @@ fn stop_hooks(checkup: &mut Checkup, folder: &Path, config_dir: Option<&Path>) {
             "its hook {event} can refuse the end of a turn, so an agent that has asked goes on without its answer: {}",
             text::excerpt(what, 120)
         );
-        checkup.report("stop_hook", shown, said, edit(&file));
+        checkup.report("stop_hook", file.display().to_string(), said, edit(&file));
     }
 }
 
@@ -119,9 +119,7 @@ fn can_refuse(hook: &Value, folder: &Path) -> bool {
         command.replace("${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR").replace("$CLAUDE_PROJECT_DIR", &folder.to_string_lossy());
     let in_place = in_place.replace("$HOME", &home).replace("~/", &format!("{home}/")).replace(['"', '\''], "");
     let scripts = in_place.split_whitespace().map(|part| folder.join(part)).filter(|path| path.is_file());
-    let text: String =
-        scripts.filter_map(|path| disk::read(&path, LONGEST_HOOK).ok()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
-    [command, text.as_str()]
-        .iter()
-        .any(|text| (text.contains("decision") && text.contains("block")) || text.contains("exit 2") || text.contains("exit(2)"))
+    let texts = scripts.filter_map(|path| disk::read(&path, LONGEST_HOOK).ok()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let refuses = |text: &str| (text.contains("decision") && text.contains("block")) || text.contains("exit 2") || text.contains("exit(2)");
+    refuses(command) || refuses(&texts.collect::<String>())
 }

@@ -5,41 +5,30 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem};
-use crate::commands::doctor::installation::{agent_version, claude_files, plugins};
+use crate::commands::doctor::installation::claude_files::{self, MANAGED};
+use crate::commands::doctor::installation::plugins;
 use crate::commands::hook::at_terminal;
 use crate::commands::live;
 use crate::commands::setup::news_hooks;
-use askbox_agent::claude::{self, Version};
 use askbox_config::{Event, Target};
-use askbox_mailbox::{audit, dialogs, disk, text, time};
+use askbox_mailbox::{audit, dialogs, text, time};
 use askbox_run::dialog::orphans::BY;
-use askbox_run::process::programs;
 
-/// The maximum size of a settings.json.
-const LONGEST: u64 = 16 << 20;
 /// A dialog that could not be asked longer ago than this is not reported.
 const LATELY: Duration = Duration::from_secs(86_400);
-/// The oldest version that `[live]` was tried with.
-const OLDEST: &str = "2.1.330";
-/// The settings of the machine's administrator.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    if checkup.config.live.enabled {
+    let live = &checkup.config.live;
+    let (claude, has_news) = (live.enabled, !live.news.is_empty());
+    let others =
+        [(live.opencode, plugins::OPENCODE), (live.experimental_copilot, plugins::COPILOT), (live.experimental_qwen, plugins::QWEN)];
+    let is_live = claude || live.codex || has_news || others.iter().any(|(is_on, _)| *is_on);
+    if claude {
         of_claude(checkup);
     }
-    if checkup.config.live.opencode {
-        plugins::look(checkup, &plugins::OPENCODE);
-    }
-    if checkup.config.live.experimental_copilot {
-        plugins::look(checkup, &plugins::COPILOT);
-    }
-    if checkup.config.live.experimental_qwen {
-        plugins::program(checkup, &plugins::QWEN);
-    }
+    others.iter().filter(|(is_on, _)| *is_on).for_each(|(_, program)| plugins::look(checkup, program));
     of_news(checkup);
-    let live = &checkup.config.live;
-    if live.enabled || live.codex || live.opencode || live.experimental_copilot || live.experimental_qwen || !live.news.is_empty() {
+    if is_live {
         not_asked(checkup);
     }
 }
@@ -65,9 +54,9 @@ fn of_news(checkup: &mut Checkup) {
 }
 
 fn of_claude(checkup: &mut Checkup) {
-    settings(checkup, Path::new(MANAGED), true);
-    version(checkup);
-    if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
+    MANAGED.iter().for_each(|path| settings(checkup, Path::new(path), true));
+    plugins::look(checkup, &plugins::CLAUDE);
+    if let Some(folder) = claude_files::config_dir() {
         settings(checkup, &folder.join("settings.json"), false);
         if !has_hook(&folder) {
             let said = "live.enabled is set, but the plugin with the hook for it is not installed";
@@ -90,21 +79,11 @@ fn not_asked(checkup: &mut Checkup) {
     }
 }
 
-/// Reports a `claude` whose dialogs nobody has tried. Its hooks may be told less.
-fn version(checkup: &mut Checkup) {
-    let Ok(program) = programs::find(Path::new("claude")) else { return };
-    let (Some(version), Some(oldest)) = (agent_version::of_program(&program), Version::parse(OLDEST)) else { return };
-    if version < oldest {
-        let said = format!("claude {version} is older than {OLDEST}, the oldest one whose dialogs were tried with the mailbox");
-        checkup.report("live_version", text::file_name(&program), said, "claude update");
-    }
-}
-
 /// Reports settings of Claude Code that leave no dialog, or no hook beside it.
 fn settings(checkup: &mut Checkup, path: &Path, is_managed: bool) {
     let settings = claude_files::settings(path);
     let mode = settings["permissions"]["defaultMode"].as_str().unwrap_or_default();
-    let found = [
+    let all = [
         (settings["disableAllHooks"] == true, "disableAllHooks is true, so no dialog reaches the mailbox"),
         (is_managed && settings["allowManagedHooksOnly"] == true, "allowManagedHooksOnly is true, so no dialog reaches the mailbox"),
         (
@@ -114,14 +93,11 @@ fn settings(checkup: &mut Checkup, path: &Path, is_managed: bool) {
         (mode == "dontAsk", "permissions.defaultMode is dontAsk, so sessions open no dialog"),
         (mode == "auto", "permissions.defaultMode is auto, so Claude Code decides about most calls without a dialog"),
     ];
-    for (_, said) in found.into_iter().filter(|(is_so, _)| *is_so) {
-        checkup.report("live_settings", path.display().to_string(), said, edit(path));
-    }
+    plugins::settings(checkup, path, &all);
 }
 
 /// True if the plugin was written by `askbox setup`, or installed from a marketplace.
 fn has_hook(claude: &Path) -> bool {
-    let holds =
-        |file: &str, word: &str| disk::read(&claude.join(file), LONGEST).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word));
+    let holds = |file: &str, word: &str| claude_files::text_of(&claude.join(file)).contains(word);
     holds("skills/askbox/hooks/hooks.json", "PermissionRequest") || holds("plugins/installed_plugins.json", "\"askbox@")
 }

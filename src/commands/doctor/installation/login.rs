@@ -1,15 +1,13 @@
 //! Agents without a login. Only the names of files and variables are looked at, never what they hold. So a login that has expired is not
 //! found, and neither is one in a keychain.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::commands::doctor::checkup::{Checkup, word};
+use crate::commands::doctor::checkup::{Checkup, of_run, started_with, word};
 use crate::commands::doctor::installation::claude_files;
 use askbox_agent::claude::CONFIG_DIR;
 use askbox_config::Runner;
 use askbox_mailbox::disk;
-use askbox_mailbox::platform::processes;
 use askbox_run::process::programs;
 
 /// Where an agent keeps its login.
@@ -79,47 +77,39 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         if programs::of_runner(&runner).is_err() || login.variables.iter().any(|variable| is_set(checkup, &runner, variable)) {
             continue;
         }
-        let own = folder(&runner, login).into_iter().map(|folder| (format!("runner.{name}"), folder));
+        let own = folder(&runner, login).map(|folder| (format!("runner.{name}"), folder));
         let others: &[PathBuf] = if login.folder.0 == CONFIG_DIR && name == "claude" { &checkup.config.relaunch.config_dirs } else { &[] };
         let others = others.iter().filter(|folder| folder.is_dir()).map(|folder| ("relaunch.config_dirs".to_owned(), folder.clone()));
-        for (subject, folder) in own.chain(others).collect::<Vec<_>>() {
-            without_login(checkup, login, &subject, &folder);
+        for (subject, folder) in own.into_iter().chain(others).collect::<Vec<_>>() {
+            without_login(checkup, login, subject, &folder);
         }
     }
 }
 
-fn without_login(checkup: &mut Checkup, login: &Login, subject: &str, folder: &Path) {
-    let (settings, words) = login.settings;
+fn without_login(checkup: &mut Checkup, login: &Login, subject: String, folder: &Path) {
+    let (file, (settings, words)) = (folder.join(login.file), login.settings);
     let text = claude_files::text_of(&folder.join(settings));
-    if disk::exists(folder.join(login.file)) || words.iter().any(|word| text.contains(word)) {
+    if disk::exists(&file) || words.iter().any(|word| text.contains(word)) {
         return;
     }
-    let file = folder.join(login.file);
-    let variables: Vec<String> = login.variables.iter().map(|name| format!("${name}")).collect();
-    let said = format!(
-        "its agent has no login, as far as its files tell: {} does not exist, and {} is not set",
-        file.display(),
-        variables.join(" or ")
-    );
-    let of_folder = |path: &Path| match login.folder.0 {
+    let (file, variables) = (file.display(), login.variables.join(" or $"));
+    let said = format!("its agent has no login, as far as its files tell: {file} does not exist, and ${variables} is not set");
+    let there = match login.folder.0 {
         "" => String::new(),
-        variable => format!("{variable}={} ", word(path)),
+        variable => format!("{variable}={} ", word(folder)),
     };
-    checkup.report("no_login", subject, said, of_folder(folder) + login.command);
+    checkup.report("no_login", subject, said, there + login.command);
 }
 
 /// The folder of the agent's login, as a run will have it.
 fn folder(runner: &Runner, login: &Login) -> Option<PathBuf> {
-    let of_run = |name: &str| runner.env.get(name).map(OsString::from).or_else(|| std::env::var_os(name)).filter(|value| !value.is_empty());
-    of_run(login.folder.0).map(PathBuf::from).or_else(|| of_run("HOME").map(|home| Path::new(&home).join(login.folder.1)))
+    let (variable, below_home) = login.folder;
+    let named = of_run(runner, variable).map(PathBuf::from);
+    named.or_else(|| of_run(runner, "HOME").map(|home| Path::new(&home).join(below_home)))
 }
 
 /// True if the variable has a value for the runner, here or in the running watcher.
 fn is_set(checkup: &Checkup, runner: &Runner, name: &str) -> bool {
-    let of_watcher = || {
-        let mailbox = checkup.mailbox.as_ref().filter(|_| checkup.watcher)?;
-        let pid = disk::lock_holder(&mailbox.lock_file("watchers"))?.pid;
-        processes::Seen::at(i32::try_from(pid).ok()?)?.environment()?.get(name).map(|value| !value.is_empty())
-    };
-    runner.env.contains_key(name) || std::env::var_os(name).is_some_and(|value| !value.is_empty()) || of_watcher().unwrap_or(false)
+    let of_watcher = || checkup.watcher_process().and_then(|watcher| started_with(watcher.pid, name));
+    runner.env.contains_key(name) || of_run(runner, name).is_some() || of_watcher().is_some_and(|value| !value.is_empty())
 }

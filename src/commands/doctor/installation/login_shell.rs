@@ -2,17 +2,13 @@
 //! PATH of the run. Debian's profile does.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use crate::commands::doctor::checkup::Checkup;
+use crate::commands::doctor::installation::asked::Asked;
 use askbox_config::Runner;
-use askbox_mailbox::thread;
 use askbox_run::process::{launch, programs};
 
 /// How long the shell's profile may take.
@@ -37,20 +33,10 @@ pub(super) fn look(checkup: &mut Checkup, name: &str, runner: &Runner) {
 /// True if the shell has surely not found the program. A shell that cannot be started, or takes too long, counts as one that finds it.
 fn lacks_ask_post(shell: &OsString, runner: &Runner) -> bool {
     let mut call = Command::new(shell);
-    call.args(["-lc", "command -v ask-post"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    call.args(["-lc", "command -v ask-post"]);
     if let Some(path) = launch::path_with_our_programs() {
         call.env("PATH", path);
     }
-    let Ok(mut child) = call.envs(&runner.env).spawn() else { return false };
-    let group = Pid::from_raw(child.id().cast_signed());
-    let (sender, receiver) = mpsc::channel();
-    let waiting = thread::start(move || {
-        let _ = sender.send(child.wait().ok().and_then(|status| status.code()));
-    });
-    let code = receiver.recv_timeout(PATIENCE).ok().flatten();
-    if code.is_none() {
-        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-    }
-    drop(waiting);
+    let code = Asked::start(call.envs(&runner.env)).ok().and_then(|mut shell| shell.code(PATIENCE));
     code.is_some_and(|code| code != 0)
 }

@@ -9,9 +9,9 @@
 //! | `agent_version` | the version of `claude` |
 //! | `codex` | Codex's daemon, and what keeps the dialogs of its sessions out of the mailbox |
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
-//! | `plugins` | the plugins for opencode and Copilot, and the versions of both |
+//! | `plugins` | the programs whose dialogs can wait in the mailbox, and their plugins |
 //! | `page` | the devices that may answer on the web page |
-//! | `last_words` | the last words of a program that ended at once |
+//! | `asked` | a program that is started to ask it something |
 //! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `traces` | the spans of rounds: how many were sent and lost |
@@ -26,10 +26,10 @@ pub(super) mod acp_agents;
 pub(super) mod agent_path;
 pub(super) mod agent_start;
 pub(super) mod agent_version;
+mod asked;
 pub(super) mod claude_files;
 pub(super) mod codex;
 pub(super) mod dialogs;
-mod last_words;
 pub(super) mod login;
 mod login_shell;
 pub(super) mod money;

@@ -20,7 +20,7 @@ const WAITS: Duration = Duration::from_secs(15);
 
 /// One peer of the configuration.
 #[derive(Debug, Serialize)]
-pub(in crate::commands::doctor) struct KnownPeer {
+struct KnownPeer {
     peer: String,
     /// `ssh` or `postgres`.
     by: &'static str,
@@ -34,8 +34,6 @@ pub(in crate::commands::doctor) struct KnownPeer {
     only_looks: Option<String>,
     #[serde(skip)]
     problem: Option<Problem>,
-    #[serde(skip)]
-    look: String,
     /// The reason why that machine has no mailbox, and a command that shows more.
     #[serde(skip)]
     no_mailbox: Option<(String, String)>,
@@ -53,48 +51,38 @@ struct Machine {
 }
 
 /// The state of every peer. This tries to reach each of them now.
-fn known(checkup: &Checkup) -> Vec<KnownPeer> {
-    let config = &checkup.config;
-    let named = || config.peers.iter().filter(|(_, peer)| !peer.ssh.is_empty() || !peer.postgres.is_empty());
-    if named().next().is_none() {
-        return Vec::new();
-    }
+fn known(config: &Config, named: &[(&String, &PeerConfig)]) -> Vec<KnownPeer> {
     let peers = match Peers::of_configuration(config, || {}) {
         Ok(peers) => peers,
         Err(e) => {
-            let failed = |(name, peer): (&String, &PeerConfig)| KnownPeer::new(name, peer, Some(Problem::passing(e.to_string(), e.hint())));
-            return named().map(failed).collect();
+            let problem = Problem::passing(e.to_string(), e.hint());
+            return named.iter().map(|(name, peer)| KnownPeer::new(name, peer, Some(problem.clone()))).collect();
         }
     };
     peers.settle_all(WAITS);
     let (views, ways) = (peers.view(), peers.ways());
-    let of = |(name, peer): (&String, &PeerConfig)| {
-        let led_to: Vec<_> = views.iter().filter(|view| view.peer == *name).collect();
-        let way = ways.iter().find(|view| view.name == *name).map(|view| &view.way);
-        let reach = way.map(|way| &way.reach).or_else(|| led_to.first().map(|view| &view.reach));
-        let problem = match reach {
+    let of = |(name, peer): &(&String, &PeerConfig)| {
+        let led_to: Vec<_> = views.iter().filter(|view| view.peer == **name).collect();
+        let way = ways.iter().find(|view| view.name == **name).map(|view| &view.way);
+        let problem = match way.map(|way| &way.reach).or_else(|| led_to.first().map(|view| &view.reach)) {
             Some(Reach::Reachable) => None,
             Some(Reach::Unreachable { problem, .. }) => Some(problem.clone()),
             _ => Some(Problem::passing(format!("{name} has not answered within {}", time::human(WAITS)), "")),
         };
-        let version = match way {
-            Some(way) => way.version.clone(),
-            None => led_to.first().and_then(|view| view.version.as_ref()).map(|version| format!("askbox {}", text::one_line(version))),
-        };
-        let only_looks = if problem.is_none() { only_looks(config, peer) } else { None };
+        let of_machine = || led_to.first()?.version.as_ref().map(|version| format!("askbox {}", text::one_line(version)));
         let no_mailbox = led_to.iter().find_map(|view| {
             let there = format!("ls -ld {}", text::shell_quote(&view.no_mailbox.as_ref()?.excerpt(300)));
             Some((machines::no_mailbox(view)?, by_hand(peer, &there)))
         });
         KnownPeer {
-            version,
-            only_looks,
+            version: way.map_or_else(of_machine, |way| way.version.clone()),
+            only_looks: if problem.is_none() { only_looks(config, peer) } else { None },
             no_mailbox,
             machines: led_to.into_iter().map(Machine::new).collect(),
             ..KnownPeer::new(name, peer, problem)
         }
     };
-    named().map(of).collect()
+    named.iter().map(of).collect()
 }
 
 /// The database role that a peer is reached with, if this role may not send answers there. The role of a host is an example.
@@ -137,78 +125,66 @@ impl Machine {
 
 impl KnownPeer {
     fn new(name: &str, peer: &PeerConfig, problem: Option<Problem>) -> Self {
-        let (by, look) = if peer.ssh.is_empty() {
-            ("postgres", format!("ask-answer list --host {name}"))
-        } else {
-            // This command uses the same options and the same program, so it fails for the same reason as the peer.
-            let batch = [&peer.ssh_options[..], &["-o".into(), "BatchMode=yes".into()]].concat();
-            let there = PeerConfig { ssh_options: batch, ..peer.clone() };
-            ("ssh", by_hand(&there, &format!("{} --version", peer.program)))
-        };
-        Self {
-            peer: name.into(),
-            by,
-            reached: problem.is_none(),
-            version: None,
-            only_looks: None,
-            machines: Vec::new(),
-            problem,
-            look,
-            no_mailbox: None,
-        }
+        let (by, reached) = (if peer.ssh.is_empty() { "postgres" } else { "ssh" }, problem.is_none());
+        let (version, only_looks, machines, no_mailbox) = (None, None, Vec::new(), None);
+        Self { peer: name.into(), by, reached, version, machines, only_looks, problem, no_mailbox }
     }
 
     /// One line about the peer, for people.
-    pub(in crate::commands::doctor) fn words(&self) -> String {
+    fn words(&self) -> String {
         let reached = match &self.version {
             Some(version) if self.reached => format!("reached, {version}"),
             _ if self.reached => "reached".into(),
             _ => "not reached".into(),
         };
-        let machines: Vec<_> = if self.by == "ssh" {
-            self.machines.iter().map(Machine::words).collect()
-        } else {
-            self.machines.iter().map(|machine| format!("{}: {}", machine.machine, machine.words())).collect()
-        };
-        let machines = if machines.is_empty() {
-            (if self.by == "ssh" || !self.reached { "no machine is known" } else { "no machine that is reached by it alone" }).into()
-        } else {
-            machines.join(", ")
+        let is_ssh = self.by == "ssh";
+        let words = |one: &Machine| if is_ssh { one.words() } else { format!("{}: {}", one.machine, one.words()) };
+        let machines = match &self.machines[..] {
+            [] if is_ssh || !self.reached => "no machine is known".to_owned(),
+            [] => "no machine that is reached by it alone".to_owned(),
+            all => all.iter().map(words).collect::<Vec<_>>().join(", "),
         };
         format!("Peer {} ({}): {reached}; {machines}.\n", self.peer, self.by)
     }
 }
 
+/// The command that shows why a peer is not reached.
+fn try_by_hand(name: &str, peer: &PeerConfig) -> String {
+    if peer.ssh.is_empty() {
+        return format!("ask-answer list --host {name}");
+    }
+    // This command uses the same options and the same program, so it fails for the same reason as the peer.
+    let batch = [&peer.ssh_options[..], &["-o".into(), "BatchMode=yes".into()]].concat();
+    by_hand(&PeerConfig { ssh_options: batch, ..peer.clone() }, &format!("{} --version", peer.program))
+}
+
 /// Reports the peers that are not reached. If only a machine behind a database is asleep, that is not a problem: offers wait for it.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    let known = known(checkup);
-    for peer in &known {
-        if let Some(problem) = &peer.problem {
+    let config = checkup.config.clone();
+    let named: Vec<_> = config.peers.iter().filter(|(_, peer)| !peer.ssh.is_empty() || !peer.postgres.is_empty()).collect();
+    if named.is_empty() {
+        return;
+    }
+    let all = known(&config, &named);
+    for ((name, peer), known) in named.into_iter().zip(&all) {
+        let subject = format!("peer {name}");
+        if let Some(problem) = &known.problem {
             let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
-            checkup.report(
-                "unreachable",
-                format!("peer {}", peer.peer),
-                format!("{}{hint}", machines::without_name(&peer.peer, &problem.said)),
-                peer.look.clone(),
-            );
+            let said = format!("{}{hint}", machines::without_name(name, &problem.said));
+            checkup.report("unreachable", &subject, said, try_by_hand(name, peer));
         }
         #[cfg(feature = "sync")]
-        if let Some(address) = checkup.config.peers.get(&peer.peer).map(|peer| peer.postgres.clone()).filter(|_| peer.reached)
-            && let Some(encoding) = sync::other_encoding(&address, &checkup.config.sync.root_certificate)
-        {
-            sync::report_encoding(checkup, &format!("peer {}", peer.peer), &encoding, &address);
+        if known.reached {
+            sync::encoding(checkup, &subject, &peer.postgres, &config.sync.root_certificate);
         }
-        if let Some(role) = &peer.only_looks {
-            let key = format!("peers.{}.postgres", peer.peer);
-            let said = format!(
-                "the role {} may not send answers there, only look: name a person's role in {key} (its statements: askbox sync roles --person NAME)",
-                text::excerpt(role, 64)
-            );
-            checkup.report("only_looks", format!("peer {}", peer.peer), said, edit_configuration());
+        if let Some(role) = &known.only_looks {
+            let how = format!("name a person's role in peers.{name}.postgres (its statements: askbox sync roles --person NAME)");
+            let said = format!("the role {} may not send answers there, only look: {how}", text::excerpt(role, 64));
+            checkup.report("only_looks", &subject, said, edit_configuration());
         }
-        if let Some((said, look)) = &peer.no_mailbox {
-            checkup.report("no_mailbox", format!("peer {}", peer.peer), said.clone(), look.clone());
+        if let Some((said, look)) = &known.no_mailbox {
+            checkup.report("no_mailbox", &subject, said, look);
         }
     }
-    checkup.facts.peers = known;
+    checkup.facts.add("peers", &all, all.iter().map(KnownPeer::words).collect());
 }

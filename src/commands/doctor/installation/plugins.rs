@@ -1,105 +1,102 @@
-//! Everything that keeps the dialogs of opencode's, Copilot's or Qwen's sessions out of the mailbox, although their key in `[live]` is
-//! switched on.
+//! The programs whose dialogs can wait in the mailbox: whether each is there, is new enough, and has its plugin.
 
 use std::path::Path;
 
-use crate::commands::doctor::checkup::Checkup;
+use crate::commands::doctor::checkup::{Checkup, edit};
 use crate::commands::doctor::installation::agent_version;
-use crate::commands::setup::other_plugins::{Installed, OtherPlugin};
+use crate::commands::setup::other_plugins::{self, Installed, OtherPlugin};
 use askbox_agent::claude::Version;
 use askbox_mailbox::text;
 use askbox_run::process::programs;
 
-/// A program, whose plugin may be another matter.
-pub(super) struct Needed {
-    program: &'static str,
-    /// The key of askbox's configuration.
+/// A program, for which a key in `[live]` is switched on.
+pub(super) struct LiveProgram {
+    name: &'static str,
     key: &'static str,
-    /// The oldest version whose dialogs were tried with the mailbox.
+    /// The oldest version whose dialogs were tried with the mailbox. An older one may tell its hooks less.
     oldest: &'static str,
-    /// The finding if the program is missing.
-    missing: &'static str,
-    install: &'static str,
     upgrade: &'static str,
+    /// The kind of the finding if the program is missing, and the command that installs it.
+    missing: Option<(&'static str, &'static str)>,
+    plugin: Option<OtherPlugin>,
 }
 
-/// A plugin, and the program that it needs.
-pub(super) struct NeededPlugin {
-    plugin: OtherPlugin,
-    needed: Needed,
-}
+/// The check of the runners tells that claude is missing.
+pub(super) const CLAUDE: LiveProgram =
+    LiveProgram { name: "claude", key: "live.enabled", oldest: "2.1.330", upgrade: "claude update", missing: None, plugin: None };
 
-pub(super) const OPENCODE: NeededPlugin = NeededPlugin {
-    plugin: OtherPlugin::Opencode,
-    needed: Needed {
-        program: "opencode",
-        key: "live.opencode",
-        oldest: "1.18.33",
-        missing: "live_without_opencode",
-        install: "npm install -g opencode-ai",
-        upgrade: "opencode upgrade",
-    },
+pub(super) const CODEX: LiveProgram = LiveProgram {
+    name: "codex",
+    key: "live.codex",
+    oldest: "0.166.0",
+    upgrade: "codex update",
+    missing: Some(("live_without_codex", "npm install -g @openai/codex")),
+    plugin: None,
 };
 
-pub(super) const COPILOT: NeededPlugin = NeededPlugin {
-    plugin: OtherPlugin::Copilot,
-    needed: Needed {
-        program: "copilot",
-        key: "live.experimental_copilot",
-        oldest: "1.0.102",
-        missing: "live_without_copilot",
-        install: "npm install -g @github/copilot",
-        upgrade: "npm install -g @github/copilot",
-    },
+pub(super) const OPENCODE: LiveProgram = LiveProgram {
+    name: "opencode",
+    key: "live.opencode",
+    oldest: "1.18.33",
+    upgrade: "opencode upgrade",
+    missing: Some(("live_without_opencode", "npm install -g opencode-ai")),
+    plugin: Some(other_plugins::OPENCODE),
 };
 
-/// Qwen has no plugin.
-pub(super) const QWEN: Needed = Needed {
-    program: "qwen",
+pub(super) const COPILOT: LiveProgram = LiveProgram {
+    name: "copilot",
+    key: "live.experimental_copilot",
+    oldest: "1.0.102",
+    upgrade: "npm install -g @github/copilot",
+    missing: Some(("live_without_copilot", "npm install -g @github/copilot")),
+    plugin: Some(other_plugins::COPILOT),
+};
+
+pub(super) const QWEN: LiveProgram = LiveProgram {
+    name: "qwen",
     key: "live.experimental_qwen",
     oldest: "0.24.4",
-    missing: "live_without_qwen",
-    install: "npm install -g @qwen-code/qwen-code",
     upgrade: "npm install -g @qwen-code/qwen-code",
+    missing: Some(("live_without_qwen", "npm install -g @qwen-code/qwen-code")),
+    plugin: None,
 };
 
 /// Reports a program that is missing or too old, and a plugin that is missing or belongs to another version.
-pub(super) fn look(checkup: &mut Checkup, NeededPlugin { plugin, needed }: &NeededPlugin) {
-    program(checkup, needed);
-    let key = needed.key;
-    let Some(path) = plugin.path() else { return };
-    let write = format!("askbox setup --only live {}", plugin.flag());
+pub(super) fn look(checkup: &mut Checkup, live: &LiveProgram) {
+    let LiveProgram { name, key, oldest, .. } = live;
+    match programs::find(Path::new(name)) {
+        Ok(program) => {
+            // Some print a sentence, or their name in front.
+            let version = |word: &str| Version::parse(word.trim_end_matches('.'));
+            let version = agent_version::said(&program).and_then(|said| said.split_whitespace().find_map(version));
+            if let Some(version) = version.filter(|version| Some(*version) < Version::parse(oldest)) {
+                let said = format!("{name} {version} is older than {oldest}, the oldest one whose dialogs were tried with the mailbox");
+                checkup.report("live_version", text::file_name(&program), said, live.upgrade);
+            }
+        }
+        Err(_) => {
+            if let Some((kind, install)) = live.missing {
+                checkup.report(kind, *key, format!("{key} is set, but the program `{name}` is not on PATH"), install);
+            }
+        }
+    }
+    let Some((plugin, path)) = live.plugin.and_then(|plugin| Some((plugin, plugin.path()?))) else { return };
+    let write = format!("askbox setup --only live {}", plugin.flag);
     match plugin.installed(&path) {
         Installed::This => {}
         Installed::Missing => {
-            let said = format!("{key} is set, but {} is not there", plugin.name());
-            checkup.report("live_without_plugin", key, said, write);
+            checkup.report("live_without_plugin", *key, format!("{key} is set, but {} is not there", plugin.name), write);
         }
         Installed::Other => {
-            let said = format!("this is not {} of this version of askbox", plugin.name());
-            let mend = format!("rm {} && {write}", text::path_word(&path));
-            checkup.report("live_plugin", path.display().to_string(), said, mend);
+            let said = format!("this is not {} of this version of askbox", plugin.name);
+            checkup.report("live_plugin", path.display().to_string(), said, format!("rm {} && {write}", text::path_word(&path)));
         }
     }
 }
 
-/// Reports a program that is missing or too old.
-pub(super) fn program(checkup: &mut Checkup, needed: &Needed) {
-    let (name, key) = (needed.program, needed.key);
-    let Ok(program) = programs::find(Path::new(name)) else {
-        let said = format!("{key} is set, but the program `{name}` is not on PATH");
-        return checkup.report(needed.missing, key, said, needed.install);
-    };
-    let version = agent_version::said(&program).and_then(|said| said.split_whitespace().find_map(version));
-    if let (Some(version), Some(oldest)) = (version, Version::parse(needed.oldest))
-        && version < oldest
-    {
-        let said = format!("{name} {version} is older than {oldest}, the oldest one whose dialogs were tried with the mailbox");
-        checkup.report("live_version", text::file_name(&program), said, needed.upgrade);
+/// Reports what is so in these settings.
+pub(super) fn settings(checkup: &mut Checkup, path: &Path, all: &[(bool, &str)]) {
+    for (_, said) in all.iter().filter(|(is_so, _)| *is_so) {
+        checkup.report("live_settings", path.display().to_string(), *said, edit(path));
     }
-}
-
-/// The version in a word of the output. opencode and Qwen print nothing else, and Copilot a sentence.
-fn version(word: &str) -> Option<Version> {
-    Version::parse(word.trim_end_matches('.'))
 }

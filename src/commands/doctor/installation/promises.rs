@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::commands::doctor::checkup::{Checkup, edit};
 use crate::commands::doctor::installation::claude_files;
 use crate::commands::setup::lost;
-use askbox_agent::claude;
 use askbox_mailbox::text;
 
 /// The programs that an agent needs to ask.
@@ -17,12 +16,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     for gone in lost::all() {
         checkup.report("setup_lost", gone.subject, gone.said, gone.mend);
     }
-    if let Some(folder) = claude::config_dir(|name| std::env::var_os(name)) {
-        denied(checkup, &folder.join("settings.json"));
-    }
-    if let Ok(here) = std::env::current_dir() {
-        ["settings.json", "settings.local.json"].iter().for_each(|name| denied(checkup, &here.join(".claude").join(name)));
-    }
+    let here = std::env::current_dir().unwrap_or_default();
+    claude_files::files_for(&here, None).iter().for_each(|path| denied(checkup, path));
 }
 
 /// Reports a rule that forbids agents to ask. A rule that denies wins over every rule that allows.
@@ -30,12 +25,8 @@ fn denied(checkup: &mut Checkup, path: &Path) {
     let settings = claude_files::settings(path);
     let rules = settings["permissions"]["deny"].as_array().cloned().unwrap_or_default();
     let Some(rule) = rules.iter().filter_map(Value::as_str).find(|rule| forbids_asking(rule)) else { return };
-    let shown = path.display().to_string();
-    if checkup.findings.has("denied", &shown) {
-        return;
-    }
     let said = format!("permissions.deny holds `{}`, so no agent can ask: it wins over the rules that allow", text::excerpt(rule, 80));
-    checkup.report("denied", shown, said, edit(path));
+    checkup.report("denied", path.display().to_string(), said, edit(path));
 }
 
 /// True for a rule that covers a call of a program that agents ask with: `Bash`, `Bash(*)`, `Bash(ask-post:*)`, `Bash(ask-post *)`.

@@ -1,16 +1,16 @@
 //! Checks outside the mailbox: the programs, the configuration, and the folders that it names.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
+use crate::commands::doctor::checkup::{Checkup, edit, is_claude, problem, word};
 use crate::commands::doctor::installation::targets;
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
-use askbox_mailbox::disk;
+use askbox_mailbox::disk::{self, LockHolder};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
@@ -40,29 +40,22 @@ pub(in crate::commands::doctor) fn configuration(checkup: &mut Checkup) {
         let mend = if matches!(error, Error::NotFound { .. }) { "askbox init".to_owned() } else { edit(&path) };
         checkup.report("config", shown, format!("{said}; until then no agent is launched"), mend);
     }
-    who_may_write(checkup, &path);
+    // The configuration says which programs are run, so nobody else may write it.
+    let Ok(meta) = path.metadata() else { return };
+    let (shown, mode, me) = (path.display().to_string(), meta.mode() & 0o777, rustix::process::geteuid().as_raw());
+    if mode & 0o022 != 0 {
+        let said = format!("other users may write it (mode {mode:04o}) and so choose what is executed");
+        checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(&path)));
+    }
+    if ![me, 0].contains(&meta.uid()) {
+        checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(&path)));
+    }
 }
 
 /// Reports that no agent can be launched here, because processes cannot be seen.
 pub(in crate::commands::doctor) fn processes(checkup: &mut Checkup) {
     if let Err(error) = run_processes::check_visible() {
         checkup.report("proc", "/proc", problem(&error), "mount -t proc proc /proc");
-    }
-}
-
-fn who_may_write(checkup: &mut Checkup, path: &Path) {
-    let shown = path.display().to_string();
-    // The configuration says which programs are run, so nobody else may write it.
-    if let Ok(meta) = path.metadata() {
-        let mode = meta.permissions().mode() & 0o777;
-        if mode & 0o022 != 0 {
-            let said = format!("other users may write it (mode {mode:04o}) and so choose what is executed");
-            checkup.report("config_mode", &shown, said, format!("chmod go-w {}", word(path)));
-        }
-        let me = rustix::process::geteuid().as_raw();
-        if meta.uid() != me && meta.uid() != 0 {
-            checkup.report("config_owner", &shown, format!("belongs to user {}", meta.uid()), format!("sudo chown {me} {}", word(path)));
-        }
     }
 }
 
@@ -79,13 +72,11 @@ pub(in crate::commands::doctor) fn runners(checkup: &mut Checkup) {
 }
 
 fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
-    let place = config::location().unwrap_or_default();
     let mode = runner.permission_mode.as_str();
-    let is_claude = Path::new(&runner.program).file_name().is_some_and(|name| name == "claude");
-    if is_claude && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
+    if is_claude(runner) && !mode.is_empty() && !claude::PERMISSION_MODES.contains(&mode) {
         let known = claude::PERMISSION_MODES.join(", ");
         let said = format!("claude knows no permission mode `{mode}` and would refuse to start; known: {known}");
-        checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit(&place));
+        checkup.report("permission_mode", format!("runner.{name}.permission_mode"), said, edit_configuration());
     }
     if let Err(error) = programs::of_runner(runner) {
         checkup.report("no_runner", format!("runner.{name}.program"), problem(&error), startable(runner));
@@ -95,58 +86,50 @@ fn runner(checkup: &mut Checkup, name: &str, runner: &Runner) {
 /// Checks that answers can be signed here so that they count.
 pub(in crate::commands::doctor) fn signing(checkup: &mut Checkup) {
     let answers = checkup.config.answers.clone();
-    let place = config::location().unwrap_or_default();
-    if !answers.sign_key.as_os_str().is_empty() {
-        match SecretKey::read(&answers.sign_key) {
-            Err(error) => {
-                let mend = match answers.sign_key.exists() {
-                    true => format!("chmod 600 {}", word(&answers.sign_key)),
-                    false => format!("askbox keygen {}", word(&answers.sign_key)),
-                };
-                checkup.report("sign_key", "answers.sign_key", format!("answers cannot be signed: {}", problem(&error)), mend);
-            }
-            Ok(key) if !answers.trusted_keys.is_empty() && !answers.trusted_keys.iter().any(|trusted| trusted.is_of(&key)) => {
-                let said = "its public half is not in answers.trusted_keys, so that what it signs does not count";
-                checkup.report("sign_key", "answers.sign_key", said, format!("askbox keygen --public {}", word(&answers.sign_key)));
-            }
-            Ok(_) => {}
+    let path = &answers.sign_key;
+    let found = match (!path.as_os_str().is_empty()).then(|| SecretKey::read(path)) {
+        Some(Err(error)) => {
+            let mend = if path.exists() { format!("chmod 600 {}", word(path)) } else { format!("askbox keygen {}", word(path)) };
+            Some((format!("answers cannot be signed: {}", problem(&error)), mend))
         }
+        Some(Ok(key)) if !answers.trusted_keys.is_empty() && !answers.trusted_keys.iter().any(|trusted| trusted.is_of(&key)) => {
+            let said = "its public half is not in answers.trusted_keys, so that what it signs does not count";
+            Some((said.to_owned(), format!("askbox keygen --public {}", word(path))))
+        }
+        _ => None,
+    };
+    if let Some((said, mend)) = found {
+        checkup.report("sign_key", "answers.sign_key", said, mend);
     }
-    if let Some(program) = answers.sign_command.first()
-        && let Err(error) = programs::find(Path::new(program))
-    {
-        checkup.report("sign_command", "answers.sign_command", format!("answers cannot be signed: {}", problem(&error)), edit(&place));
+    if let Some(Err(error)) = answers.sign_command.first().map(|program| programs::find(Path::new(program))) {
+        let said = format!("answers cannot be signed: {}", problem(&error));
+        checkup.report("sign_command", "answers.sign_command", said, edit_configuration());
     }
 }
 
 pub(in crate::commands::doctor) fn folders(checkup: &mut Checkup) {
-    let relaunch = &checkup.config.relaunch;
-    let named = relaunch
-        .cwd_roots
-        .iter()
-        .map(|p| ("relaunch.cwd_roots", p))
-        .chain(relaunch.config_dirs.iter().map(|p| ("relaunch.config_dirs", p)));
-    let metrics = checkup.config.metrics.file.parent().filter(|f| f.is_absolute()).map(|f| ("metrics.file", f.to_path_buf()));
-    let missing = named.filter(|(_, path)| !path.is_dir()).map(|(key, path)| (key, path.clone()));
-    let missing: Vec<_> = missing.chain(metrics.filter(|(_, folder)| !folder.is_dir())).collect();
-    for (key, path) in missing {
-        checkup.report("no_folder", key, format!("the folder {} does not exist", path.display()), format!("mkdir -p {}", word(&path)));
+    let (relaunch, metrics) = (checkup.config.relaunch.clone(), checkup.config.metrics.file.clone());
+    let roots = relaunch.cwd_roots.iter().map(|path| ("relaunch.cwd_roots", path.as_path()));
+    let dirs = relaunch.config_dirs.iter().map(|path| ("relaunch.config_dirs", path.as_path()));
+    let of_metrics = metrics.parent().filter(|folder| folder.is_absolute()).map(|folder| ("metrics.file", folder));
+    for (key, path) in roots.chain(dirs).chain(of_metrics).filter(|(_, path)| !path.is_dir()) {
+        checkup.report("no_folder", key, format!("the folder {} does not exist", path.display()), format!("mkdir -p {}", word(path)));
     }
-    metrics_file(checkup);
+    metrics_file(checkup, &metrics);
 }
 
 /// Checks the folder of the metrics file: the metrics are written to a second file there, which is then renamed.
-fn metrics_file(checkup: &mut Checkup) {
-    let file = checkup.config.metrics.file.clone();
+fn metrics_file(checkup: &mut Checkup, file: &Path) {
     let Some(folder) = file.parent().filter(|folder| folder.is_dir()) else { return };
-    let place = edit_configuration();
-    if file.is_dir() {
-        return checkup.report("no_metrics", "metrics.file", format!("{} is a folder; name a file in it", file.display()), place);
-    }
-    let Err(why) = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) else { return };
-    let mine = folder.metadata().is_ok_and(|about| about.uid() == rustix::process::geteuid().as_raw());
-    let mend = if mine && why == Errno::ACCESS { format!("chmod u+wx {}", word(folder)) } else { place };
-    let said = format!("the folder {} cannot be written: {}", folder.display(), std::io::Error::from(why));
+    let (said, mend) = if file.is_dir() {
+        (format!("{} is a folder; name a file in it", file.display()), edit_configuration())
+    } else {
+        let Err(why) = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) else { return };
+        let is_mine = folder.metadata().is_ok_and(|about| about.uid() == rustix::process::geteuid().as_raw());
+        let can_mend = is_mine && why == Errno::ACCESS;
+        let mend = if can_mend { format!("chmod u+wx {}", word(folder)) } else { edit_configuration() };
+        (format!("the folder {} cannot be written: {}", folder.display(), std::io::Error::from(why)), mend)
+    };
     checkup.report("no_metrics", "metrics.file", said, mend);
 }
 
@@ -159,14 +142,8 @@ pub(in crate::commands::doctor) fn time_zone(checkup: &mut Checkup) {
     }
 }
 
-/// Checks that the programs of askbox are there.
+/// Checks that the programs of askbox are found. A relaunched agent finds the small programs beside `relaunch`, and all others on PATH.
 pub(in crate::commands::doctor) fn all_programs(checkup: &mut Checkup) {
-    programs(checkup);
-    programs_of_the_watcher(checkup);
-}
-
-/// Checks that the programs are found. A relaunched agent finds the small programs beside `relaunch`, and all others on PATH.
-fn programs(checkup: &mut Checkup) {
     let own = std::env::current_exe().ok().and_then(|p| p.parent().map(Path::to_path_buf)).unwrap_or_default();
     for name in PROGRAMS {
         if programs::find(&own.join(name)).is_err() && programs::find(Path::new(name)).is_err() {
@@ -174,50 +151,44 @@ fn programs(checkup: &mut Checkup) {
             checkup.report("no_program", name, said, how_to_install(&own));
         }
     }
+    programs_of_the_watcher(checkup);
 }
 
 /// Checks the program files that a running watcher uses, because they may be gone. A watcher starts every supervisor from its own program
 /// file, and the supervisor looks for programs beside that file.
 fn programs_of_the_watcher(checkup: &mut Checkup) {
-    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
-    let Some(holder) = disk::lock_holder(&mailbox.lock_file("watchers")) else { return };
-    let Some(relaunch) = holder.file() else { return };
+    let Some(watcher) = checkup.watcher_process() else { return };
+    let Some(relaunch) = watcher.file() else { return };
     let folder = relaunch.parent().map(Path::to_path_buf).unwrap_or_default();
     let askbox = Some(folder.join("askbox")).filter(|_| programs::find(Path::new("askbox")).is_err());
     for file in [Some(relaunch), askbox].into_iter().flatten().filter(|file| programs::find(file).is_err()) {
-        let said = format!("is not there any more, and the running watcher, process {}, starts agents with it", holder.pid);
+        let said = format!("is not there any more, and the running watcher, process {}, starts agents with it", watcher.pid);
         checkup.report("no_program", file.display().to_string(), said, how_to_install(&folder));
     }
 }
 
 /// Reports the keys of the configuration that have changed since the watcher began.
 pub(in crate::commands::doctor) fn newer_configuration(checkup: &mut Checkup) {
-    let Some(mailbox) = checkup.mailbox.clone().filter(|_| checkup.watcher) else { return };
-    let Some(holder) = disk::lock_holder(&mailbox.lock_file("watchers")) else { return };
-    for key in begun_with::changed_since(&mailbox, &checkup.config, holder.pid) {
+    let Some((mailbox, LockHolder { pid, .. })) = checkup.mailbox.clone().zip(checkup.watcher_process()) else { return };
+    for key in begun_with::changed_since(&mailbox, &checkup.config, pid) {
         let new_runs = if key.starts_with("runner.") || key.starts_with("limits.") { "; new runs use the new one" } else { "" };
-        let said = format!("changed since the watcher, process {}, began, and the watcher uses the old value{new_runs}", holder.pid);
-        let mend = targets::restart(checkup, holder.pid);
-        checkup.report("newer_configuration", key, said, mend);
-    }
-}
-
-/// The name that npm uses for this processor.
-fn npm_processor() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "x64",
-        "aarch64" => "arm64",
-        other => other,
+        let said = format!("changed since the watcher, process {pid}, began, and the watcher uses the old value{new_runs}");
+        checkup.report("newer_configuration", key, said, targets::restart(checkup, pid));
     }
 }
 
 /// The command that installs the programs again in the same way as this one was installed. Its folder shows which way that was.
 fn how_to_install(own: &Path) -> String {
     let part = |name: &str| own.components().any(|part| part.as_os_str() == name);
-    match () {
-        () if part("node_modules") => format!("npm install -g npm-askbox-*.tgz npm-linux-{}-*.tgz", npm_processor()),
-        () if part("Cellar") => "brew reinstall askbox".to_owned(),
-        () if part(".cargo") => "cargo install --locked --profile dist --path .".to_owned(),
-        () => format!("tar -xzf askbox-*.tar.gz && cp askbox-*/bin/* {}", word(own)),
+    if part("node_modules") {
+        // These are npm's own names of processors.
+        let processor = std::env::consts::ARCH.replace("x86_64", "x64").replace("aarch64", "arm64");
+        format!("npm install -g npm-askbox-*.tgz npm-linux-{processor}-*.tgz")
+    } else if part("Cellar") {
+        "brew reinstall askbox".to_owned()
+    } else if part(".cargo") {
+        "cargo install --locked --profile dist --path .".to_owned()
+    } else {
+        format!("tar -xzf askbox-*.tar.gz && cp askbox-*/bin/* {}", word(own))
     }
 }

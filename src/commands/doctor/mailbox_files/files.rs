@@ -1,6 +1,6 @@
 //! Owners, modes, links and names of the mailbox's folders and files, and temporary files that a program left when it was killed.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -27,20 +27,21 @@ pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup) {
         return;
     }
     let by = if is_flag { "--mailbox" } else { "$ASKBOX_DIR" };
-    if is_of_others(&checkup.root) {
-        let said = format!("{by} names it, and that folder holds other files and no mailbox: it is misspelt");
-        checkup.report("no_mailbox", checkup.root.display().to_string(), said, ANOTHER_MAILBOX.to_owned());
-        return;
-    }
-    let what = match disk::exists(&checkup.root) {
-        true => "that folder holds no mailbox, so a watcher waits for one: it is misspelt, its filesystem is not mounted there",
-        false => "there is no such folder: it is misspelt or not mounted",
-    };
-    let said = format!("{by} names it, and {what}, or nothing was asked yet. If nothing was, this makes the mailbox");
     // A folder counts as a mailbox once it contains one of the mailbox's folders, so the command creates one. `-m` sets the mode of both
     // folders that are named here.
-    let (root, first) = (word(&checkup.root), word(&checkup.root.join(Folder::Pending.name())));
-    checkup.report("no_mailbox", checkup.root.display().to_string(), said, format!("mkdir -p -m 700 {root} {first}"));
+    let make = format!("mkdir -p -m 700 {} {}", word(&checkup.root), word(&checkup.root.join(Folder::Pending.name())));
+    let or = "or nothing was asked yet. If nothing was, this makes the mailbox";
+    let (said, mend) = match disk::exists(&checkup.root) {
+        true if is_of_others(&checkup.root) => {
+            (format!("{by} names it, and that folder holds other files and no mailbox: it is misspelt"), ANOTHER_MAILBOX.to_owned())
+        }
+        true => {
+            let what = "that folder holds no mailbox, so a watcher waits for one: it is misspelt, its filesystem is not mounted there";
+            (format!("{by} names it, and {what}, {or}"), make)
+        }
+        false => (format!("{by} names it, and there is no such folder: it is misspelt or not mounted, {or}"), make),
+    };
+    checkup.report("no_mailbox", checkup.root.display().to_string(), said, mend);
 }
 
 /// True for a folder with files and without any folder of a mailbox. Somebody named it by mistake, so nothing in it is to be changed.
@@ -50,9 +51,7 @@ fn is_of_others(root: &Path) -> bool {
 
 /// Checks the files of the only workflow.
 fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
-    for (folder, round) in documents::of_workflow(checkup, mailbox, id) {
-        file(checkup, &documents::path(mailbox, folder, id, round.as_ref()));
-    }
+    documents::of_workflow(checkup, mailbox, id).iter().for_each(|(_, _, path)| _ = file(checkup, path));
     leftovers_of(checkup, mailbox, id);
 }
 
@@ -82,9 +81,6 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         return look_at_workflow(checkup, &mailbox, &id);
     }
     let root = checkup.root.clone();
-    if disk::metadata(&root).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
-        return;
-    }
     if is_of_others(&root) {
         // Why no program opens it is told here. If it could be opened, `no_mailbox` tells that it is none.
         if disk::check_folder(&root).is_err() {
@@ -94,65 +90,60 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     }
     folder(checkup, &root, true);
     look_for_leftovers(checkup, &root, 0);
-    let is_told_below = |name: &str| Folder::ALL.iter().any(|f| f.name() == name) || name.starts_with("audit.jsonl");
-    checkup.sorted(|checkup| links(checkup, &root, is_told_below));
-    checkup.sorted(|checkup| links(checkup, &root.join(Folder::Runs.name()), |_| false));
-    checkup.sorted(|checkup| logs(checkup, &root));
+    checkup.sorted(|checkup| top(checkup, &root));
     for kind in Folder::ALL {
         let path = root.join(kind.name());
-        if disk::exists(&path) && folder(checkup, &path, false) {
-            if kind == Folder::Closed && !checkup.lists_closed() {
-                let newest = checkup.closed.newest.clone();
-                let of_closed = newest.iter().map(|round| path.join(round.file_name()));
-                checkup.sorted(|checkup| {
-                    of_closed.for_each(|path| {
-                        file(checkup, &path);
-                    })
-                });
-                continue;
-            }
-            let depth = usize::from(kind == Folder::Awaits);
-            checkup.sorted(|checkup| look_for_leftovers(checkup, &path, depth));
-            checkup.sorted(|checkup| if kind == Folder::Awaits { waits(checkup, &path) } else { files(checkup, kind, &path) });
+        if !disk::exists(&path) || !folder(checkup, &path, false) {
+            continue;
         }
+        checkup.sorted(|checkup| match kind {
+            Folder::Closed if !checkup.lists_closed() => {
+                let newest = checkup.closed.newest.clone();
+                newest.iter().map(|round| path.join(round.file_name())).for_each(|path| _ = file(checkup, &path));
+            }
+            Folder::Runs => {
+                look_for_leftovers(checkup, &path, 0);
+                entries(&path).filter(Entry::is_link).for_each(|entry| _ = file(checkup, &entry.path));
+            }
+            Folder::Awaits => {
+                look_for_leftovers(checkup, &path, 1);
+                waits(checkup, &path);
+            }
+            _ => {
+                look_for_leftovers(checkup, &path, 0);
+                files(checkup, kind, &path);
+            }
+        });
     }
     checkup.sorted(all_leftovers);
-    let is_audit = |path: &PathBuf| name(path).starts_with("audit.jsonl");
-    checkup.sorted(|checkup| {
-        for path in entries(&root).map(|e| e.path).filter(is_audit) {
-            file(checkup, &path);
-        }
-    });
 }
 
-/// Reports what stands in the place of a file that askbox writes for itself. These are the files of the mailbox's own folder, the costs of a
-/// day, the dialogs at terminals, and what the sessions have seen.
-fn logs(checkup: &mut Checkup, root: &Path) {
+/// Checks what lies beside the folders of the mailbox: the audit, and what stands in the place of a file that askbox writes for itself. These
+/// are the files of the mailbox's own folder, the costs of a day, the dialogs at terminals, and what the sessions have seen.
+fn top(checkup: &mut Checkup, root: &Path) {
     for entry in entries(root) {
         let name = name(&entry.path);
-        // The trail and the folders of the mailbox are checked below.
-        let is_told = name.starts_with("audit.jsonl") || Folder::ALL.iter().any(|folder| folder.name() == name);
-        if !is_told && (is_special(&entry) || (entry.is_folder() && name.ends_with(".json"))) {
+        if Folder::ALL.iter().any(|folder| folder.name() == name) {
+            continue;
+        }
+        if entry.is_link() || name.starts_with("audit.jsonl") {
+            file(checkup, &entry.path);
+        } else if is_special(&entry) || (entry.is_folder() && name.ends_with(".json")) {
             no_file(checkup, &entry.path);
         }
     }
+    let is_inner = |path: &Path| INNER_FOLDERS.iter().any(|inner| path == root.join(inner));
     for folder in ["costs", "dialogs", "looked"].into_iter().chain(INNER_FOLDERS) {
-        let is_none = |entry: &disk::Entry| is_special(entry) || (entry.is_folder() && !is_inner_folder(root, &entry.path));
-        for entry in entries(&root.join(folder)).filter(is_none) {
-            no_file(checkup, &entry.path);
-        }
+        let is_none = |entry: &Entry| is_special(entry) || (entry.is_folder() && !is_inner(&entry.path));
+        entries(&root.join(folder)).filter(is_none).for_each(|entry| no_file(checkup, &entry.path));
     }
 }
 
 /// The folders that askbox makes among these files.
 const INNER_FOLDERS: [&str; 3] = ["costs/workflows", "costs/times", "looked/codex"];
 
-fn is_inner_folder(root: &Path, path: &Path) -> bool {
-    INNER_FOLDERS.iter().any(|inner| path == root.join(inner))
-}
-
 /// True for a named pipe, a socket or a device.
-fn is_special(entry: &disk::Entry) -> bool {
+fn is_special(entry: &Entry) -> bool {
     !entry.is_file() && !entry.is_folder() && !entry.is_link()
 }
 
@@ -178,64 +169,45 @@ fn free_name(path: &Path) -> PathBuf {
     Some(path.to_path_buf()).filter(free).or_else(|| (1..1000).map(numbered).find(free)).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// Reports the symbolic links in a folder, except those with a name that another check reports.
-fn links(checkup: &mut Checkup, folder: &Path, is_told_elsewhere: impl Fn(&str) -> bool) {
-    for entry in entries(folder).filter(disk::Entry::is_link).filter(|e| !is_told_elsewhere(&name(&e.path))) {
-        file(checkup, &entry.path);
-    }
-}
-
 /// Checks a folder of the mailbox. Returns true if its files can be checked.
 fn folder(checkup: &mut Checkup, path: &Path, is_root: bool) -> bool {
     let Ok(meta) = disk::metadata(path) else { return false };
-    let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
     let mode = meta.permissions().mode() & 0o777;
+    let chmod = |change: &str| format!("chmod {change} {}", word(path));
     // The check is the one that all programs use. Each of its errors gets a command.
-    match disk::check_folder(path) {
+    let (kind, said, mend) = match disk::check_folder(path) {
         Err(Error::NotFound { .. }) => return false,
         Err(error) if meta.is_symlink() => {
             let target = fs::canonicalize(path).unwrap_or_default();
             let mend = if is_root { format!("export ASKBOX_DIR={}", word(&target)) } else { format!("rm {}", word(path)) };
-            checkup.report("link", shown, format!("{error}, to {}; links are not followed", target.display()), mend);
-            return false;
+            ("link", format!("{error}, to {}; links are not followed", target.display()), mend)
         }
         Err(error) if !meta.is_dir() => {
             // A file that somebody named by mistake is somebody's file.
             let is_named = is_root && (!checkup.flag.is_empty() || program::env("ASKBOX_DIR").is_some());
             let mend = if is_named { ANOTHER_MAILBOX.to_owned() } else { format!("mv -n {0} {0}.aside", word(path)) };
-            checkup.report("no_folder", shown, error.to_string(), mend);
-            return false;
+            ("no_folder", error.to_string(), mend)
         }
-        Err(error) if meta.uid() != rustix::process::geteuid().as_raw() => {
-            checkup.report("owner", shown, error.to_string(), of_a_mailbox(path, chown(path)));
-        }
+        Err(error) if meta.uid() != my_id() => ("owner", error.to_string(), of_a_mailbox(path, chown(path))),
         Err(_) => {
-            let private = if is_root { "700" } else { "go-w" };
-            let said = match mode & 0o002 {
-                0 => format!("other users of its group may write to it (mode {mode:04o})"),
-                _ => format!("every user of this machine may write to it (mode {mode:04o}), so no program of askbox opens it"),
+            let (who, so) = match mode & 0o002 {
+                0 => ("other users of its group", ""),
+                _ => ("every user of this machine", ", so no program of askbox opens it"),
             };
-            checkup.report("mode", shown, said, of_a_mailbox(path, format!("chmod {private} {}", word(path))));
+            let mend = of_a_mailbox(path, chmod(if is_root { "700" } else { "go-w" }));
+            ("mode", format!("{who} may write to it (mode {mode:04o}){so}"), mend)
         }
         Ok(()) if mode & 0o700 != 0o700 => {
-            checkup.report(
-                "mode",
-                shown,
-                format!("you lack permission to read, write or enter it (mode {mode:04o})"),
-                format!("chmod u+rwx {}", word(path)),
-            );
+            ("mode", format!("you lack permission to read, write or enter it (mode {mode:04o})"), chmod("u+rwx"))
         }
         Ok(()) if is_root && mode & 0o077 != 0 => {
-            checkup.report(
-                "mode",
-                shown,
-                format!("other users may read it (mode {mode:04o})"),
-                of_a_mailbox(path, format!("chmod 700 {}", word(path))),
-            );
+            ("mode", format!("other users may read it (mode {mode:04o})"), of_a_mailbox(path, chmod("700")))
         }
-        Ok(()) => {}
-    }
-    true
+        Ok(()) => return true,
+    };
+    let shown = if is_root { path.display().to_string() } else { checkup.shown(path) };
+    checkup.report(kind, shown, said, mend);
+    meta.is_dir()
 }
 
 /// The command for a folder of a mailbox. For any other folder, such as `/tmp`, returns a command that changes nothing about it.
@@ -243,59 +215,42 @@ fn of_a_mailbox(path: &Path, command: String) -> String {
     if disk::is_of_a_mailbox(path) { command } else { ANOTHER_MAILBOX.to_owned() }
 }
 
-fn chown(path: &Path) -> String {
-    let me = rustix::process::geteuid();
-    // Root needs no sudo, and a container may have none.
-    let sudo = if me.is_root() { "" } else { "sudo " };
-    format!("{sudo}chown {} {}", me.as_raw(), word(path))
+fn my_id() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
-/// Checks a file's type. Returns true if its content can be checked.
+fn chown(path: &Path) -> String {
+    // Root needs no sudo, and a container may have none.
+    let sudo = if my_id() == 0 { "" } else { "sudo " };
+    format!("{sudo}chown {} {}", my_id(), word(path))
+}
+
+/// Checks a file's type, owner and mode. Returns true if its content can be checked.
 fn file(checkup: &mut Checkup, path: &Path) -> bool {
     let Ok(meta) = disk::metadata(path) else { return false };
-    let shown = checkup.shown(path);
-    if meta.is_symlink() {
+    let mode = meta.permissions().mode() & 0o777;
+    let (kind, said, mend) = if meta.is_symlink() {
         let target = fs::read_link(path).unwrap_or_default();
-        checkup.report(
-            "link",
-            shown,
-            format!("is a symbolic link to {}; links are not followed", target.display()),
-            format!("rm {}", word(path)),
-        );
-        return false;
-    }
-    if !meta.is_file() {
-        let mend = to_quarantine(checkup, path);
-        checkup.report("no_file", shown, "is not a regular file", mend);
-        return false;
-    }
-    owner_and_mode(checkup, path, &meta)
-}
-
-/// Checks a file's owner and mode. Returns true if its content can be checked.
-fn owner_and_mode(checkup: &mut Checkup, path: &Path, meta: &Metadata) -> bool {
-    let (shown, mode) = (checkup.shown(path), meta.permissions().mode() & 0o777);
-    let me = rustix::process::geteuid().as_raw();
-    if meta.uid() != me && meta.uid() != 0 {
-        checkup.report("owner", shown, format!("belongs to user {}, and is not read", meta.uid()), chown(path));
-        return false;
-    }
-    if mode & 0o022 != 0 {
-        checkup.report("mode", shown, format!("other users may write it (mode {mode:04o})"), format!("chmod go-w {}", word(path)));
+        ("link", format!("is a symbolic link to {}; links are not followed", target.display()), format!("rm {}", word(path)))
+    } else if !meta.is_file() {
+        ("no_file", "is not a regular file".to_owned(), to_quarantine(checkup, path))
+    } else if ![my_id(), 0].contains(&meta.uid()) {
+        ("owner", format!("belongs to user {}, and is not read", meta.uid()), chown(path))
+    } else if mode & 0o022 != 0 {
+        ("mode", format!("other users may write it (mode {mode:04o})"), format!("chmod go-w {}", word(path)))
     } else if mode & 0o400 == 0 {
-        checkup.report("mode", shown, format!("you lack permission to read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)));
-        return me == 0;
-    }
-    true
+        ("mode", format!("you lack permission to read it (mode {mode:04o})"), format!("chmod u+rw {}", word(path)))
+    } else {
+        return true;
+    };
+    checkup.report(kind, checkup.shown(path), said, mend);
+    kind == "mode" && (mode & 0o022 != 0 || my_id() == 0)
 }
 
 /// Checks the files of a folder.
 fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
     let of_workflows = matches!(kind, Folder::Pending | Folder::Answered | Folder::Checkpoints | Folder::Workflows);
     let of_rounds = matches!(kind, Folder::Running | Folder::Parked | Folder::Closed);
-    if kind == Folder::Runs {
-        return;
-    }
     for path in entries(folder).map(|e| e.path) {
         let name = name(&path);
         checkup.progress.count(kind.name());
@@ -313,11 +268,8 @@ fn files(checkup: &mut Checkup, kind: Folder, folder: &Path) {
         if !file(checkup, &path) || belongs || age(&path) < time_to_settle(&name) {
             continue;
         }
-        let mend = match kind {
-            Folder::Timers => format!("rm {}", word(&path)),
-            _ => to_quarantine(checkup, &path),
-        };
         let form = if of_rounds { "WORKFLOW_ID.QUESTION_ID.json" } else { "WORKFLOW_ID.json" };
+        let mend = if kind == Folder::Timers { format!("rm {}", word(&path)) } else { to_quarantine(checkup, &path) };
         checkup.report("stray", checkup.shown(&path), format!("its name is not {form}, so no program reads it"), mend);
     }
 }
@@ -328,25 +280,18 @@ fn waits(checkup: &mut Checkup, awaits: &Path) {
         let mend = to_quarantine(checkup, path);
         checkup.report("stray", checkup.shown(path), format!("it is not a {form}, so no program reads it"), mend);
     };
-    for path in entries(awaits).map(|e| e.path) {
-        let parent = name(&path);
-        if parent.starts_with('.') {
-            continue;
-        }
+    for path in entries(awaits).map(|e| e.path).filter(|path| !name(path).starts_with('.')) {
         let Ok(meta) = disk::metadata(&path) else { continue };
-        if meta.is_file() || (meta.is_dir() && parent.parse::<WorkflowId>().is_err()) {
+        if meta.is_file() || (meta.is_dir() && name(&path).parse::<WorkflowId>().is_err()) {
             stray(checkup, &path, "folder of a workflow");
-            continue;
-        }
-        if !folder(checkup, &path, false) {
-            continue;
-        }
-        for path in entries(&path).map(|e| e.path) {
-            let name = name(&path);
-            let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
-            let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");
-            if file(checkup, &path) && !belongs && age(&path) >= time_to_settle(&name) {
-                stray(checkup, &path, "WORKFLOW_ID.json");
+        } else if folder(checkup, &path, false) {
+            for path in entries(&path).map(|e| e.path) {
+                let name = name(&path);
+                let of_child = |end| name.strip_suffix(end).is_some_and(|child| child.parse::<WorkflowId>().is_ok());
+                let belongs = name.starts_with('.') || of_child(".json") || of_child(".lock");
+                if file(checkup, &path) && !belongs && age(&path) >= time_to_settle(&name) {
+                    stray(checkup, &path, "WORKFLOW_ID.json");
+                }
             }
         }
     }
@@ -374,22 +319,17 @@ fn look_for_leftovers(checkup: &mut Checkup, folder: &Path, depth: usize) {
             continue;
         }
         let since = time::human(age(path));
-        match unretired(path, &name) {
+        let (kind, said, mend) = match unretired(path, &name) {
             _ if name.starts_with(askbox_run::gc::GONE) => {
-                let said = format!("`askbox gc` was killed {since} ago while it removed this");
-                checkup.report("half_done", checkup.shown(path), said, checkup.command("askbox gc"));
+                ("half_done", format!("`askbox gc` was killed {since} ago while it removed this"), checkup.command("askbox gc"))
             }
             Some(target) => {
-                let said = format!("a question was moved aside {since} ago and not put back");
-                checkup.report("half_done", checkup.shown(path), said, format!("mv -n {} {}", word(path), word(&target)));
+                let mend = format!("mv -n {} {}", word(path), word(&target));
+                ("half_done", format!("a question was moved aside {since} ago and not put back"), mend)
             }
-            None => checkup.report(
-                "leftover",
-                checkup.shown(path),
-                format!("left {since} ago by a program that was killed"),
-                format!("rm {}", word(path)),
-            ),
-        }
+            None => ("leftover", format!("left {since} ago by a program that was killed"), format!("rm {}", word(path))),
+        };
+        checkup.report(kind, checkup.shown(path), said, mend);
     }
 }
 

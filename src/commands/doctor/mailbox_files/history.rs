@@ -1,74 +1,51 @@
 //! What history costs, what the policy does with it, and whether the archives are whole.
 
-use serde::Serialize;
+use serde_json::json;
 
 use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, word};
 use askbox_config::History;
-use askbox_mailbox::time::{self, Span};
-use askbox_run::archive::{self, Damaged};
+use askbox_mailbox::time;
+use askbox_run::archive::{self, ArchiveState, Damaged};
 use askbox_run::gc;
 
 /// The number of bytes of archives that are read to find damage, about a second's work.
 const MOST_READ: u64 = 64 << 20;
 
-/// The space that history takes, and the policy.
-#[derive(Debug, Serialize)]
-pub(in crate::commands::doctor) struct KnownHistory {
-    /// The number of closed rounds in the mailbox.
-    rounds: u64,
-    /// About how many bytes they take.
-    bytes: u64,
-    /// About how many files and folders they have.
-    files: u64,
-    /// The number of archives.
-    archives: u64,
-    /// The bytes of the archives and their indexes.
-    archive_bytes: u64,
-    /// The age at which rounds are archived. Missing if none is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    archive_after: Option<Span>,
-    /// The age at which `askbox gc` removes rounds for good. Missing if it removes none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    keep: Option<Span>,
-}
-
-/// Estimates the space. `None` if there is no history, or if it cannot be read.
-pub(in crate::commands::doctor) fn known(checkup: &Checkup) -> Option<KnownHistory> {
-    let mailbox = checkup.mailbox.as_ref()?;
-    let (cost, archives) = (gc::cost(mailbox, &checkup.closed), archive::state(mailbox).ok()?);
-    let History { archive, keep } = &checkup.config.history;
-    let known = KnownHistory {
-        rounds: cost.rounds,
-        bytes: cost.bytes,
-        files: cost.files,
-        archives: archives.months,
-        archive_bytes: archives.bytes,
-        archive_after: archive.0,
-        keep: keep.0,
-    };
-    (known.rounds > 0 || known.archives > 0).then_some(known)
-}
-
-impl KnownHistory {
-    pub(in crate::commands::doctor) fn words(&self) -> String {
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-        let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let here = format!("{} in about {} and {}", count(self.rounds, "closed round"), mib(self.bytes), count(self.files, "file"));
-        let archives = match self.archives {
-            0 => String::new(),
-            n => format!(", {} of {}", count(n, "archive"), mib(self.archive_bytes)),
-        };
-        let archived = self.archive_after.map(|after| format!("rounds of more than {} ago are archived once a day", time::human(after.0)));
-        let removed = self.keep.map(|keep| format!("`askbox gc` removes those of more than {} ago", time::human(keep.0)));
-        let policy: Vec<String> = archived.into_iter().chain(removed).collect();
-        let policy = if policy.is_empty() { "nothing is archived or removed".to_owned() } else { policy.join("; ") };
-        format!("History: {here}{archives}; {policy}.\n")
+/// Estimates the space that history takes, and shows the policy. Shows nothing if there is no history, or if it cannot be read.
+fn facts(checkup: &mut Checkup, archives: &ArchiveState) {
+    let Some(mailbox) = &checkup.mailbox else { return };
+    let cost = gc::cost(mailbox, &checkup.closed);
+    if cost.rounds == 0 && archives.months == 0 {
+        return;
     }
+    let History { archive, keep } = &checkup.config.history;
+    let mut fact = json!({
+        "rounds": cost.rounds, "bytes": cost.bytes, "files": cost.files, "archives": archives.months, "archive_bytes": archives.bytes,
+    });
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let here = format!("{} in about {} and {}", count(cost.rounds, "closed round"), mib(cost.bytes), count(cost.files, "file"));
+    let there = match archives.months {
+        0 => String::new(),
+        n => format!(", {} of {}", count(n, "archive"), mib(archives.bytes)),
+    };
+    let mut policy = Vec::new();
+    if let Some(after) = archive.0 {
+        fact["archive_after"] = json!(after);
+        policy.push(format!("rounds of more than {} ago are archived once a day", time::human(after.0)));
+    }
+    if let Some(keep) = keep.0 {
+        fact["keep"] = json!(keep);
+        policy.push(format!("`askbox gc` removes those of more than {} ago", time::human(keep.0)));
+    }
+    let policy = if policy.is_empty() { "nothing is archived or removed".to_owned() } else { policy.join("; ") };
+    checkup.facts.add("history", &fact, format!("History: {here}{there}; {policy}.\n"));
 }
 
 /// Reports archives that are damaged or that a killed process left incomplete.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(Ok(state)) = checkup.mailbox.as_ref().map(archive::state) else { return };
+    facts(checkup, &state);
     for (path, error) in state.lost {
         let said = format!("{error}; its rounds cannot be found or read until the index is made again");
         checkup.report("archive", checkup.shown(&path), said, checkup.command("askbox gc"));

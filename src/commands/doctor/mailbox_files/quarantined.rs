@@ -36,39 +36,30 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox
         let path = folder.join(name);
         if let Some(of) = name.as_bytes().strip_suffix(b".reason") {
             if names.binary_search_by(|n| n.as_bytes().cmp(of)).is_err() && age(&path) >= AT_ONCE {
-                checkup.report(
-                    "leftover",
-                    checkup.shown(&path),
-                    "the quarantined file that it explains does not exist",
-                    format!("rm {}", word(&path)),
-                );
+                let said = "the quarantined file that it explains does not exist";
+                checkup.report("leftover", checkup.shown(&path), said, format!("rm {}", word(&path)));
             }
             continue;
         }
         let reason = reason_of(&path);
         let why = disk::read(&reason, 1 << 20).map(|b| String::from_utf8_lossy(&b).into_owned());
-        let said = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
+        let why = why.map_or_else(|_| "no reason is recorded".to_owned(), |why| text::excerpt(why.trim(), 400));
         let (file, reason) = (word(&path), word(&reason));
-        if disk::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        let mut said = why.clone();
+        let mut discard = format!("rm -f {file} {reason}");
+        let (kind, mend) = if disk::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
             // A folder, for example, is no document that could be repaired and moved back.
-            let mend = format!("mv -n {file} {}.aside && rm -f {reason}", word(&checkup.root.with_file_name(name)));
-            let discard = format!("rm -r {file} && rm -f {reason}");
-            checkup.report(
-                "quarantined",
-                checkup.shown(&path),
-                format!("{said}; it is not a regular file (to discard it: {discard})"),
-                mend,
-            );
-            continue;
-        }
-        let discard = format!("rm -f {file} {reason}");
-        if let Some(workflow) = of_refused(&path, &said) {
+            said += "; it is not a regular file";
+            discard = format!("rm -r {file} && rm -f {reason}");
+            let aside = word(&checkup.root.with_file_name(name));
+            ("quarantined", format!("mv -n {file} {aside}.aside && rm -f {reason}"))
+        } else if let Some(workflow) = of_refused(&path, &why) {
             let waits = disk::exists(mailbox.document(Folder::Pending, &workflow));
-            let mend = if waits { checkup.command(&format!("ask-answer show {workflow}")) } else { discard.clone() };
-            checkup.report("refused", checkup.shown(&path), format!("{said} (to discard it: {discard})"), mend);
-            continue;
-        }
-        checkup.report("quarantined", checkup.shown(&path), format!("{said} (to discard it: {discard})"), restore(mailbox, &path, &said));
+            ("refused", if waits { checkup.command(&format!("ask-answer show {workflow}")) } else { discard.clone() })
+        } else {
+            ("quarantined", restore(mailbox, &path, &why))
+        };
+        checkup.report(kind, checkup.shown(&path), format!("{said} (to discard it: {discard})"), mend);
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
 use crate::commands::doctor::mailbox_files::quarantined;
-use crate::commands::doctor::workflows::{hold_ups, open_questions, runs};
+use crate::commands::doctor::workflows::{open_questions, runs};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::children;
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -26,11 +26,11 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let teller = checkup.teller(&mailbox);
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
-        if folder == Folder::Closed && !checkup.all_rounds {
-            checkup.sorted(|checkup| checkup.closed.newest.clone().iter().for_each(|round| runs::look(checkup, &teller, folder, round)));
-            continue;
-        }
         checkup.sorted(|checkup| {
+            if folder == Folder::Closed && !checkup.all_rounds {
+                let newest = checkup.closed.newest.clone();
+                return newest.iter().for_each(|round| runs::look(checkup, &teller, folder, round));
+            }
             for name in entries(&mailbox.folder(folder)).map(|e| name(&e.path)) {
                 checkup.progress.count(folder.name());
                 match folder {
@@ -66,21 +66,19 @@ fn checkpoint(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
 
 fn record(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let path = mailbox.document(Folder::Workflows, id);
-    match workflows::read(mailbox, id) {
+    let record = match workflows::read(mailbox, id) {
+        Ok(record) => record,
         Err(error) if is_about_content(&path, &error) => {
-            checkup.report("unreadable", checkup.shown(&path), problem(&error), edit(&path));
+            return checkup.report("unreadable", checkup.shown(&path), problem(&error), edit(&path));
         }
-        Ok(Some(record)) => {
-            if let Some(parent) = record.typed.parent.filter(|parent| !children::is_noted(mailbox, parent, id)) {
-                let folder = mailbox.runs_of_workflow(&parent).join(children::CHILDREN);
-                let said =
-                    format!("it is a child of {parent} but not among the names in runs/{parent}/children, so its tree does not show it");
-                let mend = format!("mkdir -p -m 700 {} && touch {}", word(&folder), word(&folder.join(id.as_str())));
-                checkup.report("unlisted", checkup.shown(&path), said, mend);
-            }
-        }
-        _ => {}
-    }
+        Err(_) => return,
+    };
+    let parent = record.and_then(|record| record.typed.parent);
+    let Some(parent) = parent.filter(|parent| !children::is_noted(mailbox, parent, id)) else { return };
+    let folder = mailbox.runs_of_workflow(&parent).join(children::CHILDREN);
+    let said = format!("it is a child of {parent} but not among the names in runs/{parent}/children, so its tree does not show it");
+    let mend = format!("mkdir -p -m 700 {} && touch {}", word(&folder), word(&folder.join(id.as_str())));
+    checkup.report("unlisted", checkup.shown(&path), said, mend);
 }
 
 /// Fails if no file of the workflow exists.
@@ -99,8 +97,12 @@ pub(in crate::commands::doctor) fn check_known(mailbox: &Mailbox, id: &WorkflowI
 /// The folders with one document of a workflow.
 const OF_WORKFLOW: [Folder; 4] = [Folder::Pending, Folder::Answered, Folder::Checkpoints, Folder::Workflows];
 
-/// The documents of a workflow, each by its folder, and those of its rounds by the round.
-pub(in crate::commands::doctor) fn of_workflow(checkup: &Checkup, mailbox: &Mailbox, id: &WorkflowId) -> Vec<(Folder, Option<RoundId>)> {
+/// The documents of a workflow with their paths, each by its folder, and those of its rounds by the round.
+pub(in crate::commands::doctor) fn of_workflow(
+    checkup: &Checkup,
+    mailbox: &Mailbox,
+    id: &WorkflowId,
+) -> Vec<(Folder, Option<RoundId>, PathBuf)> {
     let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(|folder| {
         let rounds: Vec<_> = list::round_names(mailbox, folder).filter(|round| round.workflow == *id).collect();
         rounds.into_iter().map(move |round| (folder, round))
@@ -108,9 +110,12 @@ pub(in crate::commands::doctor) fn of_workflow(checkup: &Checkup, mailbox: &Mail
     let closed = recent(checkup, mailbox, id).rounds.into_iter().map(|round| (Folder::Closed, round));
     let mut rounds: Vec<_> = claimed.chain(closed).collect();
     rounds.sort_by(|(_, one), (_, other)| one.cmp(other));
-    let own = OF_WORKFLOW.into_iter().map(|folder| (folder, None));
-    let all = own.chain(rounds.into_iter().map(|(folder, round)| (folder, Some(round))));
-    all.filter(|(folder, round)| disk::exists(path(mailbox, *folder, id, round.as_ref()))).collect()
+    let own = OF_WORKFLOW.into_iter().map(|folder| (folder, None, mailbox.document(folder, id)));
+    let rounds = rounds.into_iter().map(|(folder, round)| {
+        let path = mailbox.round(folder, &round);
+        (folder, Some(round), path)
+    });
+    own.chain(rounds).filter(|(_, _, path)| disk::exists(path)).collect()
 }
 
 /// The rounds of a workflow that are checked: its newest ones, or all.
@@ -121,30 +126,14 @@ pub(in crate::commands::doctor) fn recent(checkup: &Checkup, mailbox: &Mailbox, 
     }
 }
 
-/// The path of such a document.
-pub(in crate::commands::doctor) fn path(mailbox: &Mailbox, folder: Folder, id: &WorkflowId, round: Option<&RoundId>) -> PathBuf {
-    round.map_or_else(|| mailbox.document(folder, id), |round| mailbox.round(folder, round))
-}
-
 /// Checks the documents of a workflow.
 fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
     let teller = checkup.teller(mailbox);
-    for (folder, round) in of_workflow(checkup, mailbox, id) {
+    for (folder, round, _) in of_workflow(checkup, mailbox, id) {
         match round {
             Some(round) => runs::look(checkup, &teller, folder, &round),
             None => check_workflow(checkup, &teller, folder, id),
         }
     }
     quarantined::look(checkup, mailbox, Some(id));
-}
-
-/// Reports what holds everything up, or the round of the only workflow.
-pub(in crate::commands::doctor) fn hold_ups(checkup: &mut Checkup) {
-    let Some((mailbox, id)) = checkup.asked() else { return hold_ups::look(checkup) };
-    let (is_told, is_ahead) = checkup.road.as_ref().map_or((false, false), |road| (road.names_watcher(), road.is_before_launch()));
-    let teller = checkup.teller(&mailbox);
-    hold_ups::of_round(checkup, &teller, &id, is_told);
-    if is_ahead && checkup.loaded.is_ok() {
-        hold_ups::queue(checkup, &teller);
-    }
 }

@@ -1,4 +1,4 @@
-//! Reports causes that hold everything up. The queue may be paused by a person, after failures, or by the day's limit. The disk may be full
+//! Reports causes that hold everything up, or the round of the only workflow. The queue may be paused by a person, after failures, or by the day's limit. The disk may be full
 //! or read-only.
 
 use std::path::Path;
@@ -9,7 +9,6 @@ use rustix::io::Errno;
 use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
 use crate::commands::doctor::mailbox_files::files;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Folder, Mailbox, disk, time};
 use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{Cause, Teller, queue};
@@ -17,26 +16,20 @@ use askbox_run::story::{Cause, Teller, queue};
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let teller = checkup.teller(&mailbox);
-    queue(checkup, &teller);
+    let is_ahead = checkup.road.as_ref().is_some_and(|road| road.is_before_launch);
+    if checkup.only.is_none() || (is_ahead && checkup.loaded.is_ok()) {
+        queue(checkup, &teller);
+    }
     disk(checkup, &teller);
-    watcher(checkup, &teller, "the watcher");
-}
-
-/// Reports the causes that hold up a round wherever it stands. `is_told` is true if the round's road tells that the watcher is stopped.
-pub(in crate::commands::doctor) fn of_round(checkup: &mut Checkup, teller: &Teller<'_>, id: &WorkflowId, is_told: bool) {
-    disk(checkup, teller);
-    if !is_told {
-        watcher(checkup, teller, id.as_str());
+    // The road of a round tells it too.
+    if checkup.road.as_ref().is_none_or(|road| !road.waits_at(&["watcher"])) {
+        let subject = checkup.only.as_ref().map_or("the watcher".to_owned(), ToString::to_string);
+        report(checkup, &teller, "watcher_hangs", &subject, |hold_up| hold_up.cause == Cause::WatcherStopped);
     }
 }
 
-/// Reports a watcher that is stopped.
-fn watcher(checkup: &mut Checkup, teller: &Teller<'_>, subject: &str) {
-    report(checkup, teller, "watcher_hangs", subject, |hold_up| hold_up.cause == Cause::WatcherStopped);
-}
-
 /// Reports a paused queue.
-pub(in crate::commands::doctor) fn queue(checkup: &mut Checkup, teller: &Teller<'_>) {
+fn queue(checkup: &mut Checkup, teller: &Teller<'_>) {
     if let Err(error) = queue::of(teller.mailbox(), &checkup.config) {
         return checkup.report("paused", "the queue", problem(&error), mend_unknown(checkup, teller.mailbox(), &error));
     }

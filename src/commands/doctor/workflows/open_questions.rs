@@ -16,7 +16,7 @@ use askbox_mailbox::documents::asked::OnExpiry;
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
 use askbox_run::delivery::{self, Delivery};
 use askbox_run::story::cause::HoldUp;
@@ -30,20 +30,21 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
         Ok(document) => document.typed,
         Err(error) => return not_pending(checkup, mailbox, &path, &error),
     };
-    // Every program that reads the workflow completes half-done steps. This command does nothing else.
-    let complete = checkup.launching(&format!("relaunch -- {id}"));
-    let known = question.round();
-    if question.closed.is_some() {
-        return checkup.report("half_done", id.as_str(), "its question is marked as ended but is still in pending/", complete);
-    }
-    if known.as_ref().is_some_and(|round| round::is_claimed_or_closed(mailbox, round)) {
-        return checkup.report("half_done", id.as_str(), "its pending question belongs to a round that has moved on", complete);
-    }
-    if let (Ok(round), Ok(answer)) =
-        (round::of_pending(mailbox, &question), read_question::document(&mailbox.document(Folder::Answered, id)))
-        && round::round_of(mailbox, &answer.typed).is_ok_and(|answered| answered == round)
-    {
-        return checkup.report("half_done", id.as_str(), "its question is answered but is still in pending/", complete);
+    let answered = || {
+        let answer = read_question::document(&mailbox.document(Folder::Answered, id)).ok()?;
+        Some(round::round_of(mailbox, &answer.typed).ok()? == round::of_pending(mailbox, &question).ok()?)
+    };
+    let half_done = if question.closed.is_some() {
+        Some("its question is marked as ended but is still in pending/")
+    } else if question.round().is_some_and(|round| round::is_claimed_or_closed(mailbox, &round)) {
+        Some("its pending question belongs to a round that has moved on")
+    } else {
+        answered().filter(|is_answered| *is_answered).map(|_| "its question is answered but is still in pending/")
+    };
+    if let Some(said) = half_done {
+        // Every program that reads the workflow completes half-done steps. This command does nothing else.
+        let complete = checkup.launching(&format!("relaunch -- {id}"));
+        return checkup.report("half_done", id.as_str(), said, complete);
     }
     ahead(checkup, id, &question, &path);
     folder(checkup, id, &question);
@@ -80,17 +81,17 @@ fn folder(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
         Ok(Err(why)) | Err(Error::Io { source: why, .. }) => why,
         Err(_) => return,
     };
-    if why.kind() != io::ErrorKind::NotFound {
-        let said = format!("its agent's folder {} cannot be entered ({why}), so its answer will be parked", text::file_name(cwd));
+    let shown = text::file_name(cwd);
+    let (kind, said, mend) = if why.kind() == io::ErrorKind::NotFound {
+        let how = format!("put it back, or name its new place then: relaunch retry {id} --cwd DIR");
+        let said = format!("its agent's folder {shown} does not exist, so its answer will be parked; {how}");
+        ("no_folder", said, format!("mkdir -p {}", word(cwd)))
+    } else {
         let is_mine = std::fs::metadata(cwd).is_ok_and(|about| about.is_dir() && about.uid() == rustix::process::geteuid().as_raw());
         let mend = format!("{} {}", if is_mine { "chmod u+rx" } else { "ls -ld" }, word(cwd));
-        return checkup.report("closed_folder", id.as_str(), said, mend);
-    }
-    let said = format!(
-        "its agent's folder {} does not exist, so its answer will be parked; put it back, or name its new place then: relaunch retry {id} --cwd DIR",
-        text::file_name(cwd)
-    );
-    checkup.report("no_folder", id.as_str(), said, format!("mkdir -p {}", word(cwd)));
+        ("closed_folder", format!("its agent's folder {shown} cannot be entered ({why}), so its answer will be parked"), mend)
+    };
+    checkup.report(kind, id.as_str(), said, mend);
 }
 
 fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path, is_undecided: bool) {
@@ -105,21 +106,14 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &P
     }
     if let Some(at) = question.asked.expires_at.filter(|at| *at <= time::now()) {
         let since = time::human(time::since(at));
-        match question.asked.on_expiry() {
-            OnExpiry::Keep => {
-                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago without an answer: {title}"), answer);
-            }
-            OnExpiry::Default if is_undecided => {
-                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago; {}: {title}", timers::UNDECIDED), answer);
-            }
+        let (what, mend) = match question.asked.on_expiry() {
+            OnExpiry::Keep => (" without an answer".to_owned(), answer),
+            OnExpiry::Default if is_undecided => (format!("; {}", timers::UNDECIDED), answer),
             // A running watcher applies the expiry at once, so give it a moment.
-            _ if checkup.watcher && time::since(at) < AT_ONCE => {}
-            _ => {
-                let mend = checkup.command("relaunch watch");
-                checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago, and no watcher applied it: {title}"), mend);
-            }
-        }
-        return;
+            _ if checkup.watcher && time::since(at) < AT_ONCE => return,
+            _ => (", and no watcher applied it".to_owned(), checkup.command("relaunch watch")),
+        };
+        return checkup.report("overdue", id.as_str(), format!("its timeout ended {since} ago{what}: {title}"), mend);
     }
     // A handwritten question may have no timestamp, so the time of its file is used.
     let asked = question.asked_at().map_or_else(|| age(path), time::since);
@@ -173,61 +167,63 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller:
         return;
     }
     let ago = time::human(since);
-    match delivery {
+    let (said, mend) = match delivery {
         Delivery::Waiter => {
             // The asker is about to take the answer.
-            if let Some(holder) = disk::lock_holder(&mailbox.waiter(id)).filter(|holder| holder.is_stopped) {
-                let said = format!("answered {ago} ago, and the asker that waits for it is {holder}");
-                checkup.report("unclaimed", id.as_str(), said, format!("kill -CONT {}", holder.pid));
-            }
-            return;
+            let stopped = disk::lock_holder(&mailbox.waiter(id)).filter(|holder| holder.is_stopped);
+            let Some(holder) = stopped else { return };
+            (format!("and the asker that waits for it is {holder}"), format!("kill -CONT {}", holder.pid))
         }
         Delivery::Session => {
             let why = not_told_because(checkup, mailbox, &question);
-            if why.is_some() || since >= PATIENCE {
-                let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
-                let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
-                let resume = question.codex_thread.and_then(|_| delivery::resume_command(&question));
-                let resume = resume.map(|command| format!(" ({command})")).unwrap_or_default();
-                let said = format!(
-                    "answered {ago} ago, but the session{session} that asked has not taken the answer{why}: resume it{resume}, or start an agent with it"
-                );
-                checkup.report("unclaimed", id.as_str(), said, by_hand);
+            if why.is_none() && since < PATIENCE {
+                return;
             }
-            return;
+            let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
+            let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
+            let resume = question.codex_thread.and_then(|_| delivery::resume_command(&question));
+            let resume = resume.map(|command| format!(" ({command})")).unwrap_or_default();
+            let how = format!("resume it{resume}, or start an agent with it");
+            (format!("but the session{session} that asked has not taken the answer{why}: {how}"), by_hand)
         }
         Delivery::Dialog => {
-            let said = format!("answered {ago} ago, but the hook beside the dialog is gone: a watcher closes the round");
-            return checkup.report("unclaimed", id.as_str(), said, checkup.command("relaunch watch"));
+            let said = "but the hook beside the dialog is gone: a watcher closes the round";
+            (said.to_owned(), checkup.command("relaunch watch"))
         }
-        Delivery::Launch | Delivery::MainAgent => {}
-    }
-    if !checkup.watcher {
-        let mend = checkup.command("relaunch watch");
-        return checkup.report(
-            "unclaimed",
-            id.as_str(),
-            format!("answered {ago} ago, but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})"),
-            mend,
-        );
-    }
-    let hold_ups =
-        |teller: &Teller<'_>| teller.of_round(Folder::Answered, &round, &question).map(|story| story.hold_ups).unwrap_or_default();
-    let known = hold_ups(teller);
-    if let Some(program) = known.iter().find(|hold_up| hold_up.cause == Cause::NoProgram && !teller.general().contains(hold_up)) {
-        return checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, and {}", program.why), program.next.clone());
-    }
-    // An answer that was signed on another machine is older than its file here.
-    let hangs = |known: &[HoldUp]| known.iter().all(|hold_up| hold_up.cause == Cause::WatcherHangs);
-    if since.min(age(&path)) < HANGS || !hangs(&known) {
-        return;
-    }
-    // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.
-    std::thread::sleep(checkup.moment.take().unwrap_or_default());
-    if disk::exists(&path) && hangs(&hold_ups(&checkup.teller(mailbox))) {
-        let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
-        checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
-    }
+        Delivery::Launch | Delivery::MainAgent if !checkup.watcher => {
+            let said = "but no watcher is running to relaunch the agent";
+            let by_person = format!("(if you gave the answer to a process yourself: relaunch done {id})");
+            (format!("{said} {by_person}"), checkup.command("relaunch watch"))
+        }
+        Delivery::Launch | Delivery::MainAgent => {
+            let known = hold_ups(teller, &round, &question);
+            let is_own = |hold_up: &&HoldUp| hold_up.cause == Cause::NoProgram && !teller.general().contains(hold_up);
+            let Some(program) = known.iter().find(is_own) else {
+                // An answer that was signed on another machine is older than its file here.
+                if since.min(age(&path)) < HANGS || !hangs(&known) {
+                    return;
+                }
+                // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.
+                std::thread::sleep(checkup.moment.take().unwrap_or_default());
+                if disk::exists(&path) && hangs(&hold_ups(&checkup.teller(mailbox), &round, &question)) {
+                    let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
+                    checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
+                }
+                return;
+            };
+            (format!("and {}", program.why), program.next.clone())
+        }
+    };
+    checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, {said}"), mend);
+}
+
+fn hold_ups(teller: &Teller<'_>, round: &RoundId, question: &Question) -> Vec<HoldUp> {
+    teller.of_round(Folder::Answered, round, question).map(|story| story.hold_ups).unwrap_or_default()
+}
+
+/// True if nothing holds the answer up but the watcher.
+fn hangs(known: &[HoldUp]) -> bool {
+    known.iter().all(|hold_up| hold_up.cause == Cause::WatcherHangs)
 }
 
 /// Says why the session of Codex that takes this answer is not told of it. A daemon that hangs is asked only once.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::commands::doctor::checkup::Checkup;
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
@@ -39,10 +39,10 @@ pub(in crate::commands::doctor) struct Road {
     further: Vec<String>,
     /// True if a launch is still to come, so that a paused queue holds the round up.
     #[serde(skip)]
-    is_before_launch: bool,
+    pub is_before_launch: bool,
     /// True while the round is in `pending/`, `answered/`, `running/` or `parked/`.
     #[serde(skip)]
-    is_open: bool,
+    pub is_open: bool,
 }
 
 /// One step of the road.
@@ -66,24 +66,19 @@ enum StepState {
     Ahead,
 }
 
-impl StepState {
-    fn mark(self) -> &'static str {
-        match self {
-            Self::Done => "ok",
-            Self::Here => "->",
-            Self::Blocked => "!!",
-            Self::Ahead => "",
-        }
-    }
-}
-
 impl Road {
     /// The road for people.
     pub(in crate::commands::doctor) fn words(&self) -> String {
         let round = self.question_id.map(|question| format!(", round {question}")).unwrap_or_default();
         let mut out = format!("The road of {}{round}:\n", self.workflow_id);
         for Step { name, state, said } in &self.steps {
-            out.push_str(format!("  {:<2} {name:<11} {}", state.mark(), text::one_line(said)).trim_end());
+            let mark = match state {
+                StepState::Done => "ok",
+                StepState::Here => "->",
+                StepState::Blocked => "!!",
+                StepState::Ahead => "",
+            };
+            out.push_str(format!("  {mark:<2} {name:<11} {}", text::one_line(said)).trim_end());
             out.push('\n');
         }
         match &self.next {
@@ -105,10 +100,10 @@ impl Road {
         };
         let is_claimed = !matches!(found.folder, Folder::Pending | Folder::Answered);
         let run = if is_claimed { record::latest(mailbox, &found.id).ok().flatten() } else { None };
-        let of_round = || teller.of_round(found.folder, &found.id, &found.document.typed).ok();
+        let question = &found.document.typed;
         // The agent's turn may be over, while what it started is not.
         let awaiting = teller.of_workflow(id).ok().filter(|story| story.state == Standing::Awaiting);
-        let story = awaiting.or_else(of_round)?;
+        let story = awaiting.or_else(|| teller.of_round(found.folder, &found.id, question).ok())?;
         let mut walk = Walk::new(checkup, teller, &found, &story);
         walk.posted();
         walk.answered();
@@ -119,9 +114,13 @@ impl Road {
             walk.failed(run, |attempt| attempt <= run.attempt);
         }
         let is_before_launch = found.folder == Folder::Answered || again.is_some();
-        let is_launched = walk.is_launched(run.as_ref());
-        if is_before_launch && !is_launched {
-            walk.taker(run.as_ref());
+        let delivery = match &run {
+            Some(run) => Delivery::of_claimed(question, run),
+            None => Delivery::of_unclaimed(mailbox, question).unwrap_or(Delivery::Launch),
+        };
+        let is_launched = delivery == Delivery::Launch;
+        if is_before_launch && !is_launched && !walk.held_up("taker", |hold_up| hold_up.why.clone()) {
+            walk.here("taker", format!("{} has it", delivery.who()), Some(checkup.command(&format!("relaunch done {id}"))));
         }
         walk.launch(is_before_launch && is_launched);
         match again {
@@ -132,40 +131,29 @@ impl Road {
             }
         }
         walk.delivered();
-        walk.launch_step("children", |_| None);
+        walk.launch_step("children", None);
         let is_before_launch = (found.folder == Folder::Pending || is_before_launch) && is_launched;
-        Some(walk.road(is_before_launch, found.folder != Folder::Closed))
+        Some(Self { is_before_launch, is_open: found.folder != Folder::Closed, ..walk.road })
     }
 
-    /// True while the round is in `pending/`, `answered/`, `running/` or `parked/`.
-    pub(in crate::commands::doctor) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// True if the road tells that the watcher is in the way.
-    pub(in crate::commands::doctor) fn names_watcher(&self) -> bool {
-        self.steps.iter().any(|step| step.name == "watcher" && matches!(step.state, StepState::Here | StepState::Blocked))
-    }
-
-    /// True if a launch is still to come, so that a paused queue holds the round up.
-    pub(in crate::commands::doctor) fn is_before_launch(&self) -> bool {
-        self.is_before_launch
-    }
-
-    /// True if the launch waits for a watcher, a program or the queue.
-    pub(in crate::commands::doctor) fn is_held_up(&self) -> bool {
-        let holds = |step: &Step| ["watcher", "program", "queue"].contains(&step.name);
-        self.steps.iter().any(|step| holds(step) && matches!(step.state, StepState::Here | StepState::Blocked))
+    /// True if the round waits at one of these steps, or would.
+    pub(in crate::commands::doctor) fn waits_at(&self, names: &[&str]) -> bool {
+        let is_in_the_way = |step: &Step| matches!(step.state, StepState::Here | StepState::Blocked);
+        self.steps.iter().any(|step| names.contains(&step.name) && is_in_the_way(step))
     }
 
     /// The road of a workflow whose only file lies in quarantine: it stands before its first step.
     fn of_quarantined(teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
         let story = teller.of_workflow(id).ok()?;
         let hold_up = story.hold_ups.first()?;
-        let (cause, next) = (story.cause, Some(hold_up.next.clone()));
         let steps = vec![Step { name: "readable", state: StepState::Here, said: hold_up.why.clone() }];
-        let (workflow_id, question_id, further) = (id.clone(), story.question_id, Vec::new());
-        Some(Self { workflow_id, question_id, cause, steps, next, further, is_before_launch: false, is_open: true })
+        Some(Self { steps, next: Some(hold_up.next.clone()), is_open: true, ..Self::new(id, story.question_id, story.cause) })
+    }
+
+    /// A road without steps.
+    fn new(id: &WorkflowId, question_id: Option<QuestionId>, cause: Option<Cause>) -> Self {
+        let (workflow_id, steps, further) = (id.clone(), Vec::new(), Vec::new());
+        Self { workflow_id, question_id, cause, steps, next: None, further, is_before_launch: false, is_open: false }
     }
 
     /// Walks the road of a workflow's newest round in the archive.
@@ -180,7 +168,7 @@ impl Road {
         walk.attempts(run);
         walk.delivered();
         walk.done("archived", format!("in {}", archive.display()));
-        Some(walk.road(false, false))
+        Some(walk.road)
     }
 }
 
@@ -211,48 +199,37 @@ fn step_of(cause: Cause) -> &'static str {
 struct Walk<'a> {
     checkup: &'a Checkup,
     teller: &'a Teller<'a>,
-    mailbox: &'a Mailbox,
     found: &'a Round,
     story: &'a Story,
     id: &'a WorkflowId,
-    steps: Vec<Step>,
-    next: Option<String>,
-    further: Vec<String>,
+    road: Road,
     /// True once the step was found where the round stands.
     stands: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(checkup: &'a Checkup, teller: &'a Teller<'a>, found: &'a Round, story: &'a Story) -> Self {
-        let (steps, further, mailbox) = (Vec::new(), Vec::new(), teller.mailbox());
-        Self { checkup, teller, mailbox, found, story, id: &found.id.workflow, steps, next: None, further, stands: false }
+        let road = Road::new(&found.id.workflow, Some(found.id.question), story.cause);
+        Self { checkup, teller, found, story, id: &found.id.workflow, road, stands: false }
     }
 
-    fn road(self, is_before_launch: bool, is_open: bool) -> Road {
-        let (workflow_id, question_id) = (self.id.clone(), Some(self.found.id.question));
-        Road {
-            workflow_id,
-            question_id,
-            cause: self.story.cause,
-            steps: self.steps,
-            next: self.next,
-            further: self.further,
-            is_before_launch,
-            is_open,
-        }
+    fn step(&mut self, name: &'static str, state: StepState, said: impl Into<String>) {
+        self.road.steps.push(Step { name, state, said: said.into() });
     }
 
     fn done(&mut self, name: &'static str, said: impl Into<String>) {
-        let (state, said) = if self.stands { (StepState::Ahead, String::new()) } else { (StepState::Done, said.into()) };
-        self.steps.push(Step { name, state, said });
+        match self.stands {
+            true => self.step(name, StepState::Ahead, ""),
+            false => self.step(name, StepState::Done, said),
+        }
     }
 
     fn here(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {
         if self.stands {
             return self.done(name, "");
         }
-        self.steps.push(Step { name, state: StepState::Here, said: said.into() });
-        (self.stands, self.next) = (true, next);
+        self.step(name, StepState::Here, said);
+        (self.stands, self.road.next) = (true, next);
     }
 
     /// Adds the step if a cause holds it up. The round stands at the step of its story's first cause. Whoever mends only that would find the round
@@ -265,26 +242,24 @@ impl<'a> Walk<'a> {
         let next = hold_up.next.clone();
         if n == 0 {
             self.here(name, said(hold_up), Some(next));
-        } else if hold_up.cause.is_in_the_way() && name != "attempts" {
-            self.steps.push(Step { name, state: StepState::Blocked, said: said(hold_up) });
-            if Some(&next) != self.next.as_ref() && !self.further.contains(&next) {
-                self.further.push(next);
+        } else if name == "attempts" {
+            self.step(name, StepState::Ahead, "");
+        } else if hold_up.cause.is_in_the_way() {
+            self.step(name, StepState::Blocked, said(hold_up));
+            if Some(&next) != self.road.next.as_ref() && !self.road.further.contains(&next) {
+                self.road.further.push(next);
             }
         } else {
-            let said = if name == "attempts" { String::new() } else { said(hold_up) };
-            self.steps.push(Step { name, state: StepState::Ahead, said });
+            self.step(name, StepState::Ahead, said(hold_up));
         }
         true
     }
 
-    /// A step of the launch. Its words are told wherever the round stands.
-    fn launch_step(&mut self, name: &'static str, holds: impl FnOnce(&Self) -> Option<String>) {
-        if self.held_up(name, |hold_up| hold_up.clause(time::rfc3339)) {
-            return;
-        }
-        if let Some(said) = holds(self) {
-            let state = if self.stands { StepState::Ahead } else { StepState::Done };
-            self.steps.push(Step { name, state, said });
+    /// A step of the launch. Its words are told wherever the round stands. Without words, the step is there only if a cause holds it up.
+    fn launch_step(&mut self, name: &'static str, said: Option<String>) {
+        let is_held_up = self.held_up(name, |hold_up| hold_up.clause(time::rfc3339));
+        if let Some(said) = said.filter(|_| !is_held_up) {
+            self.step(name, if self.stands { StepState::Ahead } else { StepState::Done }, said);
         }
     }
 
@@ -304,22 +279,20 @@ impl<'a> Walk<'a> {
             return;
         }
         let question = &self.found.document.typed;
-        let how = match &question.closed {
-            Some(closing) if !matches!(closing.state, Closed::Delivered | Closed::Dropped) => {
-                let why = closing.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-                let by = text::excerpt(&closing.by, 60);
-                return self.here("answered", format!("no: its question {} ({by}){why}", closing.state.in_a_sentence()), None);
-            }
-            _ => question.answer.as_ref().map(|answer| {
+        let is_other = |closing: &&Closing| !matches!(closing.state, Closed::Delivered | Closed::Dropped);
+        if let Some(closing) = question.closed.as_ref().filter(is_other) {
+            let (by, why) = (text::excerpt(&closing.by, 60), closing.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default());
+            return self.here("answered", format!("no: its question {} ({by}){why}", closing.state.in_a_sentence()), None);
+        }
+        let how = match &question.answer {
+            Some(answer) => {
                 let value = answer.value.as_ref().map(|value| format!(": {}", text::excerpt(&value.to_text(), 80))).unwrap_or_default();
                 format!("{}{value}", answer.who())
-            }),
+            }
+            None if !matches!(question.content(), Content::Question) => "needs no answer: it is a task or news".to_owned(),
+            None => "by hand".to_owned(),
         };
-        match how {
-            Some(how) => self.done("answered", how),
-            None if !matches!(question.content(), Content::Question) => self.done("answered", "needs no answer: it is a task or news"),
-            None => self.done("answered", "by hand"),
-        }
+        self.done("answered", how);
     }
 
     fn counts(&mut self) {
@@ -330,44 +303,17 @@ impl<'a> Walk<'a> {
         self.done("counts", if is_signed { "it is signed by a key that is trusted" } else { "no signature is needed" });
     }
 
-    /// The process or agent that goes on with the answer.
-    fn delivery(&self, run: Option<&Run>) -> Delivery {
-        let question = &self.found.document.typed;
-        match run {
-            Some(run) => Delivery::of_claimed(question, run),
-            None => Delivery::of_unclaimed(self.mailbox, question).unwrap_or(Delivery::Launch),
-        }
-    }
-
-    /// True if an agent is launched with the answer.
-    fn is_launched(&self, run: Option<&Run>) -> bool {
-        self.delivery(run) == Delivery::Launch
-    }
-
-    /// The answer is for somebody else than an agent that is launched.
-    fn taker(&mut self, run: Option<&Run>) {
-        if !self.held_up("taker", |hold_up| hold_up.why.clone()) {
-            let who = self.delivery(run).who();
-            self.here("taker", format!("{who} has it"), self.command(&format!("relaunch done {}", self.id)));
-        }
-    }
-
     /// The steps of a launch: the disk, the configuration, the queue, a watcher and the program of its runner. Without `all` only those that a cause
     /// holds up.
     fn launch(&mut self, all: bool) {
-        self.launch_step("disk", |_| None);
-        self.launch_step("config", |_| None);
-        self.launch_step("queue", |walk| {
-            all.then(|| format!("open, {} of {} runs are live", walk.teller.live_runs(), walk.teller.most_runs()))
-        });
-        self.launch_step("watcher", |walk| {
-            let who = disk::lock_holder(&walk.mailbox.lock_file("watchers")).map(|holder| format!(", {holder}"));
-            all.then(|| format!("running{}", who.unwrap_or_default()))
-        });
-        self.launch_step("program", |walk| {
-            let runner = walk.checkup.config.runner_of(walk.id).ok().and_then(|(_, runner)| programs::of_runner(&runner).ok());
-            all.then(|| runner.map(|path| text::file_name(&path)).unwrap_or_default())
-        });
+        let queue = format!("open, {} of {} runs are live", self.teller.live_runs(), self.teller.most_runs());
+        let watcher = disk::lock_holder(&self.teller.mailbox().lock_file("watchers")).map(|holder| format!(", {holder}"));
+        let runner = self.checkup.config.runner_of(self.id).ok().and_then(|(_, runner)| programs::of_runner(&runner).ok());
+        self.launch_step("disk", None);
+        self.launch_step("config", None);
+        self.launch_step("queue", all.then_some(queue));
+        self.launch_step("watcher", all.then(|| format!("running{}", watcher.unwrap_or_default())));
+        self.launch_step("program", all.then(|| runner.map(|path| text::file_name(&path)).unwrap_or_default()));
     }
 
     fn claimed(&mut self, run: Option<&Run>) {
@@ -405,18 +351,17 @@ impl<'a> Walk<'a> {
 
     /// The attempts that failed, of those up to this one that `is_meant` names.
     fn failed(&mut self, run: &Run, is_meant: impl Fn(u32) -> bool) {
-        let attempts = record::attempts(self.mailbox, &self.found.id).unwrap_or_default();
-        let meant: Vec<u32> = attempts.into_iter().filter(|attempt| is_meant(*attempt)).collect();
-        for attempt in meant.iter().skip(meant.len().saturating_sub(ATTEMPTS)) {
-            let read = if *attempt == run.attempt { Ok(run.clone()) } else { record::read(self.mailbox, &self.found.id, *attempt) };
+        let mut meant = record::attempts(self.teller.mailbox(), &self.found.id).unwrap_or_default();
+        meant.retain(|attempt| is_meant(*attempt));
+        for attempt in meant.split_off(meant.len().saturating_sub(ATTEMPTS)) {
+            let read = if attempt == run.attempt { Ok(run.clone()) } else { record::read(self.teller.mailbox(), &self.found.id, attempt) };
             match read {
-                // It is on record, and waits for its launch.
-                Ok(run) if run.progress.state == RunState::Claimed => {}
                 Ok(run) if run.progress.state == RunState::Running => {
-                    self.done("attempts", format!("{attempt} has no supervisor any more"));
+                    self.done("attempts", format!("{attempt} has no supervisor any more"))
                 }
-                Ok(run) => self.done("attempts", format!("{attempt} failed: {}", why_of(&run))),
-                Err(_) => {}
+                Ok(run) if run.progress.state != RunState::Claimed => self.done("attempts", format!("{attempt} failed: {}", why_of(&run))),
+                // One that is claimed waits for its launch.
+                Ok(_) | Err(_) => {}
             }
         }
     }

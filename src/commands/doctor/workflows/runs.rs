@@ -6,7 +6,7 @@ use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, wor
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
-use askbox_run::attempt::record::{self, RunState};
+use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::story::{Cause, Standing, Teller};
 
 /// Checks a round in `running/`, `parked/` or `closed/`.
@@ -39,42 +39,40 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'
     // A retry alone does not help if something else must be repaired first.
     let todo = status.todo.clone().map_or_else(String::new, |todo| format!("; {todo}"));
     let run = checkup.launching(&format!("relaunch -- {id}"));
-    let retry = || status.hold_ups.first().map_or_else(|| run.clone(), |hold_up| hold_up.next.clone());
-    match status.state {
-        Standing::Parked => checkup.report(
-            "parked",
-            id.as_str(),
-            format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"),
-            retry(),
-        ),
-        Standing::Interrupted => checkup.report("interrupted", id.as_str(), format!("its run was stopped{why}"), retry()),
-        Standing::Running => hanging(checkup, mailbox, round),
+    let retry = status.hold_ups.first().map_or_else(|| run.clone(), |hold_up| hold_up.next.clone());
+    let (kind, said, mend) = match status.state {
+        Standing::Parked => ("parked", format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"), retry),
+        Standing::Interrupted => ("interrupted", format!("its run was stopped{why}"), retry),
+        Standing::Running => return hanging(checkup, mailbox, round),
         // The watcher launches the run when the queue continues.
-        Standing::Queued if checkup.watcher => {}
+        Standing::Queued if checkup.watcher => return,
         Standing::Retrying | Standing::Throttled => {
-            let due = status.retry_at.is_none_or(|at| at + chrono::TimeDelta::seconds(AT_ONCE.as_secs().cast_signed()) < time::now());
-            if due && status.cause.is_some_and(Cause::is_of_queue) {
-                // The run is started when the queue continues.
-            } else if due {
-                checkup.report("stuck", id.as_str(), format!("its next attempt is due but was not started{why}"), run);
-            } else if !checkup.watcher {
-                let mend = checkup.command("relaunch watch");
-                checkup.report("unclaimed", id.as_str(), format!("its next attempt is scheduled, but no watcher is running{why}"), mend);
+            let is_due = status.retry_at.is_none_or(|at| at + AT_ONCE < time::now());
+            match is_due {
+                true if status.cause.is_some_and(Cause::is_of_queue) => return,
+                true => ("stuck", format!("its next attempt is due but was not started{why}"), run),
+                false if checkup.watcher => return,
+                false => {
+                    let said = format!("its next attempt is scheduled, but no watcher is running{why}");
+                    ("unclaimed", said, checkup.command("relaunch watch"))
+                }
             }
         }
         _ => {
             let last = record::latest(mailbox, round).ok().flatten();
-            let over = document.typed.closed.is_some()
-                || last.as_ref().is_some_and(|r| r.is_delivered() || matches!(r.progress.state, RunState::Parked | RunState::Interrupted));
-            if last.as_ref().map_or_else(|| age(&path), |r| time::since(r.progress.started_at.unwrap_or(r.progress.claimed_at))) < AT_ONCE {
-                // The process that claimed the round may be about to launch the run.
-            } else if over {
-                checkup.report("half_done", id.as_str(), "its run has ended, but the round is still in running/", run);
-            } else {
-                checkup.report("orphaned", id.as_str(), "claimed, but its supervisor is no longer running", run);
+            let is_over = |run: &Run| run.is_delivered() || matches!(run.progress.state, RunState::Parked | RunState::Interrupted);
+            let begun = last.as_ref().map(|run| run.progress.started_at.unwrap_or(run.progress.claimed_at));
+            // The process that claimed the round may be about to launch the run.
+            if begun.map_or_else(|| age(&path), time::since) < AT_ONCE {
+                return;
+            }
+            match document.typed.closed.is_some() || last.as_ref().is_some_and(is_over) {
+                true => ("half_done", "its run has ended, but the round is still in running/".to_owned(), run),
+                false => ("orphaned", "claimed, but its supervisor is no longer running".to_owned(), run),
             }
         }
-    }
+    };
+    checkup.report(kind, id.as_str(), said, mend);
 }
 
 /// Reports a record of a round's attempts that cannot be read. A crash can leave an attempt without one.

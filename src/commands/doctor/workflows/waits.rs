@@ -1,7 +1,7 @@
 //! Checks `awaits/`: which workflow waits for which, and whether it will be resumed.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use askbox_mailbox::disk;
@@ -24,9 +24,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     };
     parents.extend(checkup.only.clone());
     parents.sort();
-    for parent in &parents {
-        of_parent(checkup, &mailbox, parent);
-    }
+    parents.iter().for_each(|parent| of_parent(checkup, &mailbox, parent));
 }
 
 /// Checks the waits of one parent.
@@ -35,22 +33,16 @@ fn of_parent(checkup: &mut Checkup, mailbox: &Mailbox, parent: &WorkflowId) {
     children.sort();
     let mut waits = Vec::new();
     for child in &children {
-        let path = path(mailbox, parent, child);
-        match awaits::read(mailbox, parent, child) {
-            Ok(wait) => waits.extend(wait.map(|d| (path, d.typed))),
+        let path = mailbox.folder(Folder::Awaits).join(parent.as_str()).join(child.file_name());
+        match awaits::read(mailbox, parent, child).map(|wait| wait.map(|document| document.typed)) {
+            Ok(wait) => waits.extend(wait.filter(|wait| !is_stale(checkup, mailbox, &path, wait))),
             Err(error) => checkup.report_unreadable(&path, &error),
         }
     }
-    waits.retain(|(path, wait)| !is_stale(checkup, mailbox, path, wait));
-    let waits: Vec<Await> = waits.into_iter().map(|(_, wait)| wait).collect();
     // A parent with an unreadable wait is not woken. That wait has already been reported.
     if waits.len() == children.len() {
         unwoken(checkup, mailbox, parent, &waits);
     }
-}
-
-fn path(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> PathBuf {
-    mailbox.folder(Folder::Awaits).join(parent.as_str()).join(child.file_name())
 }
 
 /// Reports a wait that can be removed. Returns true if it was one.
