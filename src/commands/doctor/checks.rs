@@ -159,7 +159,7 @@ const CHECKS: &[Check] = &[
         .says("paused, full_disk, read_only, watcher_hangs")
         .of(OpenRound),
     row("news", "the events that are to be told", targets::news_wait).says("news_wait").with(Configuration),
-    row("traces", "the tally of the spans", traces::look).says("no_traces").with(Configuration),
+    row("traces", "the tally of the spans", traces::look).says("no_traces, no_secret, open_secret").with(Configuration),
     row("files", "owners, modes, links and names in the mailbox", files::look)
         .says("no_folder, no_file, link, owner, mode, stray, leftover, half_done")
         .of(Workflow),
