@@ -151,7 +151,7 @@ fn a_watcher_that_is_killed_leaves_codexs_dialog_open() {
 }
 
 #[test]
-fn what_codex_does_not_confirm_is_not_called_delivered() {
+fn what_codex_does_not_confirm_is_not_known_yet() {
     let (world, daemon, watcher) = scene();
     daemon.is_deaf();
     daemon.asks_to_run(1, THREAD, "ls");
@@ -159,8 +159,12 @@ fn what_codex_does_not_confirm_is_not_called_delivered() {
     allow(&world, &id);
     until("the reply is sent", || !daemon.replies().is_empty());
     watcher.stop();
+    assert_eq!(world.status(&id)["state"], "sent");
+    // The daemon still waits for a reply, so it has not taken this one.
+    let watcher = world.watch();
     let end = closed(&world, &id, "superseded");
-    assert!(why(&end).contains("may have come too late"), "{end}");
+    assert!(why(&end).contains("asks the same again"), "{end}");
+    watcher.stop();
 }
 
 #[test]

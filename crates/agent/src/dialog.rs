@@ -41,10 +41,14 @@ struct Entry {
     attachment: Option<Attachment>,
     #[serde(rename = "toolDenialKind")]
     denial: Option<String>,
+    #[serde(default, rename = "toolDenialBeforeRun")]
+    before_run: bool,
 }
 
 #[derive(Deserialize)]
 struct Message {
+    #[serde(default)]
+    id: String,
     #[serde(default)]
     content: Value,
 }
@@ -92,9 +96,19 @@ pub struct Call {
     open: Vec<Open>,
     begun: Instant,
     id: Option<String>,
+    /// The message of the model that makes the call.
+    message: Option<String>,
     has_result: bool,
-    is_rejected: bool,
+    has_gone_on: bool,
+    denial: Option<Denial>,
     taken: Option<Taken>,
+}
+
+/// The result of a call that was denied or cut.
+#[derive(Debug, Clone, Copy)]
+struct Denial {
+    is_rejected: bool,
+    before_run: bool,
 }
 
 impl Call {
@@ -123,8 +137,10 @@ impl Call {
             open: Vec::new(),
             begun: Instant::now(),
             id,
+            message: None,
             has_result: false,
-            is_rejected: false,
+            has_gone_on: false,
+            denial: None,
             taken: None,
         }
     }
@@ -155,7 +171,20 @@ impl Call {
     /// True if its result says that the user rejected the call, or that a hook ended the turn.
     #[must_use]
     pub fn is_rejected(&self) -> bool {
-        self.is_rejected
+        self.denial.is_some_and(|denial| denial.is_rejected)
+    }
+
+    /// True if the result says that the call did not run.
+    #[must_use]
+    pub fn was_not_run(&self) -> bool {
+        self.denial.is_some_and(|denial| denial.before_run)
+    }
+
+    /// True if the session has its result, was not interrupted at the call, and has gone on: with the model's next message, or with a new
+    /// prompt. A call that was cut may have been allowed by a hook, and leaves no receipt then (read in 2.1.332).
+    #[must_use]
+    pub fn has_gone_on(&self) -> bool {
+        self.has_gone_on && self.denial.is_none()
     }
 
     /// The decision of a hook that the session has taken.
@@ -227,13 +256,21 @@ impl Call {
                 _ => self.taken,
             };
         }
-        let content = entry.message.map(|message| message.content).unwrap_or_default();
+        let Message { id: message, content } = entry.message.unwrap_or(Message { id: String::new(), content: Value::Null });
         let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
         match entry.kind.as_str() {
-            "assistant" => blocks.iter().for_each(|block| self.note_call(block)),
+            "assistant" => {
+                if self.id.as_deref().is_some_and(|id| blocks.iter().any(|block| block["id"] == *id)) {
+                    self.message = Some(message.clone());
+                }
+                // The blocks of one message may come before and behind the result of one of its calls.
+                self.has_gone_on |= self.has_result && self.message.as_ref() != Some(&message);
+                blocks.iter().for_each(|block| self.note_call(block));
+            }
             "user" => {
                 let results: Vec<&str> = blocks.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
                 if results.is_empty() {
+                    self.has_gone_on |= self.has_result;
                     self.open.iter_mut().for_each(|open| open.is_old = true);
                 }
                 // A call that was written late may come together with its result.
@@ -245,7 +282,7 @@ impl Call {
                 self.open.retain(|open| !results.contains(&open.id.as_str()));
                 if self.id.as_deref().is_some_and(|id| results.contains(&id)) {
                     self.has_result = true;
-                    self.is_rejected = entry.denial.as_deref() == Some(REJECTED);
+                    self.denial = entry.denial.map(|kind| Denial { is_rejected: kind == REJECTED, before_run: entry.before_run });
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@
 //!    was withdrawn.
 //! 4. *Over*: the program has taken the reply, or has said that another one was first.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::commands::live::office::Office;
 use crate::commands::live::request::Request;
@@ -18,10 +18,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::beside::{Beside, Look};
-use askbox_run::dialog::settle;
-
-/// How long the program may take to say what became of a reply.
-const PATIENCE: Duration = Duration::from_secs(15);
+use askbox_run::dialog::end::End;
 
 /// The status of HTTP for a reply that the program has taken.
 const TAKEN: u16 = 200;
@@ -42,10 +39,7 @@ pub(super) struct Dialog {
 enum State {
     Grace,
     Asked(Beside),
-    Replied {
-        claim: Box<Claim<OnRecord>>,
-        sent: Instant,
-    },
+    Replied(Box<Claim<OnRecord>>),
     /// Its call was told twice, in two forms. It is left to its terminal as long as the session lasts.
     Left,
     Over,
@@ -76,10 +70,7 @@ impl Dialog {
                 Err(e) => not_asked(office, &program::message(&e)),
             },
             State::Asked(beside) => return self.look(office, way, beside),
-            State::Replied { claim, sent } if sent.elapsed() >= PATIENCE => {
-                or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
-            }
-            replied @ State::Replied { .. } => self.state = replied,
+            replied @ State::Replied(_) => self.state = replied,
             State::Left => self.state = State::Left,
             State::Over => {}
         }
@@ -119,60 +110,57 @@ impl Dialog {
         let reply = match reply::of(office, beside.round(), &claim.document.typed, &self.request) {
             Ok(reply) => reply,
             Err(e) => {
-                or_note(office, claim.superseded(office.mailbox, office.program.by(), &settle::not_given_because(&program::message(&e))));
+                close(office, *claim, &End::not_given(&program::message(&e)));
                 return Ok(());
             }
         };
-        if let Err(e) = way.send(&reply) {
-            or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
-            return Err(e);
-        }
-        self.state = State::Replied { claim, sent: Instant::now() };
+        way.send(&reply)?;
+        self.state = State::Replied(claim);
         Ok(())
     }
 
     /// Takes what the program said to a reply.
     pub(super) fn replied(&mut self, office: Office<'_>, status: u16) {
-        self.settle(office, |claim| match status {
-            TAKEN => claim.delivered(office.mailbox, office.program.by()),
-            NOT_FOUND => claim.superseded(office.mailbox, office.program.by(), &settle::too_late_because(office.program.answered())),
-            other => {
-                let why = settle::not_given_because(&format!("{} answered with the status {other}", office.program.name()));
-                claim.superseded(office.mailbox, office.program.by(), &why)
-            }
-        });
+        let end = match status {
+            TAKEN => End::Confirmed,
+            NOT_FOUND => End::too_late(office.program.answered()),
+            other => End::not_given(&format!("{} answered with the status {other}", office.program.name())),
+        };
+        self.settle(office, &end);
     }
 
     /// Notes that the plugin could not send a reply, or does not know if it was sent.
     pub(super) fn failed(&mut self, office: Office<'_>, why: &str) {
         not_asked(office, why);
-        self.settle(office, |claim| claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED));
+        self.settle(office, &End::NotKnownYet);
     }
 
-    fn settle(&mut self, office: Office<'_>, end: impl FnOnce(Claim<OnRecord>) -> Result<()>) {
+    fn settle(&mut self, office: Office<'_>, end: &End) {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Replied { claim, .. } => or_note(office, end(*claim)),
+            State::Replied(claim) => close(office, *claim, end),
             other => self.state = other,
         }
     }
 
     /// The dialog has ended without a reply of ours: the plugin does not tell the ends that it brings about.
     pub(super) fn ended(&mut self, office: Office<'_>) {
-        self.settle(office, |claim| {
-            claim.superseded(office.mailbox, office.program.by(), &settle::too_late_because(office.program.answered()))
-        });
+        self.settle(office, &End::too_late(office.program.answered()));
         self.end(office, office.program.answered());
     }
 
     /// Ends the dialog in this way: nobody can give its answer to the session any more.
     pub(super) fn end(&mut self, office: Office<'_>, how: &str) {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Replied { claim, .. } => or_note(office, claim.superseded(office.mailbox, office.program.by(), settle::NOT_CONFIRMED)),
             // If it stays, the waiter's lock is free once this process has ended, and a watcher withdraws it.
             State::Asked(beside) => or_note(office, beside.withdraw(office.mailbox, &office.config.answers.policy(), how)),
-            State::Grace | State::Left | State::Over => {}
+            // The end of a reply is not known.
+            State::Replied(_) | State::Grace | State::Left | State::Over => {}
         }
     }
+}
+
+fn close(office: Office<'_>, claim: Claim<OnRecord>, end: &End) {
+    or_note(office, end.close(claim, office.mailbox, office.program.by()));
 }
 
 /// Notes why a dialog is not in the mailbox. `askbox doctor` reports the newest one.

@@ -93,24 +93,26 @@ fn both_at_the_same_moment_make_one_decision() {
         session.terminal.burst(&["Escape"]);
         answering.join().expect("it ends")
     });
-    let end = until("the round is closed", || world.rounds("closed", &id).pop());
-    let state = end["closed"]["state"].as_str().expect("a state").to_owned();
+    // Escape may also interrupt the call that the answer has allowed. Its result names the interruption. Claude Code then drops the receipt if it
+    // has not written it yet (read in 2.1.332). So nobody knows then if the answer counted.
+    let cut = || session.entries().into_iter().find(|entry| entry["toolDenialKind"].is_string());
+    let may_have_run = || cut().filter(|result| result["toolDenialBeforeRun"] != true);
+    let end = until("the end is told, or never will be", || world.rounds("closed", &id).pop().or_else(may_have_run));
+    let state = end["closed"]["state"].as_str().unwrap_or("sent").to_owned();
     println!("ask-answer ended with {answered}, the round is {state}");
     match state.as_str() {
         "delivered" => assert!(answered == 0 && session.receipts().len() == 1),
+        "sent" => assert_eq!(answered, 0),
         "superseded" => assert!(session.receipts().is_empty()),
         "withdrawn" => assert!(answered != 0 && session.receipts().is_empty()),
         other => panic!("{other}"),
     }
-    // Escape may also interrupt the call that the answer has allowed. Its result names the interruption. Claude Code then drops the receipt if it has not
-    // written it yet (read in 2.1.332). So an answer that was too late may have made the file only if the result says that the call ran.
-    let cut = || session.entries().into_iter().find(|entry| entry["toolDenialKind"].is_string());
     until("the file is there only if the answer counted", || match state.as_str() {
         "delivered" => made(&world, "one") || cut().is_some(),
-        "superseded" => !made(&world, "one") || cut().is_some_and(|result| result["toolDenialBeforeRun"] != true),
+        "sent" => true,
         _ => !made(&world, "one"),
     });
-    assert!(world.names("pending").is_empty() && world.names("answered").is_empty() && world.names("running").is_empty());
+    assert!(world.names("pending").is_empty() && world.names("answered").is_empty());
 }
 
 #[test]

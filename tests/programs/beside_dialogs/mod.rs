@@ -65,6 +65,10 @@ fn has_result(world: &World) {
     adds(world, &json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_1"}]}}));
 }
 
+fn goes_on(world: &World) {
+    adds(world, &json!({"type": "assistant", "message": {"id": "msg_2", "content": []}}));
+}
+
 fn takes(world: &World, decision: &str) {
     let attachment = json!({"type": "hook_permission_decision", "decision": decision, "toolUseID": "toolu_1"});
     adds(world, &json!({"type": "attachment", "attachment": attachment}));
@@ -399,7 +403,7 @@ mod promises {
     }
 
     #[test]
-    fn without_a_receipt_the_sender_reads_that_it_came_too_late() {
+    fn a_sender_hears_that_a_session_went_on_without_his_answer() {
         let world = world();
         let (hook, id) = asking(&world);
         let sent_at = Instant::now();
@@ -411,6 +415,7 @@ mod promises {
             });
             assert_eq!(decision(hook)["behavior"], "deny");
             has_result(&world);
+            goes_on(&world);
             refusing.join().unwrap()
         });
         assert!(refused.code() == 0 || refused.words().contains("came too late"), "{}", refused.words());

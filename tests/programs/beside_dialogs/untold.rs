@@ -5,7 +5,7 @@ use std::process::Child;
 use serde_json::{Value, json};
 
 use super::{
-    SESSION, adds, adds_at_once, allow, bash, closed, decision, event, has_result, hook_of, hook_with, says, takes, waiting, world,
+    SESSION, adds, adds_at_once, allow, bash, closed, decision, event, goes_on, has_result, hook_of, hook_with, says, takes, waiting, world,
 };
 use crate::support::World;
 
@@ -67,6 +67,7 @@ fn an_untold_calls_answer_without_a_receipt_came_too_late() {
     assert_eq!(decision(hook)["behavior"], "allow");
     call(&world, "toolu_1", &before, "ExitPlanMode", &json!({}));
     has_result(&world);
+    goes_on(&world);
     closed(&world, &id, "superseded");
 }
 

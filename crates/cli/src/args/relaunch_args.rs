@@ -276,7 +276,7 @@ The exit status is 1 if one of them fails again.")]
         #[arg(long, value_name = "DIR", conflicts_with = "all")]
         cwd: Option<PathBuf>,
     },
-    /// Give up a parked round; its files are kept in closed/
+    /// Give up a parked round, or an answer that its session's dialog did not take; its files are kept in closed/
     #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]
     Drop {
         /// The workflow
@@ -336,7 +336,10 @@ exactly this call is meant. After --revoke, the next such call is asked about ag
   $ relaunch done docs-42
 
 For a main agent that starts its own processes and did not take the answer with `relaunch prompt`. Without this, the \
-answer waits for a run, and the next answer of the workflow is refused.")]
+answer waits for a run, and the next answer of the workflow is refused.
+
+Also for an answer that was sent to a session's dialog and whose end is not known (`sent`), if you know that the session took it. If it did \
+not: relaunch drop.")]
     Done {
         /// The workflow
         id: String,

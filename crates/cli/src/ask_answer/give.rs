@@ -12,6 +12,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round};
+use askbox_run::dialog::end::End;
 use askbox_run::dialog::{next_prompt, orphans, settle};
 
 /// The way of these answers.
@@ -58,22 +59,24 @@ pub(super) fn acknowledge(args: &AskAnswer, context: &Context, mailbox: &Mailbox
         program::warn(warning);
     }
     let held_up = held_up(context, mailbox, &accepted.question);
-    let too_late = || match settle::too_late(mailbox, &accepted.question, &accepted.round) {
-        Some(why) => Err(Error::conflict(
-            format!("the answer to {id} was accepted, and did not reach its session: {why}"),
-            format!("see it with: ask-answer show {id}"),
-        )),
-        None => Ok(()),
-    };
+    let said = if declined { reply.word().to_owned() } else { answering::acknowledged(accepted) };
+    if !args.common.json {
+        program::print(&format!("{id}: {said}\n"))?;
+        held_up.iter().for_each(|why| program::warn(why));
+    }
+    let end = settle::told(mailbox, &accepted.question, &accepted.round);
     if args.common.json {
         program::print_json(&json!({
             "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,
             "value": reply.value.as_ref().map(AnswerValue::to_json),
-            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning, "held_up": held_up,
+            "own_words": match_option::told(&accepted.question, reply), "warning": accepted.warning, "held_up": held_up, "end": end,
         }))?;
-        return too_late();
     }
-    program::print(&if declined { format!("{id}: {}\n", reply.word()) } else { format!("{id}: {}\n", answering::acknowledged(accepted)) })?;
-    held_up.iter().for_each(|why| program::warn(why));
-    too_late()
+    match end {
+        Some(End::TooLate { why }) => {
+            Err(Error::conflict(format!("{id}: {}", End::TooLate { why }.words()), format!("see it with: ask-answer show {id}")))
+        }
+        Some(end) if !args.common.json => program::print(&format!("{id}: {}\n", end.words())),
+        _ => Ok(()),
+    }
 }

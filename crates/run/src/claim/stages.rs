@@ -215,7 +215,8 @@ impl Claim<OnRecord> {
         }
     }
 
-    fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
+    /// Closes the round in this way.
+    pub(crate) fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
         let lock = mailbox.lock(&self.run.workflow_id)?;
         self.run.progress.ended_at = Some(askbox_mailbox::time::now());
         record::write(mailbox, &self.run)?;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
-use crate::dialog::{orphans, settle};
+use crate::dialog::end::{ASKS_AGAIN, End};
+use crate::dialog::orphans;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::post::{self, IfPending};
@@ -44,8 +45,8 @@ impl Beside {
         Ok(Self { waiter, asked: Asked::of_receipt(&receipt)?, by })
     }
 
-    /// Takes the lock of a waiter, and posts the question. Ends what a process that was killed has left of the same question. `None` if
-    /// another process, or another request, asks for the same workflow.
+    /// Takes the lock of a waiter, and posts the question. Ends what a process that was killed has left of the same question: an answer that it
+    /// sent has not reached the session, which asks again. `None` if another process, or another request, asks for the same workflow.
     ///
     /// # Errors
     /// Those of a post. [`Error::Held`] if another process keeps a lock.
@@ -56,7 +57,11 @@ impl Beside {
         match inline::begin(mailbox, &workflow) {
             Err(Error::Conflict { .. }) => Ok(None),
             Err(e) => Err(e),
-            Ok(waiter) => Self::post(mailbox, waiter, document, by).map(Some),
+            Ok(waiter) => {
+                let sent = orphans::sent(mailbox, &workflow)?;
+                sent.map_or(Ok(()), |claim| claim.superseded(mailbox, by, ASKS_AGAIN))?;
+                Self::post(mailbox, waiter, document, by).map(Some)
+            }
         }
     }
 
@@ -100,7 +105,7 @@ impl Beside {
         match withdraw::withdraw_round(mailbox, &self.asked.round, self.by, Some(how.to_owned())) {
             Ok(_) => Ok(()),
             Err(e) => match self.take(mailbox, policy)? {
-                Waited::Answered(claim) => claim.superseded(mailbox, self.by, &settle::too_late_because(how)),
+                Waited::Answered(claim) => End::too_late(how).close(*claim, mailbox, self.by),
                 Waited::Changed => Ok(()),
                 Waited::Nothing if self.is_closed(mailbox) => Ok(()),
                 Waited::Nothing => Err(e),

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::claim::{self, ClaimAttempt, inline};
+use crate::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
+use crate::dialog::end::End;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question};
@@ -106,11 +108,22 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     // The answer reaches nobody, so it does not matter who gave it.
     match claim::for_asker(mailbox, &round, &Policy::default())? {
         ClaimAttempt::Claimed(claim) => {
-            let why = format!("it came too late: {}", who_is_gone(&claim.document.typed));
-            claim.superseded(mailbox, "askbox", &why)
+            let end = End::too_late(who_is_gone(&claim.document.typed));
+            end.close(*claim, mailbox, "askbox")
         }
         ClaimAttempt::Refused(_) => Ok(()),
     }
+}
+
+/// The claim of an answer that was sent to a workflow's dialog, and whose end nobody has told. `None` if there is none, or if the process that
+/// sent it still looks for its end.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn sent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Claim<OnRecord>>> {
+    let claimed = list::round_names(mailbox, Folder::Running).filter(|round| round.workflow == *workflow);
+    let left = claimed.filter_map(|round| inline::left_behind(mailbox, &round).transpose());
+    left.collect::<Result<Vec<_>>>().map(|left| left.into_iter().find(|claim| claim.document.typed.asked.live.is_some()))
 }
 
 /// Says who does not wait beside the dialog any more.

@@ -1,5 +1,5 @@
-//! Closes the round of an answer that a hook gave to a session's dialog: *delivered* if the session's transcript has the receipt,
-//! else *superseded*, because the answer came too late. The person who gave it reads that in the round.
+//! Closes the round of an answer that a hook gave to a session's dialog, once the session's transcript tells its end: *confirmed* if it has
+//! the receipt, *too late* if it shows another decision. Until then the round stays in `running/`, and nobody says how it ended.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::approval;
 use crate::attempt::record::{Run, RunState};
-use crate::claim::{Claim, OnRecord, inline};
+use crate::claim::{Claim, inline};
+use crate::dialog::end::{self, End};
 use crate::dialog::orphans::{BY, CLAUDE};
 use askbox_agent::dialog::{Call, Taken, newest_call};
-use askbox_agent::{sessions, subagents, transcript};
+use askbox_agent::{subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::fields::approval::CallHash;
@@ -22,34 +23,10 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, time};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 
-/// The reason why an answer that was given did not count.
-pub const TOO_LATE: &str = "it came too late: the dialog was answered at its terminal, or by another hook";
-/// The reason why an answer did not count whose dialog had ended in this way.
-#[must_use]
-pub fn too_late_because(how: &str) -> String {
-    format!("it came too late: {how}")
-}
-/// The reason why an answer that was claimed was not given to its session.
-#[must_use]
-pub fn not_given_because(why: &str) -> String {
-    format!("it could not be given to the session, whose dialog stays open: {why}")
-}
-
-/// The reason if the session has left no sign of the answer.
-const NO_RECEIPT: &str = "it came too late: the session has left no sign that it took the answer";
-
-/// The reason if the process that sent an answer to a session of another program has ended before the session took it. It leaves no
-/// transcript that is read here.
-pub const NOT_CONFIRMED: &str = "it may have come too late: the session has not shown that it took the answer";
-
-/// How long the receipt may take if the session is gone. An idle machine needs a second (measured with Claude Code 2.1.331).
-const PATIENCE: Duration = Duration::from_secs(15);
-/// How long the receipt may take while the session lives. A machine with five tests on each processor has taken half a minute.
+/// How long a process waits for the receipt. Behind that, a watcher looks for it.
 const LONGEST: Duration = Duration::from_secs(180);
-/// How long the receipt may come after the call's result.
-const BEHIND_RESULT: Duration = Duration::from_secs(1);
 /// How long the sender of an answer waits for the receipt.
 const FOR_THE_SENDER: Duration = Duration::from_secs(4);
 /// How often the transcript is looked at.
@@ -71,37 +48,34 @@ pub fn transcript_of(question: &Question) -> Option<PathBuf> {
 /// # Errors
 /// [`askbox_mailbox::error::Error::Held`] if another process keeps the lock. [`askbox_mailbox::error::Error::Io`] if the system refuses.
 pub fn wait(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    let until = Instant::now() + LONGEST + PATIENCE;
+    let until = Instant::now() + LONGEST;
     // The hook holds the round's lock until it has ended.
     while disk::exists(mailbox.round(Folder::Running, round)) && Instant::now() < until {
         if let Some(claim) = inline::left_behind(mailbox, round)? {
             let mut receipt = Receipt::of(&claim.document.typed);
-            let end = loop {
-                match receipt.look(&claim.run) {
-                    Some(end) => break end,
-                    None => std::thread::sleep(LOOK_EVERY),
-                }
-            };
-            return close(mailbox, claim, end);
+            let mut end = receipt.look(&claim.run);
+            while end == End::NotKnownYet && Instant::now() < until {
+                std::thread::sleep(LOOK_EVERY);
+                end = receipt.look(&claim.run);
+            }
+            return end.close(claim, mailbox, BY);
         }
         std::thread::sleep(LOOK_EVERY);
     }
     Ok(())
 }
 
-/// Says why an answer to a live question that was accepted just now came too late. `None` if the session took it, if there is no sign of
-/// either after a few seconds, or if this is another question.
+/// The end of an answer that was accepted just now, as far as a few seconds tell it. `None` if this is not the question of a dialog.
 #[must_use]
-pub fn too_late(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<String> {
+pub fn told(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<End> {
     question.asked.live.as_ref()?;
     let until = Instant::now() + FOR_THE_SENDER;
     loop {
         if let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) {
-            let closed = document.typed.closed.filter(|closed| closed.state == Closed::Superseded);
-            return closed.map(|closed| closed.why.unwrap_or_else(|| NO_RECEIPT.into()));
+            return Some(End::of(&document.typed));
         }
         if Instant::now() >= until {
-            return None;
+            return Some(End::NotKnownYet);
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -116,33 +90,20 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         // The hook was killed before its claim was on record, so it has printed nothing.
         let Some(question) = document.typed.question_id else { return Ok(false) };
         let workflow = mailbox.lock(&document.typed.workflow_id)?;
-        let closing = Closing::now(Closed::Superseded, BY, Some(NO_RECEIPT.into()));
+        let closing = Closing::now(Closed::Superseded, BY, Some(end::NOT_SENT.into()));
         return close::claimed(mailbox, &workflow, Folder::Running, question, closing).map(|()| true);
     };
     let is_claudes = document.typed.asked.live.as_ref().is_none_or(|live| live.program == CLAUDE);
     let end = match run.progress.state {
-        // Only the process that sent the answer could have heard of its end, and its lock is free.
-        RunState::Claimed if !is_claudes => Some(End::TooLate(NOT_CONFIRMED)),
+        // Another program leaves no transcript that is read here. Only the process that sent the answer could have heard of its end.
+        RunState::Claimed if !is_claudes => End::NotKnownYet,
         RunState::Claimed => Receipt::of(&document.typed).look(&run),
         // Only the round's move to `closed/` is missing.
-        RunState::Delivered => Some(End::Delivered),
-        _ => Some(End::TooLate(NO_RECEIPT)),
+        RunState::Delivered => End::Confirmed,
+        _ => End::TooLate { why: run.progress.why.clone().unwrap_or_else(|| end::NOT_SENT.into()) },
     };
-    end.map_or(Ok(false), |end| close(mailbox, Claim::with_lock(document, run, lock), end).map(|()| true))
-}
-
-fn close(mailbox: &Mailbox, claim: Claim<OnRecord>, end: End) -> Result<()> {
-    match end {
-        End::Delivered => claim.delivered(mailbox, BY),
-        End::TooLate(why) => claim.superseded(mailbox, BY, why),
-    }
-}
-
-/// The end of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Delivered,
-    TooLate(&'static str),
+    let is_known = end != End::NotKnownYet;
+    end.close(Claim::with_lock(document, run, lock), mailbox, BY).map(|()| is_known)
 }
 
 /// A call that was in no transcript while its dialog was open, so the question does not name its id.
@@ -179,12 +140,9 @@ struct Receipt {
     call: Option<Call>,
     /// The call, if its id was not told to the hook.
     untold: Option<Untold>,
-    /// The folder of the session's configuration, and the session.
-    session: Option<(PathBuf, String)>,
     wanted: Taken,
     /// True if the answer ends the session's turn.
     stops: bool,
-    result_since: Option<Instant>,
 }
 
 impl Receipt {
@@ -194,35 +152,27 @@ impl Receipt {
         let untold = if id.is_none() { Untold::of(question) } else { None };
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
         let stops = question.answer.as_ref().is_some_and(|answer| answer.stops);
-        let session = question.config_dir.clone().zip(question.asked.live.as_ref().map(|live| live.session.to_string()));
         let wanted = if allows { Taken::Allow } else { Taken::Deny };
-        Self { call, untold, session, wanted, stops, result_since: None }
+        Self { call, untold, wanted, stops }
     }
 
-    /// True if the receipt would be there by now.
-    fn is_old(&self, run: &Run) -> bool {
-        let is_near = |limit| time::is_near(run.progress.claimed_at, limit);
-        let lives = || self.session.as_ref().is_some_and(|(folder, session)| sessions::claude::is_alive(folder, session));
-        !(is_near(PATIENCE) || is_near(LONGEST) && lives())
-    }
-
-    /// The end, if it can be told now.
-    fn look(&mut self, run: &Run) -> Option<End> {
-        let is_old = self.is_old(run);
+    /// The end, as far as the transcript tells it.
+    fn look(&mut self, run: &Run) -> End {
         if let Some(untold) = &self.untold {
             self.call = untold.find(run.progress.claimed_at);
         }
-        let Some(call) = &mut self.call else { return is_old.then_some(End::TooLate(NO_RECEIPT)) };
+        let Some(call) = &mut self.call else { return End::NotKnownYet };
         call.look();
         match call.taken() {
-            Some(taken) if taken == self.wanted => return Some(End::Delivered),
-            Some(_) => return Some(End::TooLate(TOO_LATE)),
+            Some(taken) if taken == self.wanted => End::Confirmed,
+            Some(Taken::Allow) => End::too_late("another hook allowed the call"),
+            Some(Taken::Deny) => End::too_late("another hook refused the call"),
             // The turn has ended, whoever was first.
-            None if self.stops && call.is_rejected() => return Some(End::Delivered),
-            None if call.has_result() => {}
-            None => return is_old.then_some(End::TooLate(NO_RECEIPT)),
+            None if self.stops && call.is_rejected() => End::Confirmed,
+            None if call.was_not_run() => End::too_late("the call was refused at its terminal"),
+            // The receipt stands before the next turn of the model.
+            None if call.has_gone_on() => End::too_late("the call was decided at its terminal, and has its result"),
+            None => End::NotKnownYet,
         }
-        let since = *self.result_since.get_or_insert_with(Instant::now);
-        (is_old || since.elapsed() > BEHIND_RESULT).then_some(End::TooLate(TOO_LATE))
     }
 }

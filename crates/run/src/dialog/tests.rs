@@ -7,9 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
+use crate::attempt::record::{self, Run};
 use crate::claim::inline::{self, Asked, Waited, Waiter};
+use crate::dialog::end::{self, End};
+use crate::dialog::orphans::CLAUDE;
 use crate::dialog::{orphans, settle};
 use crate::recovery::{self, Recovered};
+use crate::story::{Standing, Teller};
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::documents::fields::live::Live;
@@ -135,15 +139,23 @@ fn the_receipt_in_the_transcript_makes_an_answer_delivered() {
 }
 
 #[test]
-fn a_result_without_the_receipt_means_too_late() {
-    for lines in [vec![result()], vec![decided("deny")], vec![decided("deny"), result()]] {
+fn a_session_that_went_on_without_the_receipt_means_too_late() {
+    let next = json!({"type": "assistant", "message": {"id": "msg_2", "content": []}});
+    let mut refused = result();
+    (refused["toolDenialKind"], refused["toolDenialBeforeRun"]) = (json!("user-rejected"), json!(true));
+    for (lines, why) in [
+        (vec![refused], "it came too late: the call was refused at its terminal"),
+        (vec![result(), next], "it came too late: the call was decided at its terminal, and has its result"),
+        (vec![decided("deny")], "it came too late: another hook refused the call"),
+        (vec![decided("deny"), result()], "it came too late: another hook refused the call"),
+    ] {
         let mut asking = Asking::new();
         asking.answer().unwrap();
         asking.print();
         asking.transcript(&lines);
         settle::wait(&asking.mailbox, &asking.receipt.round).unwrap();
         let closed = asking.closed().closed.unwrap();
-        assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(settle::TOO_LATE)), "{lines:?}");
+        assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(why)), "{lines:?}");
     }
 }
 
@@ -161,15 +173,34 @@ fn recovery_settles_a_printed_answer_and_launches_nothing() {
 }
 
 #[test]
-fn nobody_confirms_the_sent_answer_of_a_process_that_died() {
-    for program in [orphans::OPENCODE, orphans::COPILOT, "codex"] {
+fn an_answer_without_proof_is_called_neither_taken_nor_late() {
+    // A call that was cut may have run: Claude Code then drops the receipt of a hook.
+    let mut cut = result();
+    cut["toolDenialKind"] = json!("user-rejected");
+    let next = json!({"type": "assistant", "message": {"id": "msg_2", "content": []}});
+    let transcripts = [vec![], vec![result()], vec![cut, next]].map(|lines| (CLAUDE, lines));
+    let others = [orphans::OPENCODE, orphans::COPILOT, "codex"].map(|program| (program, Vec::new()));
+    for (program, lines) in transcripts.into_iter().chain(others) {
         let mut asking = Asking::of(program);
+        let (config, round) = (Config::default(), asking.receipt.round.clone());
         asking.answer().unwrap();
         asking.print();
-        let recovered = recovery::recover_at_once(&asking.mailbox, &Config::default(), &asking.receipt.round).unwrap();
-        assert!(matches!(recovered, Recovered::Over), "{program}: its sender is told at once");
-        let closed = asking.closed().closed.unwrap();
-        assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(settle::NOT_CONFIRMED)), "{program}");
+        asking.transcript(&lines);
+        let claimed_long_ago = |mut run: Run| {
+            run.progress.claimed_at -= chrono::TimeDelta::days(1);
+            record::write(&asking.mailbox, &run).unwrap();
+        };
+        claimed_long_ago(record::latest(&asking.mailbox, &round).unwrap().unwrap());
+        let recovered = recovery::recover_at_once(&asking.mailbox, &config, &round).unwrap();
+        assert!(matches!(recovered, Recovered::Later(_)), "{program}: {recovered:?}");
+        let story = Teller::of_states(&asking.mailbox).of_workflow(&round.workflow).unwrap();
+        assert_eq!((story.state, story.why.as_deref()), (Standing::Sent, Some(end::NOT_KNOWN_YET)), "{program}");
+        let told = settle::told(&asking.mailbox, &asking.receipt.question, &round);
+        assert_eq!(told, Some(End::NotKnownYet), "{program}");
+        // The session, or a person, tells it later.
+        let sent = orphans::sent(&asking.mailbox, &round.workflow).unwrap().unwrap();
+        End::Confirmed.close(sent, &asking.mailbox, "ann").unwrap();
+        assert_eq!(End::of(&asking.closed()), End::Confirmed, "{program}");
     }
 }
 

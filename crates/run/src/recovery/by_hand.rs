@@ -7,6 +7,7 @@ use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Plan, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::permitted::WorkFolder;
+use crate::dialog::orphans;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
 use crate::supervise::stop;
@@ -127,11 +128,16 @@ fn end_processes(mailbox: &Mailbox, run: &Run) -> Result<()> {
     }
 }
 
-/// Gives the workflow's oldest parked round up: it is closed as dropped, and its files are kept.
+/// Gives the workflow's oldest parked round up: it is closed as dropped, and its files are kept. The same for an answer that was sent to a
+/// dialog, if the person knows that the session did not take it.
 ///
 /// # Errors
 /// [`Error::NotFound`] if no round is parked.
 pub fn drop_parked(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<String>) -> Result<RoundId> {
+    if let Some(sent) = orphans::sent(mailbox, workflow)? {
+        let round = sent.round();
+        return sent.close(mailbox, Closing::now(Closed::Dropped, by, why)).map(|()| round);
+    }
     let round = parked_round(mailbox, workflow)?;
     let lock = mailbox.lock(workflow)?;
     close::claimed(mailbox, &lock, Folder::Parked, round.question, Closing::now(Closed::Dropped, by, why))?;

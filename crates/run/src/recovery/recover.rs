@@ -4,6 +4,7 @@
 //! the next attempt is put on record, the processes of the earlier one end.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
@@ -35,6 +36,9 @@ use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, quarantine, re
 
 /// The way to mend a round whose records cannot be read.
 const MEND: &str = "see what lies there, put it right or move it away, then: relaunch retry ID";
+
+/// The longest pause between two looks for the end of an answer that was sent to a dialog.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 const SUPERVISOR_DIED: &str = "its supervisor died";
 
@@ -109,8 +113,15 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     // Without a record, only the question says who the claimant took the answer for.
     let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
     if delivery == Delivery::Dialog {
+        let age = last.as_ref().map_or(Duration::ZERO, |last| time::since(last.progress.claimed_at));
         let is_over = settle::by_receipt(mailbox, document, last, held)?;
-        return Ok(if is_over { Recovered::Over } else { Recovered::Later(time::now() + chrono::TimeDelta::seconds(1)) });
+        // The transcript may tell it days later, and may be long.
+        let pause = (age / 8).clamp(Duration::from_secs(1), LONGEST_PAUSE);
+        return Ok(if is_over {
+            Recovered::Over
+        } else {
+            Recovered::Later(time::now() + chrono::TimeDelta::from_std(pause).unwrap_or_default())
+        });
     }
     let is_claimed = last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed);
     let given = last.as_ref().filter(|_| is_claimed && matches!(delivery, Delivery::Waiter | Delivery::Session));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run};
 use crate::delivery::{self, Delivery};
+use crate::dialog::end;
 use crate::story::cause::{self, HoldUp};
 use crate::story::kind::Cause;
 use crate::story::queue::QueueState;
@@ -52,6 +53,7 @@ fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         Standing::Answered => answered(teller, found),
         Standing::Queued => to_launch(teller, found),
         Standing::Retrying | Standing::Throttled | Standing::Orphaned => again(teller, found),
+        Standing::Sent => one(Cause::NotKnownYet, end::NOT_KNOWN_YET, format!("relaunch done {id}")),
         Standing::Parked => vec![parked(teller, found)],
         Standing::Interrupted => {
             let next = match found.run {

@@ -54,6 +54,8 @@ pub enum Cause {
     Session,
     /// The session of Codex that asked is not told of the answer.
     NotTold,
+    /// The answer was sent to a session's dialog, and nobody has told if the session took it.
+    NotKnownYet,
     /// A main agent has taken the answer.
     MainAgent,
     /// An attempt failed, and the next one starts at a time.
@@ -105,7 +107,7 @@ impl Cause {
             Self::Probing | Self::DayCostReserved | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::Child => {
                 WaitsFor::Run
             }
-            Self::Asker | Self::Session | Self::NotTold | Self::MainAgent => WaitsFor::Asker,
+            Self::Asker | Self::Session | Self::NotKnownYet | Self::NotTold | Self::MainAgent => WaitsFor::Asker,
             Self::Failures | Self::Date | Self::File | Self::Retry | Self::Throttled => WaitsFor::Event,
             Self::NotCounted | Self::Orphaned | Self::Elsewhere => WaitsFor::Watcher,
         }

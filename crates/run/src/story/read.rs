@@ -1,8 +1,8 @@
 //! A round's story: its state, from the folder that it lies in, its run's record and its locks, and the causes why it stands still.
 
-use crate::attempt::record::{self, Run, RunState};
+use crate::attempt::record::{self, Claimant, Run, RunState};
 use crate::delivery::{self, Delivery};
-use crate::dialog::next_prompt;
+use crate::dialog::{end, next_prompt};
 use crate::money::costs;
 use crate::story::awaited;
 use crate::story::cause::HoldUp;
@@ -297,7 +297,7 @@ impl Teller<'_> {
                 },
                 run.as_ref().and_then(|r| r.progress.ended_at),
             ),
-            _ => running(mailbox, round, run.as_ref())?,
+            _ => running(mailbox, round, run.as_ref(), || question.asked.live.is_some())?,
         };
         let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
         let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
@@ -331,6 +331,7 @@ impl Teller<'_> {
             .map(|f| f.todo.clone())
             .filter(|t| !t.is_empty())
             .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, run.as_ref())))
+            .or_else(|| (state == Standing::Sent).then(|| end::if_you_know(&round.workflow)))
             .or_else(|| to_session.then(|| instead_of_its_session(question)))
             .or_else(|| (folder == Folder::Closed).then(|| next_prompt::offer(question)).flatten());
         let first = hold_ups.first().filter(|first| waits_for_launch(state) && !to_session && says_more(first.cause));
@@ -340,6 +341,7 @@ impl Teller<'_> {
                 Some(first.clause(|at| self.moment(at)) + &earlier.unwrap_or_default())
             }
             Some(first) => also(own_why.as_deref(), &first.clause(|at| self.moment(at))),
+            None if state == Standing::Sent => Some(end::NOT_KNOWN_YET.into()),
             None => own_why,
         };
         let todo = match first {
@@ -424,13 +426,17 @@ fn instead_of_its_session(question: &Question) -> String {
     format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
 }
 
-/// The state of a round in `running/` or `parked/`, without reading its document.
+/// The state of a round in `running/` or `parked/`. Its document is read only if the answer may have been sent to a dialog.
 pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
     let run = record::latest(mailbox, round)?;
     Ok(match (folder, run) {
         (Folder::Parked, Some(run)) if run.progress.state == RunState::Interrupted => Standing::Interrupted,
         (Folder::Parked, _) => Standing::Parked,
-        (_, run) => running(mailbox, round, run.as_ref())?.0,
+        (_, run) => {
+            let is_of_dialog =
+                || read_question::of_round(&mailbox.round(folder, round), round).is_ok_and(|found| found.typed.asked.live.is_some());
+            running(mailbox, round, run.as_ref(), is_of_dialog)?.0
+        }
     })
 }
 
@@ -446,7 +452,11 @@ fn closed(question: &Question) -> (Standing, Option<Time>) {
     (state, Some(closing.at))
 }
 
-fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Result<(Standing, Option<Time>)> {
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<(Standing, Option<Time>)> {
+    let claimed = run.filter(|run| run.progress.state == RunState::Claimed && run.claimant == Claimant::Inline);
+    if let Some(run) = claimed.filter(|_| is_of_dialog()) {
+        return Ok((Standing::Sent, Some(run.progress.claimed_at)));
+    }
     if Lock::is_held(&record::lock_path(mailbox, round))? {
         return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
     }

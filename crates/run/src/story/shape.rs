@@ -37,6 +37,8 @@ pub enum Standing {
     Throttled,
     /// Claimed; the next attempt waits to be launched.
     Queued,
+    /// The answer was sent to its session's dialog. Nobody has told yet if the session took it.
+    Sent,
     /// Claimed, but no process supervises it: a watcher recovers it.
     Orphaned,
     /// All attempts failed, or a failure that retrying does not mend. `relaunch retry` starts another attempt.
@@ -80,6 +82,7 @@ impl Standing {
             Self::Retrying => "retrying",
             Self::Throttled => "throttled",
             Self::Queued => "queued",
+            Self::Sent => "sent",
             Self::Orphaned => "orphaned",
             Self::Parked => "parked",
             Self::Interrupted => "interrupted",
@@ -101,7 +104,9 @@ impl Standing {
         match self {
             Self::Pending | Self::Overdue => "TASK_STATE_INPUT_REQUIRED",
             Self::Answered | Self::Queued => "TASK_STATE_SUBMITTED",
-            Self::Waiting | Self::Running | Self::Retrying | Self::Throttled | Self::Orphaned | Self::Awaiting => "TASK_STATE_WORKING",
+            Self::Waiting | Self::Running | Self::Retrying | Self::Throttled | Self::Sent | Self::Orphaned | Self::Awaiting => {
+                "TASK_STATE_WORKING"
+            }
             Self::Delivered => "TASK_STATE_COMPLETED",
             Self::Parked => "TASK_STATE_FAILED",
             Self::Interrupted | Self::Withdrawn | Self::Expired | Self::Superseded | Self::Dropped => "TASK_STATE_CANCELED",
@@ -282,7 +287,9 @@ impl Story {
         }
         let (launch, end, how) = match self.state {
             Standing::Delivered | Standing::Awaiting => (Reached::Done, "delivered", Reached::Done),
-            Standing::Running | Standing::Retrying | Standing::Throttled | Standing::Orphaned => (Reached::Done, "delivered", Reached::Now),
+            Standing::Running | Standing::Retrying | Standing::Throttled | Standing::Sent | Standing::Orphaned => {
+                (Reached::Done, "delivered", Reached::Now)
+            }
             Standing::Parked => (Reached::Done, "parked", Reached::Failed),
             Standing::Interrupted => (Reached::Done, "interrupted", Reached::Failed),
             Standing::Dropped | Standing::Withdrawn | Standing::Superseded | Standing::Expired => {

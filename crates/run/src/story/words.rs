@@ -1,5 +1,6 @@
 //! A round's state as its folder and its document have it, in words: also for a round of another machine.
 
+use crate::dialog::end::NOT_KNOWN_YET;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::{Folder, text};
 
@@ -17,6 +18,7 @@ pub fn in_words(found: &Round) -> String {
             format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
         }
         (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
+        (None, Folder::Running) if found.document.typed.asked.live.is_some() => NOT_KNOWN_YET.into(),
         (None, Folder::Running) => "answered; a run has claimed it".into(),
         (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
         (None, folder) => folder.name().into(),

@@ -4,7 +4,8 @@
 //! 2. *Asked*: the question lies in the mailbox, and this process holds the lock of a waiter.
 //! 3. *Replied*: the first answer was taken under the workflow's lock, and sent to the daemon. Or the daemon said that the request has
 //!    ended, and the question was withdrawn.
-//! 4. *Over*: the signs of the session said whether it took the answer. An answer that it did not take came too late.
+//! 4. *Over*: the signs of the session said if it took the answer. An answer that it did not take came too late. Without a sign, the end
+//!    stays open.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::codex::BY;
 use crate::codex::client::Client;
 use crate::codex::question::{self, Shown};
-use crate::codex::reply::{End, Receipt, Reply, Sign, Wanted};
+use crate::codex::reply::{Receipt, Reply, Sign, Wanted};
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::wire::{self, RequestId};
@@ -24,7 +25,7 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::beside::{Beside, Look};
-use askbox_run::dialog::settle;
+use askbox_run::dialog::end::End;
 use askbox_run::log;
 
 /// How long the daemon may take to describe the session of a request.
@@ -101,10 +102,7 @@ impl Dialog {
                 Err(e) => self.not_asked(office, &e),
             },
             State::Asked(waiting) => return self.look(office, *waiting, client),
-            State::Replied(replied) => match replied.receipt.look() {
-                Some(end) => close(office, *replied, end),
-                None => self.state = State::Replied(replied),
-            },
+            State::Replied(replied) => self.state = State::Replied(replied),
             State::Over => {}
         }
         Ok(Vec::new())
@@ -156,15 +154,12 @@ impl Dialog {
             }
             Ok(Reply::Interrupt) => (None, Wanted::Stopped, vec![self.interrupt()]),
             Err(e) => {
-                or_log(claim.superseded(office.mailbox, BY, &settle::not_given_because(&in_words(&e))));
+                or_log(End::not_given(&in_words(&e)).close(claim, office.mailbox, BY));
                 return Ok(Vec::new());
             }
         };
-        if let Some(result) = reply
-            && let Err(e) = client.send(wire::reply(&self.id, &result))
-        {
-            or_log(claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED));
-            return Err(e);
+        if let Some(result) = reply {
+            client.send(wire::reply(&self.id, &result))?;
         }
         self.state = State::Replied(Box::new(Replied { claim, receipt: Receipt::begin(wanted) }));
         Ok(calls)
@@ -184,8 +179,8 @@ impl Dialog {
     pub(super) fn take(&mut self, office: Office<'_>, sign: Sign) {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Replied(mut replied) => match replied.receipt.take(sign) {
-                Some(end) => close(office, *replied, end),
-                None => self.state = State::Replied(replied),
+                End::NotKnownYet => self.state = State::Replied(replied),
+                end => or_log(end.close(replied.claim, office.mailbox, BY)),
             },
             State::Asked(waiting) => waiting.withdraw(office, ANSWERED),
             State::Grace | State::Over => {}
@@ -195,9 +190,9 @@ impl Dialog {
     /// Ends the dialog in this way: nobody can give its answer to the session any more.
     pub(super) fn end(&mut self, office: Office<'_>, how: &str) {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Replied(replied) => close(office, *replied, End::NoReceipt),
             State::Asked(waiting) => waiting.withdraw(office, how),
-            State::Grace | State::Over => {}
+            // The end of a reply is not known.
+            State::Replied(_) | State::Grace | State::Over => {}
         }
     }
 }
@@ -206,14 +201,6 @@ impl Waiting {
     fn withdraw(&self, office: Office<'_>, how: &str) {
         or_log(self.beside.withdraw(office.mailbox, &office.config.answers.policy(), how));
     }
-}
-
-fn close(office: Office<'_>, replied: Replied, end: End) {
-    or_log(match end {
-        End::Delivered => replied.claim.delivered(office.mailbox, BY),
-        End::TooLate => replied.claim.superseded(office.mailbox, BY, &settle::too_late_because(ANSWERED)),
-        End::NoReceipt => replied.claim.superseded(office.mailbox, BY, settle::NOT_CONFIRMED),
-    });
 }
 
 fn in_words(error: &Error) -> String {

@@ -1,9 +1,8 @@
 //! A person's answer as the reply to the daemon, and the signs that the session took it.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Map, Value, json};
 
+use crate::codex::dialog::ANSWERED;
 use crate::codex::question::Shown;
 use crate::codex::request::{Asked, Asks, Request};
 use askbox_cli::ask_user_question_call;
@@ -13,16 +12,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Answer, Mailbox, Question};
 use askbox_run::approval::permit::{self, Permit};
+use askbox_run::dialog::end::End;
 use askbox_run::prompt::inserted::at_the_end;
 use askbox_run::prompt::remarks::they_say;
-
-/// How long the daemon may take to say that the request has ended.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// How long the end of a turn may take, behind that.
-const FOR_THE_END: Duration = Duration::from_secs(10);
-/// How long the decision of somebody else may take to show, behind that. The call itself may take hours, and a client that came after
-/// the call is not told that it was refused (measured with Codex 0.166).
-const FOR_A_CONTRADICTION: Duration = Duration::from_secs(10);
 
 /// A message to the daemon that follows from an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,53 +117,35 @@ pub(super) enum Sign {
     TurnEnded { interrupted: bool },
 }
 
-/// The end of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    Delivered,
-    /// Another answer was first.
-    TooLate,
-    /// The session has left no sign that it took the answer.
-    NoReceipt,
-}
-
 /// Looks for the signs that the session took a reply. The daemon says that a request has ended, but not who replied first.
 #[derive(Debug)]
 pub(super) struct Receipt {
     wanted: Wanted,
-    sent: Instant,
-    resolved: Option<Instant>,
+    is_resolved: bool,
 }
 
 impl Receipt {
     /// For a reply that is sent now.
     pub(super) fn begin(wanted: Wanted) -> Self {
-        Self { wanted, sent: Instant::now(), resolved: None }
+        Self { wanted, is_resolved: false }
     }
 
-    /// Takes a sign. Returns the end, if it can be told now.
-    pub(super) fn take(&mut self, sign: Sign) -> Option<End> {
+    /// Takes a sign. Returns the end, as far as it tells it.
+    pub(super) fn take(&mut self, sign: Sign) -> End {
         match (self.wanted, sign) {
-            (Wanted::Told, Sign::Resolved) | (Wanted::Made, Sign::Made) | (Wanted::Refused, Sign::Refused) => Some(End::Delivered),
-            (Wanted::Stopped, Sign::TurnEnded { interrupted: true }) => Some(End::Delivered),
+            (Wanted::Told, Sign::Resolved) | (Wanted::Made, Sign::Made) | (Wanted::Refused, Sign::Refused) => End::Confirmed,
+            (Wanted::Stopped, Sign::TurnEnded { interrupted: true }) => End::Confirmed,
             // The turn went on without the call.
-            (Wanted::Refused, Sign::TurnEnded { interrupted: false }) if self.resolved.is_some() => Some(End::Delivered),
+            (Wanted::Refused, Sign::TurnEnded { interrupted: false }) if self.is_resolved => End::Confirmed,
             (_, Sign::Resolved) => {
-                self.resolved.get_or_insert_with(Instant::now);
-                None
+                self.is_resolved = true;
+                End::NotKnownYet
             }
             // The turn's end follows.
-            (Wanted::Stopped, Sign::Refused) => None,
-            (_, Sign::Made | Sign::Refused | Sign::TurnEnded { .. }) => Some(End::TooLate),
-        }
-    }
-
-    /// Returns the end, if it can be told because nothing more has come.
-    pub(super) fn look(&self) -> Option<End> {
-        match (self.wanted, self.resolved) {
-            (_, None) => (self.sent.elapsed() >= PATIENCE).then_some(End::NoReceipt),
-            (Wanted::Made | Wanted::Refused, Some(at)) => (at.elapsed() >= FOR_A_CONTRADICTION).then_some(End::Delivered),
-            (Wanted::Stopped | Wanted::Told, Some(at)) => (at.elapsed() >= FOR_THE_END).then_some(End::NoReceipt),
+            (Wanted::Stopped, Sign::Refused) => End::NotKnownYet,
+            (_, Sign::Made) => End::too_late(&format!("{ANSWERED}: the call was made")),
+            (_, Sign::Refused) => End::too_late(&format!("{ANSWERED}: the call was refused")),
+            (_, Sign::TurnEnded { .. }) => End::too_late(&format!("{ANSWERED}: the turn has ended")),
         }
     }
 }
@@ -180,9 +154,10 @@ impl Receipt {
 mod tests {
     use super::*;
 
-    fn after(wanted: Wanted, signs: &[Sign]) -> Option<End> {
+    fn after(wanted: Wanted, signs: &[Sign]) -> Option<bool> {
         let mut receipt = Receipt::begin(wanted);
-        signs.iter().find_map(|sign| receipt.take(*sign)).or_else(|| receipt.look())
+        let mut ends = signs.iter().map(|sign| receipt.take(*sign));
+        ends.find(|end| *end != End::NotKnownYet).map(|end| end == End::Confirmed)
     }
 
     #[test]
@@ -190,34 +165,25 @@ mod tests {
         use Sign::{Made, Refused, Resolved, TurnEnded};
         let (ended, cut) = (TurnEnded { interrupted: false }, TurnEnded { interrupted: true });
         for (wanted, signs, end) in [
-            (Wanted::Made, &[Resolved, Made][..], Some(End::Delivered)),
-            (Wanted::Made, &[Resolved, Refused], Some(End::TooLate)),
-            (Wanted::Made, &[Resolved, cut], Some(End::TooLate)),
+            (Wanted::Made, &[Resolved, Made][..], Some(true)),
+            (Wanted::Made, &[Resolved, Refused], Some(false)),
+            (Wanted::Made, &[Resolved, cut], Some(false)),
             (Wanted::Made, &[Resolved], None),
-            (Wanted::Refused, &[Resolved, Refused], Some(End::Delivered)),
-            (Wanted::Refused, &[Resolved, Made], Some(End::TooLate)),
-            (Wanted::Refused, &[Resolved, cut], Some(End::TooLate)),
-            (Wanted::Refused, &[Resolved, ended], Some(End::Delivered)),
-            (Wanted::Refused, &[ended], Some(End::TooLate)),
-            (Wanted::Made, &[Resolved, ended], Some(End::TooLate)),
-            (Wanted::Stopped, &[Resolved, Refused, cut], Some(End::Delivered)),
-            (Wanted::Stopped, &[Resolved, Made], Some(End::TooLate)),
-            (Wanted::Stopped, &[Resolved, ended], Some(End::TooLate)),
-            (Wanted::Told, &[Resolved], Some(End::Delivered)),
-            (Wanted::Told, &[cut], Some(End::TooLate)),
+            (Wanted::Refused, &[Resolved], None),
+            (Wanted::Stopped, &[Resolved, Refused], None),
+            (Wanted::Refused, &[Resolved, Refused], Some(true)),
+            (Wanted::Refused, &[Resolved, Made], Some(false)),
+            (Wanted::Refused, &[Resolved, cut], Some(false)),
+            (Wanted::Refused, &[Resolved, ended], Some(true)),
+            (Wanted::Refused, &[ended], Some(false)),
+            (Wanted::Made, &[Resolved, ended], Some(false)),
+            (Wanted::Stopped, &[Resolved, Refused, cut], Some(true)),
+            (Wanted::Stopped, &[Resolved, Made], Some(false)),
+            (Wanted::Stopped, &[Resolved, ended], Some(false)),
+            (Wanted::Told, &[Resolved], Some(true)),
+            (Wanted::Told, &[cut], Some(false)),
         ] {
             assert_eq!(after(wanted, signs), end, "{wanted:?} {signs:?}");
         }
-    }
-
-    #[test]
-    fn a_call_that_runs_long_is_delivered_and_a_silent_stop_is_not() {
-        let long_ago = Instant::now() - Duration::from_secs(20);
-        let look = |wanted, resolved| Receipt { wanted, sent: long_ago, resolved }.look();
-        assert_eq!(look(Wanted::Made, None), Some(End::NoReceipt));
-        assert_eq!(look(Wanted::Made, Some(long_ago)), Some(End::Delivered));
-        assert_eq!(look(Wanted::Refused, Some(long_ago)), Some(End::Delivered));
-        assert_eq!(look(Wanted::Stopped, Some(long_ago)), Some(End::NoReceipt));
-        assert_eq!(look(Wanted::Made, Some(Instant::now() + Duration::from_secs(3600))), None);
     }
 }

@@ -10,14 +10,19 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_run::claim::{self, ClaimAttempt};
+use askbox_run::dialog::orphans;
 use askbox_run::prompt::message;
 
 /// `relaunch done ID`: the caller has passed the answer to a process of its own. Closes the round as delivered, and launches nothing.
 pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let policy = context.loaded()?.config.answers.policy();
-    let claim = match claim::for_main_agent(mailbox, workflow, &policy)? {
-        ClaimAttempt::Claimed(claim) => claim,
-        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+    let claim = match orphans::sent(mailbox, workflow)? {
+        // The person knows that the session took it.
+        Some(sent) => sent,
+        None => match claim::for_main_agent(mailbox, workflow, &policy)? {
+            ClaimAttempt::Claimed(claim) => *claim,
+            ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+        },
     };
     let question_id = claim.run.question_id;
     claim.delivered(mailbox, "relaunch done")?;

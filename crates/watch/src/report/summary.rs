@@ -41,7 +41,7 @@ pub struct Summary {
 }
 
 /// The states of open rounds.
-const STATES: [Standing; 11] = [
+const STATES: [Standing; 12] = [
     Standing::Pending,
     Standing::Waiting,
     Standing::Answered,
@@ -49,6 +49,7 @@ const STATES: [Standing; 11] = [
     Standing::Running,
     Standing::Throttled,
     Standing::Retrying,
+    Standing::Sent,
     Standing::Orphaned,
     Standing::Interrupted,
     Standing::Parked,

@@ -44,6 +44,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'
         Standing::Parked => ("parked", format!("its run failed and is parked{why}{todo} (to give it up: relaunch drop {id})"), retry),
         Standing::Interrupted => ("interrupted", format!("its run was stopped{why}"), retry),
         Standing::Running => return hanging(checkup, mailbox, round),
+        // The session, its transcript or a person tells it.
+        Standing::Sent => return,
         // The watcher launches the run when the queue continues.
         Standing::Queued if checkup.watcher => return,
         Standing::Retrying | Standing::Throttled => {

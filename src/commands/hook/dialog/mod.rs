@@ -41,6 +41,7 @@ use askbox_run::approval::permit::{self, Permit};
 use askbox_run::claim::inline::{self, Waiter};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::dialog::beside::{Beside, Look};
+use askbox_run::dialog::end::End;
 use askbox_run::dialog::orphans::{self, BY};
 use askbox_run::dialog::{place, settle};
 use guard::Guard;
@@ -204,7 +205,7 @@ impl Dialog<'_> {
             Err(why) => return self.not_given(claim, &format!("the decision would not be understood: {why}")),
         };
         if let Some(how) = self.signs.end() {
-            return claim.superseded(self.mailbox, BY, &settle::too_late_because(how));
+            return End::too_late(how).close(claim, self.mailbox, BY);
         }
         // The round stays claimed until the receipt is there, whoever looks for it.
         let round = claim.round();
@@ -212,14 +213,12 @@ impl Dialog<'_> {
         if let Err(e) = waiting.and_then(|mut waiting| waiting.spawn().io("start", "the process that waits for the receipt")) {
             audit::record(self.mailbox, Entry::about_round("receipt_not_awaited", &round).by(BY).why(program::message(&e)));
         }
-        match program::write_json(&output.to_string()) {
-            Ok(()) => Ok(()),
-            Err(_) => claim.superseded(self.mailbox, BY, settle::TOO_LATE),
-        }
+        // The reader may be gone and have read it all the same. The transcript tells.
+        program::write_json(&output.to_string()).or(Ok(()))
     }
 
     fn not_given(&self, claim: Claim<OnRecord>, why: &str) -> Result<()> {
-        claim.superseded(self.mailbox, BY, &settle::not_given_because(why))
+        End::not_given(why).close(claim, self.mailbox, BY)
     }
 
     /// The decision that follows from the answer.
