@@ -263,6 +263,7 @@ mod promises {
         for words in [
             "Your answer was not the first",
             "already answered by ann's phone through web",
+            "with `merge`",
             "You had chosen keep",
             "because of the tests",
             "merge",
@@ -270,6 +271,9 @@ mod promises {
             assert!(lost.text().contains(words), "no {words} in {}", lost.text());
         }
         assert_eq!(world.document("answered/w.json")["answer"]["value"], "merge");
+        // The draft is there later, for its own device.
+        let later = [&bob, &ann].map(|browser| browser.see(&path).text().contains("because of the tests"));
+        assert_eq!(later, [true, false]);
         // A browser that heard no reply sends the same form once more. That is not a race.
         let again = ann.fill_as_shown(&first, &path, &[("a0", "0"), ("act", "send")]);
         assert_eq!((again.status, again.header("location")), (303, Some(format!("{path}#outcome").as_str())));

@@ -50,8 +50,10 @@ pub struct Gone {
     pub why: String,
     /// The text that the person had typed.
     pub typed: Option<String>,
-    /// The person's draft, until it is stored in a file.
+    /// The person's draft.
     pub kept: Option<KeptDraft>,
+    /// The words that tell where the draft is kept.
+    pub kept_in: Option<String>,
 }
 
 /// The question of the chosen row, shown beside the list.
@@ -212,10 +214,13 @@ impl<'a> App<'a> {
         {
             self.gone(why);
         }
-        if let Place::Outcomes(outcomes) = &mut self.place
-            && (rounds || anything)
-        {
-            outcomes.grow_old();
+        if rounds || anything {
+            let is_looked_at = matches!(self.place, Place::Outcomes(_));
+            let news = self.sent.hear_ends(self.sender, is_looked_at);
+            self.take_in(news);
+            if let Place::Outcomes(outcomes) = &mut self.place {
+                outcomes.grow_old();
+            }
         }
         // A run may have claimed the answer that could still be taken back.
         self.picture_is_old |= self.can_undo && (rounds || anything);
@@ -287,7 +292,8 @@ impl<'a> App<'a> {
             opened.draft.typed.set(asking.purpose, asking.text());
         }
         let (kept, typed) = (KeptDraft::from_draft(&opened.shown.at(), &opened.draft, None), opened.draft.typed());
-        self.place = Place::Gone(Box::new(Gone { address: opened.shown.address(), why, typed, kept }));
+        let kept_in = kept.as_ref().map(KeptDraft::keep_in_words);
+        self.place = Place::Gone(Box::new(Gone { address: opened.shown.address(), why, typed, kept, kept_in }));
     }
 
     pub(super) fn open(&mut self, address: &Address) {
@@ -356,14 +362,18 @@ impl<'a> App<'a> {
 
     fn hear_of_offers(&mut self) {
         let is_looked_at = matches!(self.place, Place::Outcomes(_));
-        let News { said, accepted, again } = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
+        let news = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
+        self.take_in(news);
+        if let Place::Outcomes(outcomes) = &mut self.place {
+            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
+        }
+    }
+
+    fn take_in(&mut self, News { said, accepted, again }: News) {
         again.into_iter().for_each(|(at, draft)| self.keeping.put_if_none(at, draft));
         accepted.iter().for_each(|at| self.keeping.accepted(at));
         if !said.is_empty() {
             self.said = said.join(" · ");
-        }
-        if let Place::Outcomes(outcomes) = &mut self.place {
-            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
         }
     }
 

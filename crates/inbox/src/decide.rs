@@ -338,7 +338,8 @@ impl App<'_> {
                         self.keeping.forget(&sent.at);
                         self.look_for_hold_ups();
                         let warning = warning.as_ref().map_or_else(String::new, |warning| format!(" · warning: {warning}"));
-                        format!("{address}: {}{held_up}{warning}", sent.words)
+                        let end = sent.end.as_ref().map_or_else(String::new, |end| format!(" · {}", end.words()));
+                        format!("{address}: {}{end}{held_up}{warning}", sent.words)
                     }
                 };
                 self.undo_hint = sent.at.host.is_none().then(|| UndoHint { behind: self.said.clone(), says: "u takes it back" });

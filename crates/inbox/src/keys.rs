@@ -287,22 +287,12 @@ impl App<'_> {
         matches!(self.place, Place::Question(_))
     }
 
-    /// The notice may come in the middle of a word. So no letter of that word leads to another question.
+    /// The notice may come in the middle of a word, or just before enter was to send it. So no letter of that word leads to another question, and
+    /// enter leaves the notice on the screen.
     fn key_of_gone(&mut self, key: KeyEvent) -> Wish {
         let Place::Gone(gone) = &mut self.place else { return Wish::Nothing };
         let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('w') if !has_control => {
-                if let Some(kept) = &gone.kept {
-                    self.said = match kept.keep() {
-                        Ok(path) => {
-                            gone.kept = None;
-                            format!("your draft is kept in {}", path.display())
-                        }
-                        Err(e) => format!("your draft cannot be kept: {}", sender::in_one_line(e)),
-                    };
-                }
-            }
             KeyCode::Char('o') if has_control => {
                 let (address, typed, kept) = (gone.address.clone(), gone.typed.clone(), gone.kept.clone());
                 self.open(&address);
@@ -318,7 +308,7 @@ impl App<'_> {
                 }
                 return self.act(act);
             }
-            KeyCode::Enter | KeyCode::Esc => self.close(),
+            KeyCode::Esc => self.close(),
             _ => {}
         }
         Wish::Nothing

@@ -1,8 +1,9 @@
-//! Answers that were given and taken back on this page. Their question's form is shown again with the earlier answer filled in. Only the
-//! last few are kept, in memory, and each is shown only to its own device.
+//! Answers that were given and taken back on this page, and forms that came too late. A question's form is shown again with the earlier answer
+//! filled in, and the page of a question that is over shows the draft. Only the last few are kept, in memory, and each is shown only to its
+//! own device.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::filled_part::FilledPart;
 use crate::form::Filled;
@@ -14,34 +15,60 @@ use askbox_mailbox::{Answer, AnswerValue, Question};
 /// The maximum number of answers that are kept. Each may be as large as a form.
 const KEPT: usize = 16;
 
-/// The answers that were taken back.
+/// The answers that were taken back, and the drafts of forms that came too late.
 #[derive(Debug, Default)]
-pub struct TakenBack(Mutex<VecDeque<(RoundId, Answer)>>);
+pub struct TakenBack {
+    answers: Kept<Answer>,
+    drafts: Kept<Draft>,
+}
+
+/// The content of a form that was not sent, in words.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// The chosen options.
+    pub chosen: String,
+    /// The written texts.
+    pub written: String,
+}
 
 impl TakenBack {
     /// Keeps an answer that was taken back, if this device gave it on the page.
     pub fn keep(&self, round: &RoundId, answer: Answer, device: &str) {
-        if answer.by != device || answer.channel != CHANNEL {
-            return;
+        if answer.by == device && answer.channel == CHANNEL {
+            keep(&self.answers, round, device, answer);
         }
-        let mut kept = self.kept();
-        kept.retain(|(of, _)| of != round);
-        kept.push_back((round.clone(), answer));
-        if kept.len() > KEPT {
-            kept.pop_front();
-        }
+    }
+
+    /// Keeps the draft of a form that came too late.
+    pub fn keep_draft(&self, round: &RoundId, draft: Draft, device: &str) {
+        keep(&self.drafts, round, device, draft);
+    }
+
+    /// The draft of this device's form that came too late.
+    pub fn draft(&self, round: &RoundId, device: &str) -> Draft {
+        find(&self.drafts, round, device).unwrap_or_default()
     }
 
     /// The form for this device. It contains the answer that this device took back, if there is one.
     pub fn filled(&self, round: &RoundId, question: &Question, device: &str) -> Filled {
-        let kept = self.kept();
-        let answer = kept.iter().find(|(of, answer)| of == round && answer.by == device).map(|(_, answer)| answer);
-        answer.map_or_else(Filled::default, |answer| filled(question, answer))
+        find(&self.answers, round, device).map_or_else(Filled::default, |answer| filled(question, &answer))
     }
+}
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<(RoundId, Answer)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+type Kept<T> = Mutex<VecDeque<(RoundId, String, T)>>;
+
+fn keep<T>(kept: &Kept<T>, round: &RoundId, device: &str, it: T) {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.retain(|(of, by, _)| of != round || by != device);
+    kept.push_back((round.clone(), device.to_owned(), it));
+    if kept.len() > KEPT {
+        kept.pop_front();
     }
+}
+
+fn find<T: Clone>(kept: &Kept<T>, round: &RoundId, device: &str) -> Option<T> {
+    let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.iter().find(|(of, by, _)| of == round && by == device).map(|(_, _, it)| it.clone())
 }
 
 /// The form filled in with this answer.

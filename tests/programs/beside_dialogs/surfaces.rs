@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::{SESSION, asking, bash, calls, closed, event, hook_with, waiting, world};
+use super::{SESSION, adds, asking, bash, calls, closed, decision, event, hook_with, waiting, world};
 use crate::support::files::write_program;
 use crate::support::{Signal, Terminal, World, needs, program, signal, until};
 
@@ -55,10 +55,45 @@ fn the_inbox_offers_a_late_answer_as_the_sessions_next_prompt() {
     let words = gone.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("is gone") && words.contains(&format!("claude --resume {SESSION} 'You were interrupted")), "{gone}");
     closed(&world, &id, "withdrawn");
-    terminal.press(&["Enter"]);
+    terminal.press(&["Escape"]);
     terminal.see("? help");
     terminal.press(&["Tab"]);
     terminal.see("Its session has ended.");
+}
+
+#[test]
+fn whoever_was_second_at_a_dialog_reads_it_in_the_inbox() {
+    needs!("tmux");
+    let world = world();
+    let (hook, id) = asking(&world);
+    let terminal = inbox(&world);
+    terminal.press(&["Enter"]);
+    terminal.see("esc later");
+    terminal.press(&["d"]);
+    terminal.see("Refuse this one call. Why?");
+    terminal.press(&["not now", "Enter"]);
+    terminal.confirm();
+    assert_eq!(decision(hook)["behavior"], "deny");
+    terminal.see("sent, not known yet");
+    // The person at the terminal was first.
+    let content = json!([{"type": "tool_result", "tool_use_id": "toolu_1"}]);
+    let denied = json!({"toolDenialKind": "user-rejected", "toolDenialBeforeRun": true});
+    let mut refused = json!({"type": "user", "message": {"content": content}});
+    refused.as_object_mut().unwrap().extend(denied.as_object().unwrap().clone());
+    adds(&world, &refused);
+    closed(&world, &id, "superseded");
+    let line = "the call was refused at its terminal";
+    terminal.see("it came too late");
+    for key in ["Enter", "o", "k", "Enter", "Down"] {
+        terminal.press(&[key]);
+    }
+    terminal.settle();
+    terminal.see("it came too late");
+    let shown = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(line) && shown.contains("your draft is kept in"), "{shown}");
+    terminal.press(&["Tab"]);
+    terminal.see("What became of answered questions");
+    terminal.see("it came too late");
 }
 
 /// A world with a target that writes down the questions it is told about, and the words that were written.

@@ -90,15 +90,20 @@ mod promises {
         terminal.press(&["my long thoughts"]);
         terminal.see("my long thoughts");
         world.sh("ask-answer answered no --by eve");
-        let screen = terminal.see("This question is over");
+        let screen = terminal.see("This question is over").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(screen.contains("answered by eve") && screen.contains("my long thoughts"), "{screen}");
-        terminal.press(&["w"]);
-        terminal.see("your draft is kept in");
+        assert!(screen.contains("with `no`") && screen.contains("your draft is kept in"), "{screen}");
+        // The person was about to send it.
+        for key in ["Enter", "o", "k", "Enter", "w", "Tab"] {
+            terminal.press(&[key]);
+        }
+        terminal.settle();
+        assert!(terminal.screen().contains("This question is over"), "{}", terminal.screen());
         let kept = drafts(&world);
         assert!(kept.len() == 1 && kept[0].contains("my long thoughts"), "{kept:?}");
         assert_eq!(answer(&world, "answered")["by"], "eve");
         // Replaced while it is on the screen: nothing typed goes to the new question unseen.
-        terminal.press(&["Enter"]);
+        terminal.press(&["Escape"]);
         terminal.see("1 question is waiting");
         terminal.press(&["Enter"]);
         terminal.see("esc later");

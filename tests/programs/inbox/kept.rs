@@ -396,7 +396,7 @@ mod promises {
         terminal.see("│ my long thoughts");
         world.sh("ask-answer essay no --by eve");
         terminal.see("This question is over");
-        terminal.press(&["Enter"]);
+        terminal.press(&["Escape"]);
         terminal.see("No question is waiting");
         terminal.press(&["q"]);
         let screen = terminal.see("left=0");

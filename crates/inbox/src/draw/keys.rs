@@ -92,9 +92,9 @@ fn keys(app: &App<'_>) -> Vec<Key> {
         }
         Place::Question(opened) => of_question(opened),
         Place::Gone(gone) if gone.kept.is_some() => {
-            vec![("enter", "back"), ("w", "keep it in a file"), ("ctrl-o", "open what is asked now, with it")]
+            vec![("esc", "back"), ("ctrl-o", "open what is asked now, with it")]
         }
-        Place::Gone(_) => vec![("enter", "back")],
+        Place::Gone(_) => vec![("esc", "back")],
         Place::Log(..) => vec![("q", "back"), ("?", "help"), ("pgup", "older"), ("G", "the newest")],
         Place::Outcomes(_) => with_undo(app, 2, vec![("enter", "log"), ("tab", "waiting"), ("q", "quit"), ("?", "help")]),
     }

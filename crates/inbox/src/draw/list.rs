@@ -67,7 +67,7 @@ pub fn wanted(app: &App<'_>, columns: u16) -> u16 {
 
 /// The lines above the questions.
 fn above(app: &App<'_>, columns: usize) -> Vec<Line<'static>> {
-    let notes = notes(app).into_iter().flat_map(|(note, style)| styled(&one_line(&note), columns, style).into_iter().take(2));
+    let notes = notes(app).into_iter().flat_map(|(note, style)| styled(&one_line(&note), columns, style).into_iter().take(4));
     std::iter::once(head(app, columns)).chain(notes).collect()
 }
 

@@ -214,6 +214,7 @@ fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
         lines.extend(pieces::styled("What you typed was not sent:", columns, bold()));
         lines.extend(wrapped(typed, columns.saturating_sub(2)).into_iter().map(|line| pieces::indented(line, 2)));
     }
+    lines.extend(gone.kept_in.iter().flat_map(|kept_in| wrapped(kept_in, columns)));
     frame.render_widget(Paragraph::new(lines), area);
 }
 

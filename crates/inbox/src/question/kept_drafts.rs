@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::question::draft::{Choosable, Draft, PartDraft};
-use crate::sender::RoundAt;
+use crate::sender::{self, RoundAt};
 use crate::text_window::{self, Asking, Typed};
 use askbox_cli::ask_answer::call_draft;
 use askbox_mailbox::address::HostName;
@@ -98,6 +98,14 @@ impl KeptDraft {
         disk::replace(&path, text.as_bytes())?;
         remove_the_oldest(&folder);
         Ok(path)
+    }
+
+    /// [`keep`](Self::keep), in words for the person.
+    pub fn keep_in_words(&self) -> String {
+        match self.keep() {
+            Ok(path) => format!("your draft is kept in {}", path.display()),
+            Err(e) => format!("your draft cannot be kept: {}", sender::in_one_line(e)),
+        }
     }
 
     /// The stored draft of this round.

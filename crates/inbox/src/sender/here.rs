@@ -11,6 +11,7 @@ use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::transitions::{settle, undo};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
+use askbox_run::dialog::end::End;
 use askbox_run::dialog::orphans;
 use askbox_run::story;
 
@@ -27,11 +28,17 @@ pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) ->
     // The operator may have changed the configuration since the inbox was opened.
     context.reload();
     let hold_up = person::hold_up(context, mailbox, &accepted.question);
-    Ok(Sent { at: RoundAt::here(accepted.round), words, hold_up, warning: accepted.warning, offer: None })
+    let end = accepted.question.asked.live.is_some().then_some(End::NotKnownYet);
+    Ok(Sent { at: RoundAt::here(accepted.round), words, hold_up, warning: accepted.warning, offer: None, end })
 }
 
 pub(super) fn undo(mailbox: &Mailbox, person: &Caller, round: &RoundId) -> Result<String> {
     undo::undo(mailbox, &round.workflow, Some(round.question), person.by()).map(|undone| undone.answer)
+}
+
+/// The end of an answer to a session's dialog.
+pub(super) fn end(mailbox: &Mailbox, round: &RoundId) -> End {
+    read_question::document(&mailbox.round(Folder::Closed, round)).map_or(End::NotKnownYet, |document| End::of(&document.typed))
 }
 
 /// The answer of a round that no run has claimed.
@@ -83,7 +90,7 @@ pub(super) fn fate(mailbox: &Mailbox, workflow: &WorkflowId) -> String {
         // This question was asked afterwards.
         Ok(found) if found.folder == Folder::Pending => format!("{workflow} asks another question by now"),
         Ok(found) => {
-            let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who()));
+            let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who_with_what()));
             format!("{workflow}: {}{who}", story::in_words(&found))
         }
         Err(e) => program::message(&e),

@@ -22,6 +22,7 @@ use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
+use askbox_run::dialog::end::End;
 use askbox_run::dialog::next_prompt;
 use askbox_run::story::Teller;
 use askbox_run::story::cause::HoldUp;
@@ -57,6 +58,8 @@ pub struct Sent {
     pub warning: Option<String>,
     /// The offer, if another machine decides. It does not count as an answer until then.
     pub offer: Option<Offered>,
+    /// The end, if it is the answer to a session's dialog on this machine.
+    pub end: Option<End>,
 }
 
 /// An answer that was offered to another machine.
@@ -96,6 +99,11 @@ impl Sender<'_> {
     /// The answer of a round of this machine that no run has claimed.
     pub fn unclaimed(self, at: &RoundAt) -> Option<Answer> {
         if at.host.is_none() { here::unclaimed(self.mailbox, &at.round) } else { None }
+    }
+
+    /// The end of an answer to a session's dialog on this machine, as it is known now.
+    pub fn end(self, at: &RoundAt) -> End {
+        here::end(self.mailbox, &at.round)
     }
 
     /// True if the answer of a round of this machine can be taken back. Answers of another machine are taken back on that machine.

@@ -147,7 +147,7 @@ impl Others {
             state.offered.drain(..many);
         }
         peers.offer(host, offer)?;
-        Ok(Sent { at: shown.at(), words, hold_up: None, warning: None, offer: Some(offered) })
+        Ok(Sent { at: shown.at(), words, hold_up: None, warning: None, offer: Some(offered), end: None })
     }
 
     /// Waits until each of these offers has reached its machine or a database, or has failed, for `limit` at most. Then reads the reports

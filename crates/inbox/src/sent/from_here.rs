@@ -6,11 +6,12 @@ use uuid::Uuid;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
 use crate::sender::machines::Machines;
-use crate::sender::{Offered, Others, RoundAt, Sent};
+use crate::sender::{Offered, Others, RoundAt, Sender, Sent};
 use askbox_mailbox::documents::offer::{Decided, Verdict};
 use askbox_mailbox::time::{self, Time};
 use askbox_peers::Progress;
 use askbox_peers::machines::offer_state::{OfferState, Stands};
+use askbox_run::dialog::end::End;
 
 /// The answers that were sent, the newest last.
 #[derive(Debug, Default)]
@@ -105,8 +106,31 @@ impl FromHere {
         news
     }
 
+    /// Takes in the ends of answers to sessions' dialogs. The draft of an answer that came too late is a draft again.
+    pub fn hear_ends(&mut self, sender: Sender<'_>, is_looked_at: bool) -> News {
+        let mut news = News::default();
+        for given in self.all.iter_mut().filter(|given| given.end == Some(End::NotKnownYet)) {
+            let end = sender.end(&given.at);
+            if end == End::NotKnownYet {
+                continue;
+            }
+            let told = format!("{}: {}", given.at.address(), end.words());
+            news.said.push(told.clone());
+            let draft = given.draft.take();
+            if matches!(end, End::TooLate { .. }) {
+                let kept = draft.as_ref().and_then(|draft| KeptDraft::from_draft(&given.at, draft, None));
+                let kept = kept.map_or_else(String::new, |kept| format!(" · {}", kept.keep_in_words()));
+                given.second = Some(format!("{told}{kept} · tab tells more")).filter(|_| !is_looked_at);
+                news.again.extend(draft.map(|draft| (given.at.clone(), draft)));
+            }
+            given.end = Some(end);
+        }
+        news
+    }
+
     /// Notes that the person looks at the state of the answers.
     pub fn see(&mut self) {
+        self.all.iter_mut().for_each(|given| given.second = None);
         self.all.iter_mut().filter_map(|given| given.offer.as_mut()).for_each(|offer| {
             offer.was_seen = offer.progress != Progress::UnderWay;
         });
@@ -138,7 +162,7 @@ impl FromHere {
         };
         let all: Vec<_> = self.all.iter().rev().filter(is_news).collect();
         match all.as_slice() {
-            [] => None,
+            [] => self.all.iter().rev().find_map(|given| given.second.clone()),
             [given] => Some(format!("{}: {} · tab tells why", given.at.address(), given.told()?.step)),
             many => {
                 // An unconfirmed offer may still be the answer, so it is counted separately.
@@ -170,6 +194,10 @@ pub struct SentAnswer {
     pub draft: Option<Draft>,
     /// The offer, if another machine decides.
     pub offer: Option<Awaited>,
+    /// The end, if it is the answer to a session's dialog on this machine.
+    pub end: Option<End>,
+    /// The line for the person whose answer came too late, until they look at the second pane.
+    pub second: Option<String>,
 }
 
 /// An offer and its state.
@@ -186,9 +214,9 @@ pub struct Awaited {
 
 impl SentAnswer {
     pub fn new(sent: Sent, draft: Option<Draft>) -> Self {
-        let Sent { at, words, offer, .. } = sent;
+        let Sent { at, words, offer, end, .. } = sent;
         let awaited = |offered| Awaited { offered, words, sent_at: time::now(), progress: Progress::UnderWay, was_seen: false };
-        Self { at, draft, offer: offer.map(awaited) }
+        Self { at, draft, offer: offer.map(awaited), end, second: None }
     }
 
     /// The state of the offer, or `None` for an answer that was given on this machine.

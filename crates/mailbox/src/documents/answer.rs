@@ -8,7 +8,11 @@ use crate::document::numbers;
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::fields::through::Through;
 use crate::error::Result;
+use crate::text;
 use crate::time::{self, Time};
+
+/// The longest part of an answer that is told to whoever was second, in characters.
+const WITH_WHAT: usize = 80;
 
 /// The `by` of an answer that is the asker's default.
 pub const BY_DEFAULT: &str = "default";
@@ -379,5 +383,13 @@ impl Answer {
     pub fn who(&self) -> String {
         let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
         format!("{}{age}", self.said_by())
+    }
+
+    /// Says who gave the answer and with what, in one line: for whoever was second.
+    #[must_use]
+    pub fn who_with_what(&self) -> String {
+        let value = self.value.as_ref().map(|value| format!(" with `{}`", text::excerpt(&value.to_text(), WITH_WHAT)));
+        let note = self.note.as_ref().map(|note| format!(", note: {}", text::excerpt(note, WITH_WHAT)));
+        format!("{}{}{}", self.who(), value.unwrap_or_default(), note.unwrap_or_default())
     }
 }

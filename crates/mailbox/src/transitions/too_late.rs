@@ -34,7 +34,7 @@ pub(super) fn nothing_pending(
     let first = last.document.typed.answer.as_ref();
     let hint = format!("see it with: ask-answer show {workflow}");
     if let Some(first) = first.filter(|a| a.is_a_persons()) {
-        return Error::conflict(format!("the question of {workflow} was already {}", first.who()), hint);
+        return Error::conflict(format!("the question of {workflow} was already {}", first.who_with_what()), hint);
     }
     if !last.document.typed.content().asks_a_person() {
         return Error::conflict(

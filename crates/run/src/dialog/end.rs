@@ -17,7 +17,7 @@ pub enum End {
     Confirmed,
     /// The answer did not reach its session.
     TooLate {
-        /// Who was first, with what; or why the answer could not be given.
+        /// Who was first, with what; or why the answer could not be given. A sentence about "it", the answer.
         why: String,
     },
     /// The answer was sent, and nobody has told what became of it.
@@ -68,7 +68,7 @@ impl End {
     pub fn words(&self) -> String {
         match self {
             Self::Confirmed => "confirmed: the session has taken the answer".to_owned(),
-            Self::TooLate { why } => format!("the answer did not reach its session: {why}"),
+            Self::TooLate { why } => why.clone(),
             Self::NotKnownYet => NOT_KNOWN_YET.to_owned(),
         }
     }

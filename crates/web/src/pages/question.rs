@@ -15,6 +15,7 @@ use crate::pages::{Frame, change_call, markdown, question_form, remote_question}
 use crate::reply;
 use crate::send::{self, CHANNEL};
 use crate::site::Visit;
+use crate::taken_back::Draft;
 use askbox_cli::ask_answer::{answering, edit_call};
 use askbox_cli::person::Decision;
 use askbox_cli::program;
@@ -37,6 +38,9 @@ struct OutcomePage {
     context: Option<String>,
     /// The next waiting question.
     next: Option<(String, String)>,
+    /// This device's draft of an answer that came too late.
+    chosen: String,
+    written: String,
 }
 
 #[derive(Template)]
@@ -128,7 +132,8 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
     let question = &found.document.typed;
     let context = question.shown_context().map(|context| markdown::to_html(&visit.site.hosts, &context));
-    let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next };
+    let Draft { chosen, written } = visit.site.taken_back.draft(&found.id, &visit.signed_in.device);
+    let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next, chosen, written };
     Ok(reply::html(StatusCode::OK, &page))
 }
 
@@ -210,6 +215,8 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
         return page(visit, found, filled, Some(format!("Not sent: {}", program::message(error))));
     }
     let chosen = found.as_ref().map(|found| filled.chosen(&found.document.typed)).unwrap_or_default();
+    let draft = Draft { chosen, written: filled.written() };
+    visit.site.taken_back.keep_draft(id, draft.clone(), &visit.signed_in.device);
     let is_open = found.as_ref().is_ok_and(|found| found.folder == Folder::Pending);
     let over = found.ok().filter(|_| !is_open);
     let heading = match &over {
@@ -222,8 +229,8 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
         heading,
         why: error.map_or_else(|| "The question is over".into(), program::message),
         outcome: over.map(|found| Outcome::read(&visit.site, &found)).transpose()?,
-        chosen,
-        written: filled.written(),
+        chosen: draft.chosen,
+        written: draft.written,
         workflow: id.workflow.to_string(),
     };
     Ok(reply::html(StatusCode::CONFLICT, &page))
