@@ -36,7 +36,7 @@ pub fn approval(bytes: &[u8]) {
 
 fn shown(call: &Call<'_>) {
     let workflow: WorkflowId = "w".parse().expect("an id");
-    for how in [Shown::First, Shown::PerhapsMade] {
+    for how in [Shown::First, Shown::PerhapsMade("at noon by ann".into())] {
         let Ok(question) = ask::question(&workflow, call, how) else { return };
         // A call of a tool with such a name is refused when its question is posted.
         let is_no_name = call.tool.is_empty() || call.tool.len() > 256;

@@ -73,7 +73,7 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
             return Ok(Some(Decision::Deny(words)));
         }
         // The permission of a closed round counted for its own run only.
-        let shown = if permit::is_used(mailbox, &round) { Shown::PerhapsMade } else { Shown::First };
+        let shown = if permit::is_used(mailbox, &round) { Shown::perhaps_made(&question) } else { Shown::First };
         return ask(mailbox, run, event, shown).map(Some);
     }
     match standing::about(mailbox, policy, &run.workflow_id, &call)? {

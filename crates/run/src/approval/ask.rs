@@ -11,25 +11,42 @@ use crate::prompt::remarks::they_say;
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
-use askbox_mailbox::documents::fields::approval_text::{ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line};
+use askbox_mailbox::documents::fields::approval_text::{ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line, is_first_line};
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Answer, Question, text};
+use askbox_mailbox::{Answer, Question, text, time};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;
 /// The most characters of the agent's own words.
 const LONGEST_WORDS: usize = 300;
+/// The most characters of a person's name.
+const LONGEST_NAME: usize = 60;
 
 /// Why a call is shown again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// It is a call that nobody has allowed.
     First,
-    /// It was allowed once, and that answer is used up. A process died since then, so the call may have been made.
-    PerhapsMade,
+    /// It was allowed once, at this time and by this person. That answer is used up, and a process died since then, so the call may have run.
+    PerhapsMade(String),
+}
+
+impl Shown {
+    /// A call that this question's answer has allowed.
+    #[must_use]
+    pub fn perhaps_made(question: &Question) -> Self {
+        let answer = question.answer.as_ref();
+        let at = answer.and_then(|answer| answer.at).map_or_else(String::new, |at| format!("at {} ", time::rfc3339(at)));
+        let by = answer.map_or("somebody", |answer| answer.by.as_str());
+        Self::PerhapsMade(format!("{at}by {}", text::excerpt(&text::visible(by), LONGEST_NAME)))
+    }
+
+    fn allowed(&self) -> Option<&str> {
+        if let Self::PerhapsMade(allowed) = self { Some(allowed) } else { None }
+    }
 }
 
 /// Returns the question that asks if the call may be made.
@@ -37,7 +54,7 @@ pub enum Shown {
 /// # Errors
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<Question> {
-    question_within(workflow, call, shown, None)
+    question_within(workflow, call, &shown, None)
 }
 
 /// [`question`] about the call with this id, which a subagent makes if one is named.
@@ -45,7 +62,7 @@ pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<
 /// # Errors
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: &str, subagent: Option<Subagent>) -> Result<Question> {
-    let mut question = question_within(workflow, call, shown, subagent.as_ref())?;
+    let mut question = question_within(workflow, call, &shown, subagent.as_ref())?;
     question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: id.to_owned(), subagent });
     Ok(question)
 }
@@ -56,7 +73,7 @@ pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: 
 /// # Errors
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, subagent: Option<Subagent>, live: Live) -> Result<Question> {
-    let words = in_words(call, Shown::First, subagent.as_ref(), Form::Dialog)?;
+    let words = in_words(call, &Shown::First, subagent.as_ref(), Form::Dialog)?;
     let mut question = question_about(workflow, call, Shown::First, id, subagent)?;
     question.question = words;
     if let Some(plan) = plan(call) {
@@ -66,6 +83,21 @@ pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, suba
     question.asked.options = live.options(call.tool);
     question.asked.live = Some(Box::new(live));
     Ok(question)
+}
+
+/// Says in the question of a dialog that this earlier answer has allowed the same call in the same session, and that it may have run. Does
+/// nothing if it is another call, or if the answer allowed nothing.
+pub(crate) fn say_if_allowed(question: &mut Question, earlier: &Question) {
+    let session = |question: &Question| question.asked.live.as_ref().map(|live| live.session);
+    let (Some(now), Some(before)) = (&question.asked.approval, &earlier.asked.approval) else { return };
+    let is_allowed = earlier.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
+    if is_allowed
+        && now.is_of(before)
+        && session(question) == session(earlier)
+        && let Some(below) = question.question.strip_prefix(&first_line(&now.tool, None))
+    {
+        question.question = first_line(&now.tool, Shown::perhaps_made(earlier).allowed()) + below;
+    }
 }
 
 /// The way a call is shown.
@@ -101,7 +133,7 @@ fn plan_in_words(call: &Call<'_>) -> String {
     format!("{PLAN}\n{FOLDER}{}", text::file_name(call.cwd))
 }
 
-fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>) -> Result<Question> {
+fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>) -> Result<Question> {
     let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent, Form::Run)?);
     question.asked.kind = Some(Kind::Choice);
     question.asked.options = approval::options();
@@ -133,12 +165,10 @@ pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
 
 /// True if the question is about this call, and its text is that of the call with `more` behind it.
 fn shows_with(question: &Question, call: &Call<'_>, form: Form, more: impl Fn(&str) -> bool) -> bool {
-    let is_its_text = |shown| {
-        let text = in_words(call, shown, subagent_of(question), form);
-        text.is_ok_and(|text| question.question.strip_prefix(text.as_str()).is_some_and(&more))
-    };
     let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
-    is_about_it && (is_its_text(Shown::First) || is_its_text(Shown::PerhapsMade))
+    let (Ok(text), true) = (in_words(call, &Shown::First, subagent_of(question), form), is_about_it) else { return false };
+    let (Some((first, below)), Some((_, wanted))) = (question.question.split_once('\n'), text.split_once('\n')) else { return false };
+    is_first_line(first, call.tool) && below.strip_prefix(wanted).is_some_and(more)
 }
 
 /// True if this is the line of the agent's words below a call, and nothing else.
@@ -162,8 +192,8 @@ pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
 }
 
 /// The tool, the input, the folder, the subagent and the agent's words as text.
-fn in_words(call: &Call<'_>, shown: Shown, subagent: Option<&Subagent>, form: Form) -> Result<String> {
-    let mut out = first_line(call.tool, shown == Shown::PerhapsMade) + "\n";
+fn in_words(call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>, form: Form) -> Result<String> {
+    let mut out = first_line(call.tool, shown.allowed()) + "\n";
     let parts = call.parts();
     let diff = if form == Form::Dialog { diff_of_edit(call) } else { None };
     let is_in_diff = |name: &str| diff.is_some() && ["old_string", "new_string"].contains(&name);
@@ -268,11 +298,11 @@ mod tests {
         let input =
             serde_json::json!({"file_path": "/a", "old_string": "one\ntwo", "new_string": "one\n2\u{202e}\n", "replace_all": false});
         let call = Call { tool: "Edit", input: input.as_object().unwrap(), cwd: Path::new("/work") };
-        let shown = in_words(&call, Shown::First, None, Form::Dialog).unwrap();
+        let shown = in_words(&call, &Shown::First, None, Form::Dialog).unwrap();
         let expected = "May the agent call Edit?\n    file_path: /a\n    replace_all: false\n    change:\n          one\n        - two\n        \
              \\ no newline at the end\n        + 2\\u{202e}\nIn the folder /work";
         assert_eq!(shown, expected);
-        assert!(in_words(&call, Shown::First, None, Form::Run).unwrap().contains("old_string:"));
+        assert!(in_words(&call, &Shown::First, None, Form::Run).unwrap().contains("old_string:"));
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use crate::approval::ask;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
 use crate::dialog::end::{ASKS_AGAIN, End};
 use crate::dialog::orphans;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
@@ -36,11 +38,18 @@ pub enum Look {
 }
 
 impl Beside {
-    /// Posts the question. `waiter` is the lock of its workflow.
+    /// Posts the question. `waiter` is the lock of its workflow. If an answer to the same call was sent before and its end is not known, the question
+    /// says so.
     ///
     /// # Errors
     /// Those of a post.
-    pub fn post(mailbox: &Mailbox, waiter: Waiter, document: QuestionDocument, by: &'static str) -> Result<Self> {
+    pub fn post(mailbox: &Mailbox, waiter: Waiter, mut document: QuestionDocument, by: &'static str) -> Result<Self> {
+        for round in list::round_names(mailbox, Folder::Running) {
+            if let Ok(earlier) = read_question::of_round(&mailbox.round(Folder::Running, &round), &round) {
+                ask::say_if_allowed(&mut document.typed, &earlier.typed);
+            }
+        }
+        document.update()?;
         let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
         Ok(Self { waiter, asked: Asked::of_receipt(&receipt)?, by })
     }

@@ -9,12 +9,14 @@ use crate::approval::ask;
 use crate::approval::call::Call;
 use crate::attempt::record::{self, Run};
 use crate::claim::inline::{self, Asked, Waited, Waiter};
+use crate::dialog::beside::Beside;
 use crate::dialog::end::{self, End};
 use crate::dialog::orphans::CLAUDE;
 use crate::dialog::{orphans, settle};
 use crate::recovery::{self, Recovered};
 use crate::story::{Standing, Teller};
 use askbox_config::Config;
+use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::documents::fields::live::Live;
 use askbox_mailbox::id::WorkflowId;
@@ -197,6 +199,15 @@ fn an_answer_without_proof_is_called_neither_taken_nor_late() {
         assert_eq!((story.state, story.why.as_deref()), (Standing::Sent, Some(end::NOT_KNOWN_YET)), "{program}");
         let told = settle::told(&asking.mailbox, &asking.receipt.question, &round);
         assert_eq!(told, Some(End::NotKnownYet), "{program}");
+        // The session makes the same call again.
+        let other: WorkflowId = "live-shop-2".parse().unwrap();
+        let mut again = asking.receipt.question.clone();
+        (again.workflow_id, again.question_id) = (other.clone(), None);
+        let waiter = inline::begin(&asking.mailbox, &other).unwrap();
+        Beside::post(&asking.mailbox, waiter, Document::draft(again), "test").unwrap();
+        let asked = read_question::pending(&asking.mailbox, &other).unwrap().typed.question;
+        assert!(asked.starts_with("May the agent call Bash once more? Allowed at "), "{asked}");
+        assert!(asked.contains(" by ann; it may have run.\n"), "{asked}");
         // The session, or a person, tells it later.
         let sent = orphans::sent(&asking.mailbox, &round.workflow).unwrap().unwrap();
         End::Confirmed.close(sent, &asking.mailbox, "ann").unwrap();

@@ -11,8 +11,8 @@ use crate::text;
 
 /// The beginning of the first line, in front of the tool's name.
 const MAY_CALL: &str = "May the agent call ";
-/// The rest of the first line if the call may have been made already.
-const ONCE_MORE: &str = " once more? You allowed it once; then a process died, and the call may have been made.";
+/// The words behind the tool's name if the call was allowed before, and around who allowed it.
+const ONCE_MORE: [&str; 2] = [" once more? Allowed ", "; it may have run."];
 /// The most characters of a tool's name.
 const LONGEST_TOOL: usize = 200;
 
@@ -32,11 +32,19 @@ const BELOW: [&str; 4] = [FOLDER, SUBAGENT, ABOUT_SUBAGENT, AGENT_SAYS];
 /// The indentation of the call's own texts.
 const INDENTATION: &str = "    ";
 
-/// Returns the first line of the question about a call of this tool.
+/// Returns the first line of the question about a call of this tool. `allowed` says when and by whom it was allowed, if it may have run.
 #[must_use]
-pub fn first_line(tool: &str, is_perhaps_made: bool) -> String {
-    let tool = text::excerpt(&text::visible(tool), LONGEST_TOOL);
-    if is_perhaps_made { format!("{MAY_CALL}{tool}{ONCE_MORE}") } else { format!("{MAY_CALL}{tool}?") }
+pub fn first_line(tool: &str, allowed: Option<&str>) -> String {
+    let (tool, [once_more, may_have_run]) = (text::excerpt(&text::visible(tool), LONGEST_TOOL), ONCE_MORE);
+    allowed.map_or_else(|| format!("{MAY_CALL}{tool}?"), |allowed| format!("{MAY_CALL}{tool}{once_more}{allowed}{may_have_run}"))
+}
+
+/// True if this is the first line of a question about a call of this tool.
+#[must_use]
+pub fn is_first_line(line: &str, tool: &str) -> bool {
+    let first = first_line(tool, None);
+    let rest = line.strip_prefix(first.trim_end_matches('?')).and_then(|rest| rest.strip_prefix(ONCE_MORE[0]));
+    line == first || rest.is_some_and(|rest| rest.ends_with(ONCE_MORE[1]))
 }
 
 /// True if each line of the question about a call of this tool is one that askbox writes.
@@ -45,7 +53,7 @@ pub(in crate::documents) fn is_askboxs(question: &str, tool: &str) -> bool {
     let mut lines = question.split('\n');
     let first = lines.next().unwrap_or_default();
     let is_plan = tool == EXIT_PLAN_MODE && first == PLAN;
-    if !is_plan && first != first_line(tool, false) && first != first_line(tool, true) {
+    if !is_plan && !is_first_line(first, tool) {
         return false;
     }
     let mut below = BELOW.iter();
@@ -75,7 +83,7 @@ mod tests {
         for text in own {
             assert!(is_askboxs(text, "Bash"), "{text}");
         }
-        assert!(is_askboxs(&format!("{}\n    command: ls", first_line("Bash", true)), "Bash"));
+        assert!(is_askboxs(&format!("{}\n    command: ls", first_line("Bash", Some("at noon by ann"))), "Bash"));
         assert!(is_askboxs("May the agent carry out this plan?\nIn the folder /work", "ExitPlanMode"));
         let copy = "To allow this call whenever the workflow makes it, or this one time, copy:\n  ask-answer other once --round X";
         for text in [

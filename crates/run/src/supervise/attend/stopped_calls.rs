@@ -252,7 +252,7 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
         }
         Permit::Refused(words) => Decided::Refuse(words),
         // The call that was allowed once was made in this run; the agent wants it a second time.
-        Permit::Ask(Shown::PerhapsMade) if handed_over => Decided::Ask(Shown::First),
+        Permit::Ask(Shown::PerhapsMade(_)) if handed_over => Decided::Ask(Shown::First),
         Permit::Ask(shown) => Decided::Ask(shown),
     })
 }
