@@ -41,7 +41,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Count(args) => count::run(&args),
         Command::Trial(args) => trial::run(&args, context),
         Command::Sessions(args) => sessions::run(&args),
-        Command::Once(args) => once::run(&args),
+        Command::Once(args) => once::run(&args, context),
         Command::Conformance(args) => conformance::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args, context),

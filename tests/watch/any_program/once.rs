@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{events, lines, world};
-use crate::support::until;
+use crate::support::{World, until};
 
 #[test]
 fn of_many_processes_one_may_make_the_call() {
@@ -86,6 +86,49 @@ exit 1"#;
     let parked = world.reaches("billing-1", "parked");
     assert_eq!(lines(&world, "statuses"), ["0", "4"]);
     assert!(parked["why"].as_str().unwrap().contains("may have been made before (askbox once): `once."), "{parked}");
+}
+
+/// The stories of a round in the views that show it.
+fn views(world: &World) -> Vec<String> {
+    let commands = ["relaunch status billing-1", "askbox history billing-1", "askbox doctor billing-1 || true"];
+    commands.iter().map(|command| world.sh(command)).collect()
+}
+
+#[test]
+fn a_mark_of_a_failed_attempt_is_open_until_a_person_closes_it() {
+    let script = r#"case ${ASKBOX_RUN##*/} in 1) askbox once charge && exit 1 ;; esac
+askbox once charge; echo $? >> ~/statuses; env | grep ^ASKBOX_ > ~/env; exit 0"#;
+    let world = world("attempts = 2", script);
+    let _watcher = world.watch();
+    world.ask_and_answer("billing-1");
+    world.closed("billing-1", "delivered", 1);
+    assert_eq!(lines(&world, "statuses"), ["4"]);
+    let story = world.status("billing-1");
+    assert_eq!((&story["state"], &story["cause"], &story["waits_for"]), (&"delivered".into(), &"may_have_run".into(), &"person".into()));
+    for view in views(&world) {
+        assert!(view.contains("`charge`") && view.contains("askbox once --of billing-1 --was made"), "{view}");
+    }
+    let said = world.refused(4, "export $(cat ~/env); askbox once --of billing-1 --was made");
+    assert!(said.contains("only a person"), "{said}");
+    assert!(world.sh("askbox once --of billing-1 --was made").contains("`charge` was made"));
+    for view in views(&world) {
+        assert!(!view.contains("may have been made") && !view.contains("askbox once"), "{view}");
+    }
+    assert!(world.refused(3, "askbox once --of billing-1 --was made").contains("no call of billing-1 is open"));
+}
+
+#[test]
+fn a_call_that_a_person_says_was_not_made_may_be_made() {
+    let world = world("attempts = 1", "askbox once charge; echo $? >> ~/statuses; [ -e ~/mended ]");
+    world.ask_and_answer("billing-1");
+    world.refused(1, "relaunch billing-1");
+    world.ok("askbox", &["once", "charge", "--of", "billing-1", "--was", "not-made"]);
+    assert!(!world.status("billing-1").to_string().contains("may have been made"));
+    fs::write(world.home().join("mended"), "").unwrap();
+    world.ok("relaunch", &["retry", "billing-1"]);
+    world.sh("relaunch billing-1 || true");
+    world.reaches("billing-1", "delivered");
+    assert_eq!(lines(&world, "statuses"), ["0", "0"]);
 }
 
 mod promises {

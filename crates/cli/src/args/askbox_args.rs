@@ -334,11 +334,27 @@ pub struct Sessions {
     pub common: Common,
 }
 
+/// A person's word about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Was {
+    /// It was made.
+    Made,
+    /// It was not made.
+    NotMade,
+}
+
 /// `askbox once`
 #[derive(Debug, Args)]
 pub struct Once {
     /// The call, in words of the program's own: 1 to 1024 bytes
-    pub call: String,
+    #[arg(required_unless_present = "of")]
+    pub call: Option<String>,
+    /// Say how the calls of this workflow ended that an attempt which failed has marked, or only CALL
+    #[arg(long, value_name = "ID", requires = "was")]
+    pub of: Option<String>,
+    /// The end: made, so that no later attempt makes it again, or not-made, so that one may
+    #[arg(long, requires = "of")]
+    pub was: Option<Was>,
     #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attempt::record::{self, RunState};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::error::{Error, Result};
@@ -25,6 +26,9 @@ const MAX_MARK: u64 = 16 << 10;
 const NAMED: usize = 5;
 const NAME: usize = 80;
 
+/// The beginning of the words about calls that may have been made.
+const MAY_HAVE_BEEN: &str = "may have been made before (askbox once): ";
+
 /// The content of a mark.
 #[derive(Debug, Serialize, Deserialize)]
 struct Mark {
@@ -32,6 +36,9 @@ struct Mark {
     /// The attempt that set it.
     run: AttemptId,
     at: Time,
+    /// The person who knows that the call was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_by_word_of: Option<String>,
 }
 
 /// Marks a call in the round of this live run, durably. Returns `None` if this process has set the mark, and the attempt that has set it
@@ -46,7 +53,7 @@ pub fn mark(mailbox: &Mailbox, caller: Option<AskedIn>, call: &str) -> Result<Op
         return Err(Error::usage(problem, format!("name it with 1 to {MAX_CALL} bytes, as with the id of the tool's call")));
     }
     let path = path(mailbox, &run.round, call);
-    let mark = Mark { call: call.into(), run: run.clone(), at: time::now() };
+    let mark = Mark { call: call.into(), run: run.clone(), at: time::now(), made_by_word_of: None };
     match disk::create(&path, &document::to_json(&mark)?)? {
         Placed::Done => Ok(None),
         // A mark that cannot be read is one all the same.
@@ -79,27 +86,108 @@ fn read(path: &std::path::Path) -> Option<Mark> {
     disk::read(path, MAX_MARK).ok().and_then(|bytes| document::json(&bytes))
 }
 
-/// The calls that were marked in a round, the oldest mark first. A mark that cannot be read is named by its file, and comes last.
+/// A mark with its file. `None` if it cannot be read.
+type Found = (PathBuf, Option<Mark>);
+
+fn found(mailbox: &Mailbox, round: &RoundId) -> Vec<Found> {
+    let entries = disk::entries(&mailbox.runs_of(round)).into_iter().flatten().flatten();
+    let is_mark = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+    let mut marks: Vec<Found> = entries.filter(|entry| is_mark(&entry.name)).map(|entry| (entry.path.clone(), read(&entry.path))).collect();
+    marks.sort_by_key(|(path, mark)| (mark.as_ref().map_or(Time::MAX_UTC, |mark| mark.at), path.clone()));
+    marks
+}
+
+/// The call of a mark. A mark that cannot be read is named by its file.
+fn call_of((path, mark): &Found) -> String {
+    let file = || path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    mark.as_ref().map_or_else(file, |mark| mark.call.clone())
+}
+
+/// The calls that were marked in a round, the oldest mark first. A mark that cannot be read comes last.
 #[must_use]
 pub fn calls(mailbox: &Mailbox, round: &RoundId) -> Vec<String> {
-    let entries = disk::entries(&mailbox.runs_of(round)).into_iter().flatten().flatten();
-    let marks = entries.filter_map(|entry| {
-        let name = entry.name.to_str().filter(|name| name.starts_with(PREFIX))?.to_owned();
-        Some(read(&entry.path).map_or((Time::MAX_UTC, name), |mark| (mark.at, mark.call)))
-    });
-    let mut marks: Vec<_> = marks.collect();
-    marks.sort();
-    marks.into_iter().map(|(_, call)| call).collect()
+    found(mailbox, round).iter().map(call_of).collect()
+}
+
+/// The marks of which nobody knows if the call was made: an attempt that has ended without being delivered left them, and no person has said it.
+/// `live` is the attempt at work.
+fn open(mailbox: &Mailbox, round: &RoundId, live: Option<u32>) -> Vec<Found> {
+    let is_open = |(_, mark): &Found| {
+        let Some(mark) = mark else { return live.is_none() };
+        let is_delivered = || record::read(mailbox, round, mark.run.attempt).is_ok_and(|run| run.is_delivered());
+        mark.made_by_word_of.is_none() && live != Some(mark.run.attempt) && !is_delivered()
+    };
+    found(mailbox, round).into_iter().filter(is_open).collect()
+}
+
+/// Says which calls of a round may have been made, without those whose end is known. `None` if there are none.
+#[must_use]
+pub fn open_in_words(mailbox: &Mailbox, round: &RoundId, live: Option<u32>) -> Option<String> {
+    words(&open(mailbox, round, live).iter().map(call_of).collect::<Vec<_>>())
+}
+
+/// A person's word about open marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The call was made: no later attempt makes it.
+    Made,
+    /// The call was not made: a later attempt may make it.
+    NotMade,
+}
+
+/// Closes the open marks of a round, or only that of `call`, by a person's word. Returns their calls.
+///
+/// # Errors
+/// [`Error::Conflict`] if the round is live. [`Error::Io`] if the system refuses.
+pub fn close(mailbox: &Mailbox, round: &RoundId, call: Option<&str>, word: Word, by: &str) -> Result<Vec<String>> {
+    let all = open(mailbox, round, None).into_iter().filter(|mark| call.is_none_or(|call| call_of(mark) == call)).collect::<Vec<_>>();
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else {
+        return Err(Error::conflict(format!("{round} has a live run"), "wait for its end, or stop it: relaunch stop"));
+    };
+    let mut closed = Vec::new();
+    for mark in all {
+        let call = call_of(&mark);
+        match (mark, word) {
+            ((path, Some(mark)), Word::Made) => {
+                disk::replace(&path, &document::to_json(&Mark { made_by_word_of: Some(by.to_owned()), ..mark })?)?;
+            }
+            // Without the run that set it, the mark says too little.
+            ((path, None), Word::Made) => {
+                let run = AttemptId { round: round.clone(), attempt: 0 };
+                let mark = Mark { call: call.clone(), run, at: time::now(), made_by_word_of: Some(by.to_owned()) };
+                disk::replace(&path, &document::to_json(&mark)?)?;
+            }
+            ((path, _), Word::NotMade) => disk::remove(&path)?,
+        }
+        // The audit holds no words of an agent.
+        let said = if word == Word::Made { "a marked call was made" } else { "a marked call was not made" };
+        audit::record(mailbox, Entry::about_round("once_known", round).by(by).why(said));
+        closed.push(call);
+    }
+    Ok(closed)
 }
 
 /// Says which calls of a round may have been made. `None` if none is marked.
 #[must_use]
 pub fn in_words(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
-    let calls = calls(mailbox, round);
+    words(&calls(mailbox, round))
+}
+
+fn words(calls: &[String]) -> Option<String> {
     let named: Vec<_> = calls.iter().take(NAMED).map(|call| format!("`{}`", text::excerpt(call, NAME))).collect();
     let more = calls.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    (!named.is_empty()).then(|| format!("may have been made before (askbox once): {}{more}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("{MAY_HAVE_BEEN}{}{more}", named.join(", ")))
+}
+
+/// The reason of an attempt without the words of [`beside`]: by now, a person may have said how the calls ended.
+#[must_use]
+pub fn without(why: &str) -> Option<String> {
+    let own = why.find(MAY_HAVE_BEEN).map_or(why, |at| why[..at].trim_end_matches("; "));
+    (!own.is_empty()).then(|| own.to_owned())
 }
 
 /// The reason why an attempt ended, with the calls that may have been made.

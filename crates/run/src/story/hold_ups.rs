@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::attempt::failure::Class;
+use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::delivery::{self, Delivery};
 use crate::dialog::end;
@@ -40,7 +41,16 @@ pub(super) fn of(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         return Vec::new();
     }
     let named = |hold_up: HoldUp| if teller.general().contains(&hold_up) { hold_up } else { teller.in_this_mailbox(hold_up) };
-    of_state(teller, found).into_iter().map(named).collect()
+    of_state(teller, found).into_iter().chain(may_have_run(teller, found)).map(named).collect()
+}
+
+/// A call of an attempt that failed may have been made. It stays open when the round goes on, and when it is over.
+fn may_have_run(teller: &Teller<'_>, Found { round, run, state, .. }: Found<'_>) -> Option<HoldUp> {
+    let run = run.filter(|run| run.is_launch())?;
+    let live = (state == Standing::Running).then_some(run.attempt);
+    let words = once::open_in_words(teller.mailbox, round, live)?;
+    let next = format!("askbox once --of {} --was made", round.workflow);
+    Some(HoldUp::new(Cause::MayHaveRun, format!("{words}; if you know: {next}, or --was not-made"), next))
 }
 
 fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {

@@ -74,6 +74,8 @@ pub enum Cause {
     Failed,
     /// A person or a limit of time stopped the run.
     Stopped,
+    /// An attempt that failed may have made a call that is made at most once. A person says if it was made.
+    MayHaveRun,
     /// A file of the round cannot be read.
     Unreadable,
 }
@@ -103,7 +105,8 @@ impl Cause {
         match self {
             Self::FullDisk | Self::ReadOnly | Self::Configuration | Self::NoProgram | Self::DayCost => WaitsFor::Operator,
             Self::NoWatcher | Self::WatcherStopped | Self::WatcherHangs | Self::Limit => WaitsFor::Operator,
-            Self::Held | Self::HalfDone | Self::Person | Self::Folder | Self::Failed | Self::Stopped | Self::Unreadable => WaitsFor::Person,
+            Self::Held | Self::HalfDone | Self::Person | Self::Folder | Self::Failed => WaitsFor::Person,
+            Self::Stopped | Self::MayHaveRun | Self::Unreadable => WaitsFor::Person,
             Self::Probing | Self::DayCostReserved | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::Child => {
                 WaitsFor::Run
             }
@@ -116,7 +119,7 @@ impl Cause {
     /// True if it keeps an answer from starting its agent until somebody changes it. The other causes end by themselves.
     #[must_use]
     pub fn is_in_the_way(self) -> bool {
-        !matches!(self, Self::Probing | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::WatcherHangs)
+        !matches!(self, Self::Probing | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::WatcherHangs | Self::MayHaveRun)
     }
 
     /// True if it is about the queue, and holds every launch up.

@@ -1,5 +1,6 @@
 //! A round's story: its state, from the folder that it lies in, its run's record and its locks, and the causes why it stands still.
 
+use crate::attempt::once;
 use crate::attempt::record::{self, Claimant, Run, RunState};
 use crate::delivery::{self, Delivery};
 use crate::dialog::{end, next_prompt};
@@ -317,7 +318,7 @@ impl Teller<'_> {
         }
         let own_why = run
             .as_ref()
-            .and_then(|r| r.progress.why.clone())
+            .and_then(|r| once::without(r.progress.why.as_deref()?))
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
@@ -344,6 +345,8 @@ impl Teller<'_> {
             None if state == Standing::Sent => Some(end::NOT_KNOWN_YET.into()),
             None => own_why,
         };
+        let open = hold_ups.iter().find(|hold_up| hold_up.cause == Cause::MayHaveRun);
+        let why = open.map_or(why.clone(), |open| also(why.as_deref(), &open.why));
         let todo = match first {
             Some(first) if first.cause == Cause::NoWatcher => {
                 own_todo.or_else(|| Some(format!("{}, or once: relaunch {}", first.next, round.workflow)))

@@ -11,6 +11,7 @@ use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Folder, Mailbox, text};
+use askbox_run::attempt::once;
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
@@ -193,6 +194,7 @@ fn step_of(cause: Cause) -> &'static str {
         Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere | Cause::Folder => "attempts",
         Cause::Limit | Cause::Failed | Cause::Stopped | Cause::Unreadable => "attempts",
         Cause::Child => "children",
+        Cause::MayHaveRun => "calls",
     }
 }
 
@@ -380,7 +382,10 @@ impl<'a> Walk<'a> {
 
     fn delivered(&mut self) {
         match &self.found.document.typed.closed {
-            Some(closing) if closing.state == Closed::Delivered => self.done("delivered", ago(closing.at)),
+            Some(closing) if closing.state == Closed::Delivered => {
+                self.done("delivered", ago(closing.at));
+                self.held_up("calls", |hold_up| hold_up.why.clone());
+            }
             Some(closing) => self.here("delivered", format!("no: it {}", closing.state.in_a_sentence()), None),
             None => {
                 self.here("delivered", "its run has ended, and the round is not closed", self.command(&format!("relaunch {}", self.id)))
@@ -390,7 +395,8 @@ impl<'a> Walk<'a> {
 }
 
 fn why_of(run: &Run) -> String {
-    run.progress.why.as_deref().map_or_else(|| "no reason is on record".to_owned(), |why| text::excerpt(why, 200))
+    let why = run.progress.why.as_deref().and_then(once::without);
+    why.map_or_else(|| "no reason is on record".to_owned(), |why| text::excerpt(&why, 200))
 }
 
 fn ago(at: Time) -> String {
