@@ -140,7 +140,7 @@ mod promises {
         let failed = |row: &str, n: u32| row.starts_with(&format!("ok attempts    {n} failed: ")) && row.contains("upstream is down");
         assert!(matches!(rows[..], [first, second, "attempts"] if failed(first, 1) && failed(second, 2)), "{road}");
         assert!(road.contains("-> queue       the queue is paused until ") && road.contains("$ relaunch go"), "{road}");
-        let status = until("it is queued", || Some(world.ok("relaunch", &["status", "a"])).filter(|status| status.contains("paused")));
+        let status = until("it is queued", || Some(world.ok("relaunch", &["status", "a"])).filter(|status| status.contains(" queued ")));
         assert!(status.contains("; attempt 2 failed: ") && status.contains("upstream is down"), "{status}");
         world.ask_and_answer("b");
         // A person's own command is no part of the queue.

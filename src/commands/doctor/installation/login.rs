@@ -67,8 +67,8 @@ const LOGINS: [Login; 4] = [
 
 /// Reports the runners whose agents have no login, as far as their files tell.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    // On macOS, claude keeps its login in the keychain.
-    if cfg!(target_os = "macos") {
+    // Where there is a keychain, claude keeps its login in it.
+    if Path::new("/usr/bin/security").exists() {
         return;
     }
     for (name, runner) in checkup.runners() {
