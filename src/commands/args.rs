@@ -110,8 +110,7 @@ pub enum Command {
     /// Without an ID, the trees that are not over are shown, with their finished children. With an ID, that workflow and everything
     /// below it. The cost includes all ended runs of a workflow and of everything below it.
     ///
-    /// `relaunch status --help` explains the states. A workflow that is over shows how it ended: finished, failed, cancelled or
-    /// expired.
+    /// `relaunch status --help` explains the states.
     #[command(after_help = "Examples:
   $ askbox tree
   $ askbox tree -f

@@ -274,7 +274,7 @@ mod tests {
             Content::Task { .. } => "task",
             Content::Results { .. } => "results",
         };
-        let results = r#""results":[{"workflow_id":"c","end":"finished"}]"#;
+        let results = r#""results":[{"workflow_id":"c","end":"delivered"}]"#;
         assert_eq!(content(r#"{"workflow_id":"w","question":"?"}"#), "question");
         assert_eq!(content(r#"{"workflow_id":"w","prompt":"do"}"#), "task");
         assert_eq!(content(&format!(r#"{{"workflow_id":"w","prompt":"do",{results}}}"#)), "results");

@@ -265,7 +265,7 @@ mod tests {
         ("attachments", r#"[{"name":"a.diff","type":"text/x-diff","size":3,"sha256":"x"}]"#),
         ("prompt", r#""do""#),
         ("reads", r#"["/f"]"#),
-        ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),
+        ("results", r#"[{"workflow_id":"c","end":"delivered"}]"#),
         ("answer", r#"{"outcome":"answered","value":"a","by":"ann","channel":"x"}"#),
         ("taken_back", r#"{"at":"2026-01-01T00:00:00Z","by":"ann","answer":"a"}"#),
         ("closed", r#"{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}"#),

@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_task_with_a_questions_field_begins_nothing_unsigned() {
         let signed = requires(&SecretKey::generate());
-        let results = r#","results":[{"workflow_id":"c","end":"finished"}]"#;
+        let results = r#","results":[{"workflow_id":"c","end":"delivered"}]"#;
         for told in [r#","prompt":"do""#, results, &format!(r#","prompt":"do"{results}"#)] {
             let judged = |more: &str| signed.judge(&asked(&format!("{told}{more}")));
             for (field, value) in [

@@ -115,7 +115,7 @@ mod tests {
             r#""tool_call":{"name":"x","id":"x"}"#,
             r#""prompt":"x""#,
             r#""reads":["/x"]"#,
-            r#""results":[{"workflow_id":"c","end":"finished"}]"#,
+            r#""results":[{"workflow_id":"c","end":"delivered"}]"#,
             r#""asked_in":{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#,
         ] {
             assert_ne!(signed(&DOCUMENT.replacen('{', &format!("{{{more},"), 1)), signed(DOCUMENT), "{more}");
@@ -136,11 +136,11 @@ mod tests {
             "expires_at":"2026-01-01T00:00:00Z","on_expiry":"cancel","default":"no","until":{"file":"/x"},"remind_every":"4h","priority":1,
             "cwd":"/x","parent":"x","in_reply_to":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","approval":{"tool":"Bash","sha256":"x"},
             "elicited_by":"x","to_session":true,"checkpoint":"/x","session_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","config_dir":"/x",
-            "tool_call":{"name":"x","id":"x"},"prompt":"x","reads":["/x"],"results":[{"workflow_id":"c","end":"finished"}],"#,
+            "tool_call":{"name":"x","id":"x"},"prompt":"x","reads":["/x"],"results":[{"workflow_id":"c","end":"delivered"}],"#,
             1,
         );
         let without = |field: &str, value: &str| mixed.replacen(&format!("\"{field}\":{value},"), "", 1);
-        let of_a_task = without("results", r#"[{"workflow_id":"c","end":"finished"}]"#);
+        let of_a_task = without("results", r#"[{"workflow_id":"c","end":"delivered"}]"#);
         let hashes = |document: &str| {
             let signed = signed(document);
             let mut texts = signed.split('"').skip(7).step_by(2);
@@ -148,8 +148,8 @@ mod tests {
         };
         let seen = "edd9c83b63e9e3c8fc3240708d9629276cc37d1e1708ab0af186f8fbd0007d29";
         for (document, of_its_machine) in [
-            (&mixed, "b4cc5adcc52aa260b10efedd5f6f1cbda999f2a226e9ea2d9b7298becb34e15e"),
-            (&without("prompt", r#""x""#), "4e5dce05d2362362eef09312159e6cd1204af3a0eabf2030cc8e05919f4bc37b"),
+            (&mixed, "472e09e1e841d4fe3a2a2ef25da0f57c483cfda3b929c6b176945a6ad07df1c8"),
+            (&without("prompt", r#""x""#), "2e068b7a69f3a862d198510f821260494951484320bc52fcf692ba6c92e19a05"),
             (&of_a_task, "1babe0622774d05e9c3374df59af2695b9e64141a7c45c1fbed15b2e2b8f14ce"),
         ] {
             assert_eq!(hashes(document), [seen, of_its_machine]);

@@ -268,7 +268,7 @@ mod tests {
             ),
             ("prompt", r#""do""#),
             ("reads", r#"["/f"]"#),
-            ("results", r#"[{"workflow_id":"c","end":"finished"}]"#),
+            ("results", r#"[{"workflow_id":"c","end":"delivered"}]"#),
         ] {
             let says = format!("{field}: is written by askbox's own programs only");
             assert!(refused(&format!(",\"{field}\":{value}")).is_some_and(|e| e.contains(&says)), "{field}");
