@@ -89,7 +89,7 @@ fn lines(nodes: &[Node], columns: Option<usize>) -> String {
     for (node, branch) in nodes.iter().zip(branches(nodes)) {
         let age = node.status.since.map(|t| time::human(time::since(t))).unwrap_or_default();
         let is_known = node.tree_cost_usd > 0.0;
-        let own = || node.status.cost_in_words().map(|cost| cost.replace("cost ", "")).unwrap_or_default();
+        let own = || node.status.cost().unwrap_or_default();
         let cost = if is_known { story::dollars(node.tree_cost_usd) } else { own() };
         let line = format!("{:<11}  {age:>7}  {cost:>8}  {}{}", node.status.state.word(), branch.own, node.status.workflow_id);
         let said = said(node);

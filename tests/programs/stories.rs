@@ -9,6 +9,8 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use askbox::mailbox::Mailbox;
+use askbox::mailbox::disk::Lock;
 use serde_json::Value;
 
 use crate::support::files::write_program;
@@ -281,7 +283,8 @@ const FAULTS: &[Fault] = &[
     mended("the asker that waits is stopped", "asker", |world| {
         let asker = Running::start(world.command("ask-post").args(["-w", "w", "Go?", "-t", "yes_no", "--wait", "5m"]));
         world.appears("pending/w.json");
-        std::thread::sleep(Duration::from_millis(300));
+        let waiter = Mailbox::open(world.mailbox()).unwrap().waiter(&"w".parse().unwrap());
+        until("it waits", || Lock::is_held(&waiter).is_ok_and(|is_held| is_held).then_some(()));
         signal(asker.pid(), Signal::STOP);
         world.sh("ask-answer w yes");
         Some(asker)

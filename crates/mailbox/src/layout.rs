@@ -118,8 +118,8 @@ impl Mailbox {
         Self::open_for(root.as_ref(), Purpose::Change)
     }
 
-    /// Opens an existing mailbox only to read it. Nothing below it is changed: missing folders stay missing, every later change by this process
-    /// is refused, and so is a folder that its group may write to.
+    /// Opens an existing mailbox only to read it. Nothing below it is changed: missing folders stay missing, and every later change by this process
+    /// is refused. A folder that its group may write to is refused too.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).

@@ -160,7 +160,7 @@ fn outcome(mailbox: &Mailbox, entry: HistoryEntry) -> Option<Outcome> {
     tell("attempt", status.attempt.map(|n| n.to_string()));
     tell("next", status.next_beside_todo().map(str::to_owned));
     tell("runner", status.runner_in_words());
-    tell("cost", status.cost_in_words().map(|cost| cost.replace("cost ", "")));
+    tell("cost", status.cost());
     tell("result", status.result.clone());
     Some(Outcome {
         at: RoundAt::here(round),

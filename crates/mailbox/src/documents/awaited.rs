@@ -32,7 +32,7 @@ pub enum End {
 }
 
 impl End {
-    /// Returns the word for files and messages: that of the state of its last round.
+    /// Returns the word for files and messages. The state of its last round has the same word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

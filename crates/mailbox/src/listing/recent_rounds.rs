@@ -231,7 +231,7 @@ mod tests {
         std::fs::create_dir(mailbox.runs_of(round)).unwrap();
     }
 
-    /// What the list holds, for whatever state.
+    /// The rounds in the list, whether it is still valid or not.
     fn kept(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Vec<RoundId>> {
         let (state, _) = derived::read::<Listed>(&path(mailbox, workflow))?;
         listed(mailbox, workflow, &state)

@@ -109,8 +109,8 @@ pub fn calls(mailbox: &Mailbox, round: &RoundId) -> Vec<String> {
     found(mailbox, round).iter().map(call_of).collect()
 }
 
-/// The marks of which nobody knows if the call was made: an attempt that has ended without being delivered left them, and no person has said it.
-/// `live` is the attempt at work.
+/// The open marks. An attempt left each of them and ended without being delivered, and no person has said whether the call was made. `live` is
+/// the attempt at work.
 fn open(mailbox: &Mailbox, round: &RoundId, live: Option<u32>) -> Vec<Found> {
     let is_open = |(_, mark): &Found| {
         let Some(mark) = mark else { return live.is_none() };
@@ -135,7 +135,7 @@ pub enum Word {
     NotMade,
 }
 
-/// Closes the open marks of a round, or only that of `call`, by a person's word. Returns their calls.
+/// Closes the open marks of a round by a person's word. With `call`, closes only the mark of this call. Returns their calls.
 ///
 /// # Errors
 /// [`Error::Conflict`] if the round is live. [`Error::Io`] if the system refuses.

@@ -39,7 +39,7 @@ pub enum Look {
 
 impl Beside {
     /// Posts the question. `waiter` is the lock of its workflow. If an answer to the same call was sent before and its end is not known, the question
-    /// says so.
+    /// says that the call may have run.
     ///
     /// # Errors
     /// Those of a post.

@@ -56,8 +56,6 @@ pub enum Cause {
     NotTold,
     /// The answer was sent to a session's dialog, and nobody has told if the session took it.
     NotKnownYet,
-    /// A main agent has taken the answer.
-    MainAgent,
     /// An attempt failed, and the next one starts at a time.
     Retry,
     /// The agent's API throttled the run.
@@ -110,7 +108,7 @@ impl Cause {
             Self::Probing | Self::DayCostReserved | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::Child => {
                 WaitsFor::Run
             }
-            Self::Asker | Self::Session | Self::NotKnownYet | Self::NotTold | Self::MainAgent => WaitsFor::Asker,
+            Self::Asker | Self::Session | Self::NotKnownYet | Self::NotTold => WaitsFor::Asker,
             Self::Failures | Self::Date | Self::File | Self::Retry | Self::Throttled => WaitsFor::Event,
             Self::NotCounted | Self::Orphaned | Self::Elsewhere => WaitsFor::Watcher,
         }
@@ -126,12 +124,6 @@ impl Cause {
     #[must_use]
     pub fn is_of_queue(self) -> bool {
         matches!(self, Self::Held | Self::Failures | Self::NoProgram | Self::DayCost | Self::DayCostReserved)
-    }
-
-    /// True if `relaunch go` lets runs be launched at once.
-    #[must_use]
-    pub fn ends_with_go(self) -> bool {
-        matches!(self, Self::Held | Self::Failures)
     }
 
     /// The words for the corner of a screen, for a cause that holds everything up.

@@ -258,12 +258,18 @@ impl Story {
         }
     }
 
-    /// The cost in words, or "cost unknown" if an agent worked and did not tell it. `None` if no agent worked, or a plain program did.
+    /// The cost in words, or "unknown" if an agent worked and did not tell it. `None` if no agent worked, or a plain program did.
     #[must_use]
-    pub fn cost_in_words(&self) -> Option<String> {
+    pub fn cost(&self) -> Option<String> {
         let is_agents = self.runner.as_deref().is_some_and(|runner| runner != askbox_config::EXEC) && self.launched_at.is_some();
         let is_unknown = is_agents && self.state != Standing::Running;
-        self.cost_usd.map(dollars).or_else(|| is_unknown.then(|| "cost unknown".to_owned()))
+        self.cost_usd.map(dollars).or_else(|| is_unknown.then(|| "unknown".to_owned()))
+    }
+
+    /// [`cost`](Self::cost) where no word beside it says that it is a cost.
+    #[must_use]
+    pub fn cost_in_words(&self) -> Option<String> {
+        self.cost().map(|cost| if cost.starts_with('$') { cost } else { format!("cost {cost}") })
     }
 
     /// The command that lets the round go on, unless the words about what to do name it.

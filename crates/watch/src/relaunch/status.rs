@@ -215,7 +215,7 @@ fn details(status: &Story, context: &Context) -> String {
     line("to do", status.todo.clone());
     line("next", status.next_beside_todo().map(str::to_owned));
     line("runner", status.runner_in_words());
-    line("cost", status.cost_in_words().map(|cost| cost.replace("cost ", "")));
+    line("cost", status.cost());
     line("result", status.result.clone());
     out
 }

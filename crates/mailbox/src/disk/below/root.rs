@@ -40,7 +40,7 @@ pub struct Root {
 /// Why a root is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To read and to change what is below it. A folder of this user that its group may write to, as after `umask 002`, is made private if it
+    /// The files below it are read and changed. A folder of this user that its group may write to, as after `umask 002`, is made private if it
     /// holds no entry of another user: see the file `trust`.
     Change,
     /// Only to read. Every change below it fails as on a read-only filesystem, and a folder that its group may write to is refused.
@@ -250,7 +250,7 @@ pub(in crate::disk) fn open_with(path: &Path, flags: OFlags, mode: u32) -> io::R
     .into())
 }
 
-/// Fails if the path is below a root that is only looked at.
+/// Fails if the path lies below a root that was opened only to look.
 pub(in crate::disk) fn check_may_change(path: &Path) -> io::Result<()> {
     match root_of(path) {
         Some((root, _)) if root.purpose == Purpose::Look => Err(Errno::ROFS.into()),

@@ -32,7 +32,7 @@ const BELOW: [&str; 4] = [FOLDER, SUBAGENT, ABOUT_SUBAGENT, AGENT_SAYS];
 /// The indentation of the call's own texts.
 const INDENTATION: &str = "    ";
 
-/// Returns the first line of the question about a call of this tool. `allowed` says when and by whom it was allowed, if it may have run.
+/// Returns the first line of the question about a call of this tool. `allowed` names the time and the person, if somebody allowed it before and it may have run.
 #[must_use]
 pub fn first_line(tool: &str, allowed: Option<&str>) -> String {
     let (tool, [once_more, may_have_run]) = (text::excerpt(&text::visible(tool), LONGEST_TOOL), ONCE_MORE);
