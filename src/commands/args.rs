@@ -25,7 +25,6 @@ use askbox_cli::args::relaunch_args;
 use askbox_cli::args::sync_args::SyncArgs;
 
 /// The programs.
-#[must_use]
 pub fn programs() -> Vec<clap::Command> {
     let all = [AskPost::command(), AskAnswer::command(), Checkpoint::command(), relaunch_args::Args::command(), Askbox::command()];
     all.into_iter().chain(cfg!(feature = "agent").then(AskAgent::command)).collect()

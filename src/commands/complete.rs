@@ -147,7 +147,6 @@ fn options(mailbox: &Mailbox, id: &str) -> Vec<Offer> {
 }
 
 /// The shell code that asks for these words. It stands below the completions that are made from the programs' arguments.
-#[must_use]
 pub fn script(shell: clap_complete::Shell) -> String {
     match shell {
         clap_complete::Shell::Bash => BASH.replace("COMMANDS", &Command::NAMES.join("|")),

@@ -27,7 +27,6 @@ use askbox_run::view::history::HistoryEntry;
 use askbox_watch::report::summary::Summary;
 
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.
-#[must_use]
 pub fn all() -> Vec<(&'static str, Value)> {
     let named = |(name, schema): (&'static str, Value)| (name, with_id(name, schema));
     documents().into_iter().map(named).collect()
@@ -131,13 +130,11 @@ fn closed(mut schema: Value) -> Value {
 }
 
 /// The file name of a schema: `NAME.schema.json`.
-#[must_use]
 pub fn file_name(name: &str) -> String {
     format!("{name}.schema.json")
 }
 
 /// The content of a schema's file.
-#[must_use]
 pub fn text(schema: &Value) -> String {
     format!("{schema:#}\n")
 }

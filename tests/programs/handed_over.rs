@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::World;
+use crate::support::{World, needs};
 
 /// `relaunch resume w` answers at once, with these words and status 1.
 #[track_caller]
@@ -128,5 +128,19 @@ mod promises {
         world.ok("ask-answer", &["w", "merge"]);
         assert_eq!(ask("Merge now?").stdout, "QUESTION_POSTED:w\n");
         assert_eq!(world.document("pending/w.json")["question"], "Merge now?");
+    }
+
+    #[test]
+    fn a_question_brought_again_by_its_id_takes_its_answer() {
+        needs!("jq");
+        let world = World::new();
+        world.sh("ask-post -w w 'Merge?' -o merge=m -o keep=k; cp m/pending/w.json again; ask-answer w keep");
+        let again = world.sh("jq 'del(.schema_version)' again | ask-post --file - --wait 5s");
+        assert_eq!(again.trim(), "keep");
+        assert_eq!(world.audit("w"), ["posted", "answered", "claimed", "delivered"]);
+        // Other words under this id stay refused, and so does the id once its answer was taken.
+        assert_eq!(world.shell("jq 'del(.schema_version)' again | ask-post --file - --wait 1s").code(), 4);
+        world.sh("ask-post -w v 'Merge?'; cp m/pending/v.json again; ask-answer v keep");
+        assert_eq!(world.shell("jq 'del(.schema_version) | .question = \"Go?\"' again | ask-post --file - --wait 1s").code(), 4);
     }
 }

@@ -14,6 +14,7 @@ use askbox::mailbox::disk::Lock;
 use serde_json::Value;
 
 use crate::support::files::write_program;
+use crate::support::terminal::Terminal;
 use crate::support::{Running, Signal, World, in_parallel, needs, signal, until};
 
 /// An agent that does what the file `does` says, and then that all went well.
@@ -112,6 +113,13 @@ fn broken(world: &World, script: &str) -> Option<Running> {
     Some(watcher)
 }
 
+/// An answer for which the watcher starts supervisors, while none of them can read the configuration.
+fn misconfigured(world: &World, script: &str) -> Option<Running> {
+    let watcher = broken(world, script);
+    world.reaches("w", "orphaned");
+    watcher
+}
+
 /// A parent that waits for its child, while the child's agent does this.
 fn parent_of(world: &World, child: &str, child_is: &str) -> Option<Running> {
     put(world, "does", &format!("case $ASKBOX_RUN in w/*) relaunch spawn --background -w child --prompt Go ;; *) {child} ;; esac"));
@@ -126,6 +134,17 @@ fn fake_breaker(world: &World, ahead: &str) {
         r#"{{"schema_version":1,"state":"open","since":"'$(date -u +%FT%TZ)'","until":"'$(date -u -d '{ahead}' +%FT%TZ)'","pause":1,"why":"5 runs failed","failures":[]}}"#
     );
     world.sh(&format!("echo '{body}' > m/breaker.json; chmod 600 m/breaker.json"));
+}
+
+/// A watcher with one place, a run that takes it, and an answer.
+fn all_places_taken(world: &World) -> Running {
+    configured(world, "max_concurrent = 1");
+    put(world, "does", "until [ -e go ]; do sleep 0.1; done");
+    world.sh("ask-post -w busy 'Go?' -t yes_no && ask-answer busy yes");
+    let watcher = watch(world);
+    world.reaches("busy", "running");
+    answered(world);
+    watcher
 }
 
 const DIES: &str = "echo sorry >&2; exit 3";
@@ -217,29 +236,35 @@ const FAULTS: &[Fault] = &[
     mended("the program is a folder", "no_program", |world| {
         broken(world, "mv agent good; mkdir agent; sed \"s|/agent'|/good'|\" right > r && mv r right")
     }),
-    mended("the configuration is not TOML", "configuration", |world| broken(world, "echo '[[' >> .config/askbox/config.toml")),
+    mended("the configuration is not TOML", "configuration", |world| misconfigured(world, "echo '[[' >> .config/askbox/config.toml")),
     mended("the configuration has an unknown key", "configuration", |world| {
-        broken(world, "echo 'proram = 1' >> .config/askbox/config.toml")
+        misconfigured(world, "echo 'proram = 1' >> .config/askbox/config.toml")
     }),
     mended("the configuration has a value of another type", "configuration", |world| {
-        broken(world, "sed -i 's/attempts = 1/attempts = \"one\"/' .config/askbox/config.toml")
+        misconfigured(world, "sed -i 's/attempts = 1/attempts = \"one\"/' .config/askbox/config.toml")
     }),
     mended("the configuration names a runner that it lacks", "configuration", |world| {
-        broken(world, "sed -i '1i runner.default = \"fkae\"' .config/askbox/config.toml")
+        misconfigured(world, "sed -i '1i runner.default = \"fkae\"' .config/askbox/config.toml")
     }),
     mended("the configuration is a folder", "configuration", |world| {
-        broken(
+        misconfigured(
             world,
             "rm .config/askbox/config.toml; mkdir .config/askbox/config.toml; printf '#!/bin/sh\\nrmdir \"$1\"; cp right \"$1\"\\n' > ed",
         )
     }),
     mended("the day's limit is spent", "day_cost", |world| {
+        configured(world, "[limits]\nday_cost = 1.0\n");
         world.sh("relaunch pause");
         answered(world);
-        configured(world, "[limits]\nday_cost = 1.0\n");
         let booking = r#"{"at":"'$(date -u +%FT%TZ)'","workflow_id":"other","question_id":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","attempt":1,"turn":1,"cost_usd":2.0}"#;
         world.sh(&format!("relaunch go; mkdir -p -m 700 m/costs; echo '{booking}' > m/costs/$(date -u +%F).jsonl"));
         Some(watch(world))
+    }),
+    mended("the watcher is older than the configuration", "older_watcher", |world| {
+        let watcher = all_places_taken(world);
+        configured(world, "max_concurrent = 3");
+        until("the watcher has left the answer alone", || (world.status("w")["cause"] == "older_watcher").then_some(()));
+        Some(watcher)
     }),
     on_disk(
         "the disk is full",
@@ -252,15 +277,7 @@ const FAULTS: &[Fault] = &[
         "rm -rf m.before; cp -a m m.before && n=$(find m | wc -l) && mount -t tmpfs -o size=90m,nr_inodes=$n,mode=0700 none m && cp -a m.before/. m/ && VIEW",
     ),
     on_disk("the disk is mounted read-only", "read_only", "mount --bind m m && mount -o remount,ro,bind m && VIEW"),
-    fault("as many runs are live as may be", "max_concurrent", |world| {
-        configured(world, "max_concurrent = 1");
-        put(world, "does", "until [ -e go ]; do sleep 0.1; done");
-        world.sh("ask-post -w busy 'Go?' -t yes_no && ask-answer busy yes");
-        let watcher = watch(world);
-        world.reaches("busy", "running");
-        answered(world);
-        Some(watcher)
-    }),
+    fault("as many runs are live as may be", "max_concurrent", |world| Some(all_places_taken(world))),
     mended("the answer is not signed", "not_counted", |world| {
         answered(world);
         let signed = world.only_signed_answers();
@@ -475,6 +492,7 @@ fn row(fault: &Fault) -> (String, Vec<String>) {
         Some(said) => line.push_str(&format!(" {} |", said.replace("told", fault.cause))),
         None => wrong.push(format!("{} is not on the page", fault.name)),
     }
+    line.push_str(&format!(" {} |", of_inbox(&world, fault)));
     if fault.mends {
         wrong.extend(mend(&world, fault, next));
     }
@@ -490,6 +508,22 @@ fn of_page(world: &World, next: &str, why: &str) -> Option<String> {
     let begin: String = why.chars().take(30).collect();
     let tells = [next, begin.as_str()].iter().any(|piece| !piece.is_empty() && words.contains(piece.trim()));
     (tells || words.contains("cannot be read")).then(|| "told".to_owned())
+}
+
+/// The inbox shows a question that waits, and in its corner what holds all answers up.
+fn of_inbox(world: &World, fault: &Fault) -> &'static str {
+    let shown = match fault.cause {
+        _ if fault.shell != "VIEW" => return "–",
+        "person" if fault.name.starts_with("a batch") => "Which?",
+        "person" => "Go?",
+        "configuration" => "the configuration is broken",
+        "no_watcher" => "no watcher runs",
+        "watcher_stopped" => "the watcher is stopped",
+        "held" | "failures" | "day_cost" => "the queue is paused",
+        _ => return "–",
+    };
+    Terminal::running(world, (100, 30), &[], &["ask-answer"]).see(shown);
+    fault.cause
 }
 
 /// Runs the command. Says what is wrong if the cause stays.
@@ -533,9 +567,41 @@ fn every_view_tells_the_same_cause_of_each_fault() {
     let wrong: Vec<_> = rows.iter().flat_map(|(_, wrong)| wrong.clone()).collect();
     assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n---\n"));
     if only.is_empty() {
-        let head: Vec<_> = VIEWS.iter().map(|(name, ..)| *name).chain(["page"]).collect();
+        let head: Vec<_> = VIEWS.iter().map(|(name, ..)| *name).chain(["page", "inbox"]).collect();
         let mut table = format!("| fault | command | {} |\n|---|---|{}\n", head.join(" | "), "---|".repeat(head.len()));
         rows.iter().for_each(|(line, _)| writeln!(table, "{line}").unwrap());
         snapbox::assert_data_eq!(table, snapbox::file!["../stories.md"].raw());
     }
+}
+
+/// Plants all faults in an order that nobody knows. Each gets a script `enter` that runs a command there. They last until the file `done` exists, and
+/// then the file `key` says which was which.
+#[test]
+#[ignore = "a trial: a person looks for the causes, in the folder $ASKBOX_TEST_TRIAL"]
+fn an_operator_looks_for_causes_planted_blind() {
+    let trial = std::path::PathBuf::from(std::env::var_os("ASKBOX_TEST_TRIAL").expect("ASKBOX_TEST_TRIAL names a folder"));
+    let mut faults: Vec<_> = FAULTS.iter().filter(|fault| fault.shell == "VIEW").collect();
+    faults.sort_by_cached_key(|_| uuid::Uuid::now_v7().as_u128().swap_bytes());
+    let planted = Mutex::new(Vec::new());
+    let numbered: Vec<_> = faults.iter().enumerate().collect();
+    in_parallel(4, &numbered, |(at, fault)| {
+        let world = well();
+        let kept = (fault.plant)(&world);
+        let variables: String = world.env().iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
+        let enter = format!(
+            "#!/bin/sh\ncd {}; exec env -i {variables} PATH='{}' sh -c \"$1\"\n",
+            world.home().display(),
+            world.path_with_programs()
+        );
+        write_program(&trial.join(format!("enter-{:02}", at + 1)), &enter);
+        planted.lock().unwrap().push((*at, fault.cause, fault.name, world, kept));
+    });
+    std::fs::write(trial.join("planted"), "").unwrap();
+    while !trial.join("done").exists() {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let mut planted = planted.into_inner().unwrap();
+    planted.sort_by_key(|(at, ..)| *at);
+    let key: String = planted.iter().map(|(at, cause, name, ..)| format!("{:02} {cause} {name}\n", at + 1)).collect();
+    std::fs::write(trial.join("key"), key).unwrap();
 }

@@ -21,7 +21,6 @@ use askbox_mailbox::{Folder, Mailbox, disk, time};
 use askbox_run::attempt::fetched;
 
 /// A checkpoint for people.
-#[must_use]
 pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
     let checkpoint = &document.typed;
     let mut out = String::new();

@@ -8,7 +8,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use askbox_run::process::poll_thread::{PollSource, PollThread};
 
 /// True if the reader of standard output has gone away.
-#[must_use]
 pub fn is_gone() -> bool {
     #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
     let out = std::io::stdout();

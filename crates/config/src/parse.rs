@@ -193,7 +193,6 @@ fn path_in(variable: &str) -> Option<PathBuf> {
 }
 
 /// The path of the configuration file: `$ASKBOX_CONFIG`, else `askbox/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`.
-#[must_use]
 pub fn location() -> Option<PathBuf> {
     path_in("ASKBOX_CONFIG").or_else(|| {
         let base = path_in("XDG_CONFIG_HOME").or_else(|| path_in("HOME").map(|h| h.join(".config")))?;

@@ -14,7 +14,6 @@ impl Key {
     }
 
     /// The meaning of the key: whole sentences on one line.
-    #[must_use]
     pub fn meaning(&self) -> String {
         self.lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
     }

@@ -78,7 +78,6 @@ impl Config {
     }
 
     /// True if a section names another machine, or a database of other machines.
-    #[must_use]
     pub fn names_other_machines(&self) -> bool {
         self.peers.values().any(|peer| !peer.ssh.is_empty() || !peer.postgres.is_empty())
     }
@@ -109,7 +108,6 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 }
 
 /// The default of a key as TOML.
-#[must_use]
 pub fn default_of(key: &Key) -> String {
     let text = |defaults: std::result::Result<toml::Value, toml::ser::Error>, path: &str| {
         let value = path.split('.').try_fold(defaults.ok()?, |value, name| value.get(name).cloned());

@@ -3,7 +3,6 @@
 use crate::settings::{SECTIONS, default_of};
 
 /// A configuration file with every key, its meaning and its default, all commented out.
-#[must_use]
 pub fn template() -> String {
     let mut out = String::from(
         "# The configuration of askbox. Every key is optional; each line shows a key and its default.\n\

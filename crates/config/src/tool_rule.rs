@@ -116,7 +116,6 @@ impl ToolRule {
 
     /// Returns the rule that is written like exactly this call. `None` if none is: only Bash takes a command in parentheses, and not every
     /// command. The rule may name further calls.
-    #[must_use]
     pub fn like_call(approval: &Approval) -> Option<Self> {
         let command = approval.editable.as_ref().filter(|_| approval.tool == BASH).map(|editable| editable.text.as_str())?;
         let is_plain = text::visible(command) == command && !command.contains('\n');
@@ -125,7 +124,6 @@ impl ToolRule {
     }
 
     /// The tools that the rule names, as a regular expression.
-    #[must_use]
     pub fn tools(&self) -> String {
         let names: &[&str] = match self.tool.as_str() {
             "Edit" => &EDITS,
@@ -144,7 +142,6 @@ impl ToolRule {
     }
 
     /// True if the rule names this call. Every rule for Bash names a Bash call whose command cannot be read.
-    #[must_use]
     pub fn names(&self, tool: &str, input: &Map<String, Value>) -> bool {
         if !self.names_tool(tool) {
             return false;

@@ -39,13 +39,11 @@ impl fmt::Display for WorkflowPattern {
 
 impl WorkflowPattern {
     /// True if the pattern names this id.
-    #[must_use]
     pub fn fits(&self, id: &str) -> bool {
         share(self.0.as_bytes(), id.as_bytes())
     }
 
     /// True if there is an id that both patterns name.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         share(self.0.as_bytes(), other.0.as_bytes())
     }

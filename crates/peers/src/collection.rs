@@ -78,20 +78,17 @@ impl Peers {
     }
 
     /// True if there are no peers.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared.peers.is_empty()
     }
 
     /// Every machine, by name, with what is known about it now.
-    #[must_use]
     pub fn view(&self) -> Vec<HostView> {
         let state = self.shared.lock();
         state.hosts.iter().map(|(host, known)| known.view(host, self.shared.peers[known.peer].name())).collect()
     }
 
     /// The peers that report by themselves which machines they lead to, by name, and how each is reached.
-    #[must_use]
     pub fn ways(&self) -> Vec<WayView> {
         let state = self.shared.lock();
         let view = |(n, way): (&usize, &Way)| WayView { name: self.shared.peers[*n].name().to_owned(), way: way.clone() };
@@ -99,25 +96,21 @@ impl Peers {
     }
 
     /// The number of changes so far. As long as it stays the same, nothing has changed.
-    #[must_use]
     pub fn revision(&self) -> u64 {
         self.shared.lock().revision
     }
 
     /// The question that waits for a workflow of a machine, as far as it is known.
-    #[must_use]
     pub fn question(&self, host: &HostName, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
         self.shared.lock().hosts.get(host)?.question(workflow)
     }
 
     /// The question of a workflow that was known to wait before the machine's last list, if that list no longer has it.
-    #[must_use]
     pub fn earlier(&self, host: &HostName, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
         self.shared.lock().hosts.get(host)?.earlier(workflow)
     }
 
     /// The end of a question that waited on a machine, if the machine has reported it.
-    #[must_use]
     pub fn fate(&self, host: &HostName, workflow: &WorkflowId, round: QuestionId) -> Option<Fate> {
         self.shared.lock().hosts.get(host)?.fate(workflow, round)
     }
@@ -171,20 +164,17 @@ impl Peers {
     }
 
     /// The state of an offer of this process, as far as it is known.
-    #[must_use]
     pub fn progress(&self, offer: Uuid) -> Option<Progress> {
         self.shared.lock().offers.get(offer)
     }
 
     /// [`progress`](Self::progress), once the offer was sent or has failed, or after `limit`.
-    #[must_use]
     pub fn sent(&self, offer: Uuid, limit: Duration) -> Progress {
         let sent = |state: &PeersState| state.offers.get(offer).filter(|progress| *progress != Progress::UnderWay);
         self.wait_until(limit, sent).unwrap_or(Progress::UnderWay)
     }
 
     /// [`progress`](Self::progress), once the offer is no longer under way, or after `limit`.
-    #[must_use]
     pub fn outcome(&self, offer: Uuid, limit: Duration) -> Progress {
         let decided = |state: &PeersState| state.offers.get(offer).filter(|progress| !progress.is_open());
         self.wait_until(limit, decided).or_else(|| self.progress(offer)).unwrap_or(Progress::UnderWay)
@@ -217,7 +207,6 @@ impl Drop for Peers {
 }
 
 /// The error for a machine's name that no peer leads to.
-#[must_use]
 pub fn no_peer(host: &HostName) -> Error {
     Error::not_found(
         format!("no machine `{host}` is configured"),
@@ -246,7 +235,7 @@ mod tests {
     use super::*;
     use crate::known::Reach;
     use crate::peer::Change;
-    use crate::played::{cut, list, played};
+    use crate::tests::{cut, list, played};
     use askbox_mailbox::Answer;
     use askbox_mailbox::documents::answer::AnswerValue;
     use askbox_mailbox::id::RoundId;

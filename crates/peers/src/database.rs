@@ -58,7 +58,6 @@ pub struct DatabasePeer {
 }
 
 /// The peers of the configuration that are reached through a database.
-#[must_use]
 pub fn configured(config: &Config) -> Vec<Box<dyn Peer>> {
     let named = config.peers.iter().filter(|(_, peer)| !peer.postgres.is_empty());
     let own =

@@ -67,13 +67,11 @@ pub struct HostView {
 
 impl HostView {
     /// True if the shown state may be old.
-    #[must_use]
     pub fn is_stale(&self) -> bool {
         self.reach != Reach::Reachable
     }
 
     /// True if an answer can be offered now, because the machine is reached or something on the way there keeps the offer for it.
-    #[must_use]
     pub fn takes_offers(&self) -> bool {
         !self.is_stale() || self.is_waited_for
     }

@@ -34,13 +34,13 @@ pub mod lines;
 pub mod machines;
 mod offers;
 pub mod peer;
-#[cfg(test)]
-mod played;
 pub mod remote_question;
 pub mod ssh;
 pub mod state;
 #[cfg(feature = "sync")]
 pub mod sync;
+#[cfg(test)]
+mod tests;
 mod threads;
 pub mod waiting;
 #[cfg(not(feature = "sync"))]

@@ -82,19 +82,16 @@ pub enum Line {
 
 impl Line {
     /// The first line of this program.
-    #[must_use]
     pub fn hello() -> Self {
         Self::hello_without(None)
     }
 
     /// The first line if the path that was named has no mailbox.
-    #[must_use]
     pub fn hello_without(no_mailbox: Option<String>) -> Self {
         Self::Hello { protocol: PROTOCOL, schema_version: SCHEMA_VERSION, version: env!("CARGO_PKG_VERSION").into(), no_mailbox }
     }
 
     /// Reads a line of another machine.
-    #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let wire: Wire = document::json(bytes)?;
         Some(match wire.line.as_str() {

@@ -37,7 +37,6 @@ pub enum Progress {
 
 impl Progress {
     /// True if the offer is under way.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self, Self::UnderWay | Self::Sent)
     }

@@ -182,7 +182,6 @@ impl Stop {
     }
 
     /// Waits for `limit`. Returns true if the work is to end.
-    #[must_use]
     pub fn wait(&self, limit: Duration) -> bool {
         let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() };
         let mut fds = [PollFd::new(self, PollFlags::IN)];
@@ -190,7 +189,6 @@ impl Stop {
     }
 
     /// True if the work is to end.
-    #[must_use]
     pub fn is_set(&self) -> bool {
         self.wait(Duration::ZERO)
     }

@@ -59,7 +59,6 @@ impl PartialEq for Json {
 
 impl RemoteQuestion {
     /// Reads a question of another machine.
-    #[must_use]
     pub fn read(host: HostName, workflow: WorkflowId, question: QuestionId, document: &[u8]) -> Self {
         let asked = read(&workflow, question, document).map_err(|e| {
             let said = e.to_string();
@@ -69,13 +68,11 @@ impl RemoteQuestion {
     }
 
     /// A question that its machine cannot read.
-    #[must_use]
     pub fn unreadable(host: HostName, workflow: WorkflowId, why: String) -> Self {
         Self { host, workflow, bytes: why.len(), asked: Err(why.into()) }
     }
 
     /// Its address, `HOST:WORKFLOW`.
-    #[must_use]
     pub fn address(&self) -> Address {
         Address { host: Some(self.host.clone()), workflow: self.workflow.clone() }
     }
@@ -89,19 +86,16 @@ impl RemoteQuestion {
     }
 
     /// The reason why the question cannot be read, on one line and cut to `max` characters. Empty if it can be read.
-    #[must_use]
     pub fn why_unreadable(&self, max: usize) -> String {
         self.document().err().map(|why| why.excerpt(max)).unwrap_or_default()
     }
 
     /// True if this is the same round with the same text.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.host, &self.workflow, &self.asked) == (&other.host, &other.workflow, &other.asked)
     }
 
     /// The round, if the question can be read.
-    #[must_use]
     pub fn round(&self) -> Option<RoundId> {
         let asked = self.asked.as_ref().ok()?;
         Some(RoundId { workflow: self.workflow.clone(), question: asked.question })
@@ -126,7 +120,6 @@ impl Asked {
     }
 
     /// The document as its machine has sent it.
-    #[must_use]
     pub fn json(&self) -> &RawValue {
         &self.json.0
     }

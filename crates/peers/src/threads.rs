@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::Peers;
     use crate::peer::{NotOffered, Offered, Problem};
-    use crate::played::{cut, list, played};
+    use crate::tests::{cut, list, played};
     use askbox_mailbox::documents::answer::AnswerValue;
     use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
     use askbox_mailbox::id::{QuestionId, RoundId};

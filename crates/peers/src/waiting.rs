@@ -20,7 +20,6 @@ pub enum Waiting<'a> {
 
 impl Waiting<'_> {
     /// The address of the question.
-    #[must_use]
     pub fn address(&self) -> Address {
         match self {
             Self::Here(pending) => Address::here(pending.workflow.clone()),
@@ -29,7 +28,6 @@ impl Waiting<'_> {
     }
 
     /// The question, if it can be read.
-    #[must_use]
     pub fn question(&self) -> Option<&Question> {
         match self {
             Self::Here(pending) => pending.document.as_ref().ok().map(|document| &document.typed),

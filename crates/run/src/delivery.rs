@@ -29,7 +29,6 @@ pub enum Delivery {
 
 impl Delivery {
     /// The delivery that the question alone asks for. A waiter or a person's command may take the answer in its place.
-    #[must_use]
     pub fn asked_for(question: &Question) -> Self {
         match question {
             question if question.asked.live.is_some() => Self::Dialog,
@@ -44,7 +43,6 @@ impl Delivery {
     }
 
     /// The delivery of a claimed round, by its newest attempt.
-    #[must_use]
     pub fn of_claimed(question: &Question, run: &Run) -> Self {
         match (run.claimant, Self::asked_for(question)) {
             (Claimant::Supervisor, _) => Self::Launch,
@@ -55,7 +53,6 @@ impl Delivery {
     }
 
     /// The claimant in the record of a claimed round with this delivery. The question then tells a waiter from a session or a dialog.
-    #[must_use]
     pub fn claimant(self) -> Claimant {
         match self {
             Self::Launch => Claimant::Supervisor,
@@ -65,7 +62,6 @@ impl Delivery {
     }
 
     /// The words for people: the subject of a sentence such as "… took the answer".
-    #[must_use]
     pub fn who(self) -> &'static str {
         match self {
             Self::Launch => "an agent that askbox launched",
@@ -83,7 +79,6 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
 }
 
 /// The command with which a person resumes the session that asked, if it can be resumed so.
-#[must_use]
 pub fn resume_command(question: &Question) -> Option<String> {
     let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
     of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")))

@@ -51,7 +51,6 @@ pub struct ForkOf {
 
 impl Task {
     /// A task with defaults for everything but the prompt.
-    #[must_use]
     pub fn new(workflow: WorkflowId, prompt: impl Into<String>) -> Self {
         Self { workflow, prompt: prompt.into(), cwd: None, parent: None, role: None, model: None, reads: Vec::new(), fork: None }
     }

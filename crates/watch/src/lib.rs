@@ -16,7 +16,6 @@
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
 //! | [`turn`] | which of several watchers reacts, and which ones sleep |
-//! | [`begun_with`] | the configuration that the running watcher began with, for the doctor |
 //! | `dates` | the dates when there is something to do although no message came |
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
@@ -30,7 +29,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod begun_with;
 pub mod codex;
 pub mod connection;
 mod dates;

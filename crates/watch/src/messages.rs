@@ -31,7 +31,6 @@ pub enum WatchMessage {
 }
 
 /// A channel of messages to a watcher.
-#[must_use]
 pub fn channel() -> (Sender<WatchMessage>, Receiver<WatchMessage>) {
     mpsc::channel()
 }

@@ -22,7 +22,6 @@ pub enum Scope {
 
 impl Scope {
     /// True if a workflow is served. Reads the documents of the workflow and its ancestors.
-    #[must_use]
     pub fn serves(&self, mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
         match self {
             Self::Mailbox => true,
@@ -31,7 +30,6 @@ impl Scope {
     }
 
     /// True if this is the service, and not a command that waits for one workflow.
-    #[must_use]
     pub fn is_service(&self) -> bool {
         *self == Self::Mailbox
     }

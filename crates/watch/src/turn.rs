@@ -27,7 +27,6 @@ pub enum Turn {
 
 impl Turn {
     /// Takes the first free place.
-    #[must_use]
     pub fn take(mailbox: &Mailbox) -> Self {
         let of = |name: &str| Lock::try_acquire(&mailbox.lock_file(name));
         match (of("first"), || of("second")) {
@@ -59,7 +58,6 @@ impl Turn {
     }
 
     /// True if this watcher sleeps until another one ends.
-    #[must_use]
     pub fn is_later(&self) -> bool {
         matches!(self, Self::Later)
     }

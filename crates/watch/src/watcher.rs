@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::begun_with;
 use crate::codex::service::CodexService;
 use crate::connection::Connection;
 use crate::dates::Dates;
@@ -33,6 +32,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk};
 use askbox_run::log;
+use askbox_run::story::begun_with;
 
 /// How much later than the first watcher of a mailbox the second one reacts. If the first one is stopped or busy, an answer waits this long.
 const AFTER_THE_FIRST: Duration = Duration::from_millis(500);

@@ -63,7 +63,6 @@ impl Changes {
     }
 
     /// Adds a page that gets all changes from now on. Returns `None` if there are too many pages.
-    #[must_use]
     pub fn page(&self, cookie: Secret) -> Option<to_page::Receiver<Change>> {
         let mut pages = self.pages();
         pages.retain(|page| !page.to.is_closed());

@@ -30,7 +30,6 @@ pub enum Open {
 
 impl FilledPart {
     /// True if this was chosen.
-    #[must_use]
     pub fn has(&self, chosen: &str) -> bool {
         self.chosen.iter().any(|c| c == chosen)
     }

@@ -71,7 +71,6 @@ pub enum Done {
 
 impl Filled {
     /// Reads a form for this question.
-    #[must_use]
     pub fn read(question: &Question, posted: &Posted) -> Self {
         let (about, text) = (about(question), |name: &str| posted.get(name).unwrap_or_default().replace("\r\n", "\n"));
         let told = PressAgain::of_form(&text("told"));
@@ -188,14 +187,12 @@ impl Filled {
     }
 
     /// Everything that was written, for a person whose answer came too late.
-    #[must_use]
     pub fn written(&self) -> String {
         let words = self.parts.iter().map(|part| &part.words).chain(&self.edited).chain([&self.note, &self.why, &self.back]);
         words.map(|words| words.trim()).filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// The chosen options, in words.
-    #[must_use]
     pub fn chosen(&self, question: &Question) -> String {
         let parts = question.parts();
         let of = |(part, filled): (&Part, &FilledPart)| {

@@ -24,7 +24,6 @@ pub enum Decided {
 }
 
 /// Reads the body of a form for this question. `None` if the form leaves something open.
-#[must_use]
 pub fn decided(question: &Question, body: &[u8]) -> Option<Decided> {
     let mut request = Request::post("/").body(Body::from(body.to_vec())).ok()?;
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
@@ -42,7 +41,6 @@ pub fn decided(question: &Question, body: &[u8]) -> Option<Decided> {
 }
 
 /// The secret of a request's cookie, if this host is one of the page's names.
-#[must_use]
 pub fn secret(hosts: &config::Web, host: &str, cookie: &[u8]) -> Option<String> {
     let host = Hosts::new(hosts).known(host)?;
     let mut headers = HeaderMap::new();
@@ -51,7 +49,6 @@ pub fn secret(hosts: &config::Web, host: &str, cookie: &[u8]) -> Option<String> 
 }
 
 /// True if a form with this origin is accepted under this name of the page.
-#[must_use]
 pub fn is_taken(hosts: &config::Web, host: &str, origin: Option<&str>, fetch_site: Option<&str>) -> bool {
     let hosts = Hosts::new(hosts);
     hosts.known(host).is_some_and(|host| hosts.is_ours(&host, origin, fetch_site))

@@ -71,7 +71,6 @@ pub struct OtherMachine {
 
 impl Row {
     /// The row of a question. `mailbox` is `None` for a question of another machine.
-    #[must_use]
     pub fn from_question(mailbox: Option<&Mailbox>, id: String, question: &Question, round: Option<QuestionId>) -> Self {
         let project = question.project();
         Self {
@@ -92,7 +91,6 @@ impl Row {
     }
 
     /// The row of a file that cannot be read.
-    #[must_use]
     pub fn unreadable(id: String, title: String) -> Self {
         Self {
             id,
@@ -115,7 +113,6 @@ impl Row {
     }
 
     /// True if the question has all the words of a filter.
-    #[must_use]
     pub fn fits(&self, filter: &str) -> bool {
         let Self { asked_by, project, title, priority, is_live, .. } = self;
         filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority, is_live: *is_live }, filter)
@@ -170,7 +167,6 @@ const MAX_NAMED: usize = 500;
 
 impl Index {
     /// An index that knows nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Self { stale: Mutex::new(Stale { anything: true, workflows: HashSet::new() }), known: Mutex::default(), looking: Mutex::default() }
     }

@@ -109,7 +109,6 @@ fn ended_by_signal() -> Result<impl Future<Output = ()>> {
 }
 
 /// True if something listens there. Only used for a hint.
-#[must_use]
 pub fn is_served(listen: &Listen) -> bool {
     match listen {
         Listen::Tcp(address) => TcpStream::connect_timeout(address, Duration::from_secs(1)).is_ok(),

@@ -45,7 +45,6 @@ pub struct Case<'r> {
 
 impl Runner {
     /// A runner as the arguments say, with its mailboxes below `root`.
-    #[must_use]
     pub fn new(args: &Conformance, root: PathBuf) -> Self {
         let words = args.command.clone();
         Self { words, races: args.races, kills: args.kills, limit: args.limit, root, harness: None, cases: 0 }

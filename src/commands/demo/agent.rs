@@ -18,13 +18,11 @@ pub const WORD: &str = "demo-agent";
 pub const PACE: &str = "ASKBOX_DEMO_PACE";
 
 /// True if these arguments call the demo's agent: the program's name, claude's arguments, and [`WORD`] at the end.
-#[must_use]
 pub fn is_called(args: &[OsString]) -> bool {
     args.len() > 1 && args.last().is_some_and(|last| last == WORD) && (args[1] == "-p" || args.len() == 2)
 }
 
 /// Runs the agent until its input ends.
-#[must_use]
 pub fn run(args: &[OsString]) -> u8 {
     let option = |name: &str| args.iter().filter_map(|a| a.to_str()?.strip_prefix(name)).next_back().map(str::to_owned);
     let mut agent = Agent {
@@ -134,7 +132,6 @@ fn for_prompt(prompt: &str) -> &'static [Step] {
 }
 
 /// The script of the first process, or of the one that goes on with the answer.
-#[must_use]
 pub fn script(goes_on: bool) -> &'static [Step] {
     if goes_on { &GO_ON } else { &BEGIN }
 }

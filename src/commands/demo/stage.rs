@@ -66,19 +66,16 @@ impl Stage {
     }
 
     /// The temporary folder.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The mailbox.
-    #[must_use]
     pub fn mailbox(&self) -> PathBuf {
         self.root.join("questions")
     }
 
     /// The agent's working folder.
-    #[must_use]
     pub fn work(&self) -> PathBuf {
         self.root.join("work")
     }
@@ -88,7 +85,6 @@ impl Stage {
     }
 
     /// A command in this folder, without the user's variables about runs and mailboxes.
-    #[must_use]
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
@@ -113,7 +109,6 @@ impl Stage {
     }
 
     /// One of the four programs.
-    #[must_use]
     pub fn program(&self, name: &str) -> Command {
         self.command(self.programs.join(name))
     }

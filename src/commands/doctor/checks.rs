@@ -166,7 +166,7 @@ const CHECKS: &[Check] = &[
     row("archives", "`archive/`", history::look).says("archive, half_done"),
     row("documents", "every question, answer, round, record, checkpoint and quarantined file", documents::look)
         .says(
-            "unreadable, newer, misnamed, stale, overdue, ahead, no_folder, closed_folder, transcripts, stop_hook, \
+            "unreadable, newer, misnamed, stale, overdue, ahead, folder, transcripts, stop_hook, \
              checkpoint, half_done, unclaimed, watcher_hangs, parked, interrupted, stuck, orphaned, unlisted, \
              quarantined, refused, leftover, hidden_programs",
         )

@@ -18,10 +18,9 @@ use askbox_mailbox::documents::checkpoint;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::closings::{self, Closed};
-use askbox_mailbox::platform::processes;
 use askbox_mailbox::text;
 use askbox_mailbox::{Mailbox, pause, quarantine};
-use askbox_run::story::Teller;
+use askbox_run::story::{Teller, cause};
 
 /// How long the doctor waits, once, before it says that a watcher hangs.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
@@ -134,6 +133,11 @@ impl Checkup {
         go + &self.command(words)
     }
 
+    /// The command that restarts a healthy watcher.
+    pub fn restart(&self, pid: u32) -> String {
+        self.command(&cause::restart(pid))
+    }
+
     /// Tells the stories of rounds.
     pub fn teller<'m>(&self, mailbox: &'m Mailbox) -> Teller<'m> {
         Teller::new(mailbox, self.context.loaded())
@@ -177,11 +181,6 @@ pub(super) fn is_claude(runner: &Runner) -> bool {
 pub(super) fn of_run(runner: &Runner, name: &str) -> Option<OsString> {
     let own = runner.env.get(name).map(OsString::from);
     own.or_else(|| std::env::var_os(name)).filter(|value| !value.is_empty())
-}
-
-/// The value of a variable that this process was started with.
-pub(super) fn started_with(pid: u32, name: &str) -> Option<OsString> {
-    processes::Seen::at(i32::try_from(pid).ok()?)?.environment()?.get(name).map(OsString::from)
 }
 
 /// The path as a shell word.

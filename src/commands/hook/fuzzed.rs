@@ -10,7 +10,6 @@ use askbox_mailbox::time::Time;
 use askbox_run::dialog::place;
 
 /// The question that a dialog of Claude Code becomes. `None` if the event is none.
-#[must_use]
 pub fn question(event: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
     let event: PermissionRequest = serde_json::from_slice(event).ok()?;
     let id = question::id_not_told(&event);
@@ -19,7 +18,6 @@ pub fn question(event: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
 }
 
 /// The dialog at a terminal that an event of Kimi or Gemini opens.
-#[must_use]
 pub fn dialog(program: Program, event: &[u8]) -> Option<Dialog> {
     at_terminal::opened(program, event)
 }

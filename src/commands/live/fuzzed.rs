@@ -9,7 +9,6 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;
 
 /// The question that a line of the program's plugin becomes. `None` if the line asks nothing.
-#[must_use]
 pub fn question(program: LiveProgram, line: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
     let Incoming::Asked(asked) = wire::read(line) else { return None };
     let program = Program::from(program);

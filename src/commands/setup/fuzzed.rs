@@ -26,7 +26,6 @@ pub fn missing<'r>(text: &str, wanted: &[&'r str]) -> Result<Vec<&'r str>, &'sta
 }
 
 /// The text without these rules, or `None` if it contains none of them.
-#[must_use]
 pub fn without(text: &str, unwanted: &[String]) -> Option<String> {
     rules::without(text, unwanted)
 }

@@ -2,7 +2,7 @@
 
 use crate::support::claude::bash;
 use crate::support::process::is_alive;
-use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
+use crate::support::{ClaudeWorld, LIMIT, Signal, signal, until};
 use serde_json::json;
 use std::time::Duration;
 
@@ -92,7 +92,8 @@ fn a_missing_claude_pauses_the_queue_until_it_is_there() {
     world.remove_claude();
     world.ask("w", &["Begin?"]);
     world.answer("w", "yes");
-    let status = world.wait_status("w", "waiting", |s| s["why"].as_str().is_some_and(|why| why.contains("the queue is paused")));
+    let status = world.wait_status("w", "held up", |s| s["cause"] == "no_program");
+    until("the queue is paused", || world.audited().iter().any(|entry| entry["event"] == "queue_paused"));
     assert_eq!(status["state"], "answered");
     assert!(status["why"].as_str().is_some_and(|why| why.contains("there is no program `claude`")), "{status}");
     assert!(world.names("parked").is_empty());

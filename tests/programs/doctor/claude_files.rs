@@ -118,20 +118,20 @@ fn doctor_names_an_agent_without_a_login() {
 fn doctor_names_a_working_folder_that_cannot_be_entered() {
     let world = well();
     world.sh("mkdir work && cd work && ask-post -w w 'Go?' && cd .. && mv work kept && echo > work");
-    let mend = finds(&world, "closed_folder", "w");
+    let mend = finds(&world, "folder", "w");
     assert!(mend.starts_with("ls -ld "), "{mend}");
     world.sh("rm work && mv kept work");
     is_well(&world, "mended");
     if rustix::process::geteuid().is_root() {
         world.sh("chmod 755 . && chmod 000 work && chown -R 65534 m work .config agent");
         let said = world.shell_as(65_534, "askbox doctor").stdout;
-        assert!(said.contains("closed_folder: w: ") && said.contains("cannot be entered (Permission denied"), "{said}");
-        let mend = said.lines().skip_while(|line| !line.starts_with("closed_folder")).nth(1).unwrap().trim_start_matches("  $ ").to_owned();
+        assert!(said.contains("folder: w: ") && said.contains("cannot be entered (Permission denied"), "{said}");
+        let mend = said.lines().skip_while(|line| !line.starts_with("folder")).nth(1).unwrap().trim_start_matches("  $ ").to_owned();
         assert!(mend.starts_with("chmod u+rx "), "{mend}");
         world.shell_as(65_534, &mend).ok();
-        assert!(!world.shell_as(65_534, "askbox doctor").stdout.contains("closed_folder"));
+        assert!(!world.shell_as(65_534, "askbox doctor").stdout.contains("folder: w: "));
     } else {
         world.sh("chmod 000 work");
-        finds_and_mends(&world, "closed_folder", "w");
+        finds_and_mends(&world, "folder", "w");
     }
 }

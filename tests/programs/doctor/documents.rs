@@ -59,7 +59,7 @@ fn doctor_names_a_question_of_the_future_and_a_lost_folder() {
     world.sh(r#"echo '{"question": "?", "workflow_id": "later", "timestamp": "2199-01-01T00:00:00Z"}' > m/pending/later.json"#);
     assert!(finds(&world, "ahead", "later").starts_with("${EDITOR:-vi} "));
     world.sh("rm m/pending/later.json; mkdir project; (cd project && ask-post How? -w gone -o a=A); rmdir project");
-    finds_and_mends(&world, "no_folder", "gone");
+    finds_and_mends(&world, "folder", "gone");
 }
 
 mod promises {

@@ -82,7 +82,6 @@ impl AskAnswer {
     ///
     /// Returns `None` for all other arguments, and for wrong ones. The whole description then parses them, or finds the words for the
     /// error.
-    #[must_use]
     pub fn answer_alone(args: &[OsString]) -> Option<Self> {
         let names_a_command = |word: &OsString| word.to_str().is_some_and(Command::has_subcommand);
         if args.iter().any(names_a_command) {
@@ -245,7 +244,6 @@ impl Command {
     pub const NAMES: [&str; 7] = ["list", "show", "decline", "ask-back", "undo", "cancel", "edit"];
 
     /// The command's name on the command line.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::List { .. } => "list",

@@ -98,7 +98,6 @@ fn round(word: &str) -> Result<RoundId, String> {
 
 impl Hook {
     /// Returns the rules that an answer must meet to count.
-    #[must_use]
     pub fn policy(&self) -> Policy {
         let any = Policy::default().accept;
         let accept = if self.accept.is_empty() { any } else { self.accept.iter().cloned().map(Way::into).collect() };
@@ -514,7 +513,6 @@ impl Part {
         [Self::Mailbox, Self::Config, Self::Live, Self::Service, Self::Credentials, Self::Plugin, Self::ClaudeMd, Self::Permissions];
 
     /// The part as a heading.
-    #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Mailbox => "Mailbox",
@@ -531,7 +529,6 @@ impl Part {
 
 impl Setup {
     /// The parts that the flags select.
-    #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let is_live = self.live || self.codex || self.opencode || self.copilot || self.qwen;
         let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (is_live && *part == Part::Live);
@@ -547,13 +544,11 @@ impl Setup {
     }
 
     /// True if files for live sessions may be written.
-    #[must_use]
     pub fn allows_live(&self) -> bool {
         !self.without.contains(&Part::Live)
     }
 
     /// True if the files that an earlier setup wrote for live sessions are brought up to date.
-    #[must_use]
     pub fn updates_live(&self) -> bool {
         self.allows_live() && (self.only.is_empty() || self.only.contains(&Part::Live))
     }

@@ -174,7 +174,6 @@ pub struct Save {
 
 impl Save {
     /// True if any field is set by a flag.
-    #[must_use]
     pub fn has_fields(&self) -> bool {
         let texts = [&self.step, &self.context, &self.next_action, &self.kind];
         let (lists, pairs) = ([&self.completed, &self.pending], [&self.file_ref, &self.state]);

@@ -162,7 +162,6 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
 }
 
 /// The command that answers this question, for a hint.
-#[must_use]
 pub fn how_to_answer(question: &Question) -> String {
     let id = &question.workflow_id;
     if question.is_batch() {
@@ -201,13 +200,11 @@ pub fn from_json(question: &Question, bytes: &[u8], person: &Caller) -> Result<A
 }
 
 /// Describes the accepted answer in a few words.
-#[must_use]
 pub fn acknowledged(accepted: &Accepted) -> String {
     acknowledged_as(&accepted.question, &accepted.answer)
 }
 
 /// Describes an answer to this question in a few words.
-#[must_use]
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
     if question.asked.approval.is_some() && answer.value.is_some() {
@@ -229,7 +226,6 @@ pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
 }
 
 /// The answer with the question that it is for, for a sentence that says what happens to it: `the refusal of docs-42`.
-#[must_use]
 pub fn named(address: &Address, reply: &Answer) -> String {
     match reply.outcome {
         Outcome::Declined if reply.asks_back => format!("the question back to {address}"),
@@ -240,7 +236,6 @@ pub fn named(address: &Address, reply: &Answer) -> String {
 }
 
 /// The answer in a few words.
-#[must_use]
 pub fn in_words(reply: &Answer) -> String {
     match (&reply.outcome, &reply.value) {
         (Outcome::Declined, _) => reply.word().into(),

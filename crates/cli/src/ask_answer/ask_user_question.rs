@@ -26,7 +26,6 @@ const WRITE: &str = "Write an answer";
 const DECLINE: &str = "Decline to answer";
 
 /// The tool's input.
-#[must_use]
 pub fn to_input(question: &Question) -> Value {
     let parts = question.parts();
     let questions: Vec<_> =

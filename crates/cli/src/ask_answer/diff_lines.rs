@@ -16,7 +16,6 @@ pub enum Says {
 
 impl Says {
     /// A word for programs that show the line, such as the page's style.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Nothing => "same",

@@ -134,7 +134,6 @@ pub fn refuse_by_rules(refuse: &[ToolRule], approval: &Approval, edited: &str) -
 }
 
 /// The operator's rules in `refuse`. A configuration that cannot be read has none here, and refuses everything in the run.
-#[must_use]
 pub fn refuse_rules(context: &Context) -> Vec<ToolRule> {
     context.config().map(|config| config.approvals.refuse).unwrap_or_default()
 }
@@ -150,7 +149,6 @@ fn whole_call(question: &str, editable: &Editable, edited: &str) -> Vec<(Tint, S
 }
 
 /// The lines of the text, with those that are removed and added. Invisible characters are escaped.
-#[must_use]
 pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
     let (original, edited) = (text::visible(original), text::visible(edited));
     let line = |change: Change<&str>| {

@@ -25,7 +25,6 @@ pub struct Draft {
 
 impl Draft {
     /// Keeps the file, and returns its path.
-    #[must_use]
     pub fn keep(self) -> Option<PathBuf> {
         self.file.keep().ok()
     }

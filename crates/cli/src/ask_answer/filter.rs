@@ -25,7 +25,6 @@ pub struct Looked<'a> {
 const LIVE: &str = "is:live";
 
 /// The filter, for the questions of live sessions alone if `live` is true.
-#[must_use]
 pub fn with_live(filter: &str, live: bool) -> String {
     if live { format!("{filter} {LIVE}") } else { filter.to_owned() }
 }
@@ -33,7 +32,6 @@ pub fn with_live(filter: &str, live: bool) -> String {
 /// True if a question contains all the words of a filter, in its id, its asker, its project or its text. `project:NAME` and `by:NAME` look
 /// in one of these, `host:NAME` looks in the name of its machine (`local` for this one), and `priority:N` asks for at least N. `is:live` asks for the dialogs of
 /// live sessions.
-#[must_use]
 pub fn fits(question: Looked<'_>, filter: &str) -> bool {
     let has = |text: &str, word: &str| spelling::composed(text).to_lowercase().contains(word);
     spelling::composed(filter).to_lowercase().split_whitespace().all(|word| match word.split_once(':') {

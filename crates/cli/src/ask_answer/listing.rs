@@ -82,7 +82,6 @@ fn held_row(held: &QuarantinedRound) -> Cells {
 }
 
 /// Formats the questions as a table. A narrow terminal leaves the project out, so that the question has room.
-#[must_use]
 pub fn table(rows: &[Cells]) -> String {
     if screen::columns().is_none_or(|columns| columns >= WITH_PROJECT) {
         return columns::table(HEAD, rows);
@@ -106,13 +105,11 @@ fn fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> bool {
 }
 
 /// The columns of a question, if it matches the filter.
-#[must_use]
 pub fn cells_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> Option<Cells> {
     fits(mailbox, pending, words).then(|| cells(mailbox, pending))
 }
 
 /// True if these columns of a question match the filter. The document is missing if it cannot be read.
-#[must_use]
 pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<&Question>, words: &str) -> bool {
     let priority = document.and_then(|question| question.asked.priority).unwrap_or(0);
     let is_live = document.is_some_and(|question| question.asked.live.is_some());
@@ -120,7 +117,6 @@ pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<
 }
 
 /// The columns of a question with this id. `mailbox` is `None` for a question of another machine.
-#[must_use]
 pub fn cells_of(mailbox: Option<&Mailbox>, id: &str, question: &Question) -> Cells {
     [
         id.to_owned(),
@@ -203,7 +199,6 @@ pub fn json_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -
 }
 
 /// A question as JSON.
-#[must_use]
 pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
     let mut object = json!({
         "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked.asked_by,

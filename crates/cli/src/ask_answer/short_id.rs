@@ -53,7 +53,6 @@ pub fn meant_to_decide(common: &Common, typed: &WorkflowId, decides: &str) -> Re
 }
 
 /// The answer on the command line, as the question about a part of an id names it.
-#[must_use]
 pub fn answer_in_words(reply: &Reply, words: &[String]) -> String {
     match &reply.file {
         Some(file) => format!("answer: what {} holds", text::file_name(file)),

@@ -42,7 +42,6 @@ pub struct Room {
 
 impl Room {
     /// Returns the room of each file, if all of them share this room.
-    #[must_use]
     pub fn shared_by(self, files: &[ShownFile]) -> Self {
         let texts = files.iter().filter(|file| matches!(file.content, FileContent::Text(_) | FileContent::Diff(_))).count().max(1);
         Self { lines: self.lines / texts, bytes: self.bytes / texts }
@@ -62,7 +61,6 @@ pub struct Beginning<'a> {
 
 impl Beginning<'_> {
     /// Returns the words that say how much is left out. `None` if the text is shown as a whole.
-    #[must_use]
     pub fn left_out(&self) -> Option<String> {
         let lines = match self.left_out {
             0 => None,
@@ -76,7 +74,6 @@ impl Beginning<'_> {
 }
 
 /// Reads the files beside a question. `mailbox` is `None` for a question of another machine: its files stay there.
-#[must_use]
 pub fn read(mailbox: Option<&Mailbox>, round: &RoundId, question: &Question) -> Vec<ShownFile> {
     let content = |about: &Attachment| {
         let Some(mailbox) = mailbox else {
@@ -97,7 +94,6 @@ pub fn read(mailbox: Option<&Mailbox>, round: &RoundId, question: &Question) -> 
 
 impl ShownFile {
     /// Returns the line above the file's content: its name, type and size, and the reason if nothing is shown.
-    #[must_use]
     pub fn head(&self) -> String {
         match &self.content {
             FileContent::NotShown(why) => format!("{}: NOT SHOWN, {why}", self.about.words()),
@@ -106,19 +102,16 @@ impl ShownFile {
     }
 
     /// True if nothing of the file can be shown.
-    #[must_use]
     pub fn is_damaged(&self) -> bool {
         matches!(self.content, FileContent::NotShown(_))
     }
 
     /// True for an image that can be shown.
-    #[must_use]
     pub fn is_image(&self) -> bool {
         matches!(self.content, FileContent::Image(_))
     }
 
     /// Returns the lines of a text or a diff, each with what it says. Empty for an image.
-    #[must_use]
     pub fn lines(&self) -> Vec<(Says, &str)> {
         match &self.content {
             FileContent::Text(text) => text.lines().map(|line| (Says::Nothing, line)).collect(),
@@ -128,7 +121,6 @@ impl ShownFile {
     }
 
     /// Returns the first lines of a text or a diff that fit into this room.
-    #[must_use]
     pub fn beginning(&self, room: &Room) -> Beginning<'_> {
         let mut lines = self.lines();
         let (all, mut bytes) = (lines.len(), room.bytes);

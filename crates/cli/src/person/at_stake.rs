@@ -155,7 +155,6 @@ fn listed(letters: &[char]) -> String {
 
 impl AtStake {
     /// Says in one sentence what is at stake. `again` says how the person goes on, as in `this button again`.
-    #[must_use]
     pub fn told(&self, again: &str) -> String {
         match self {
             Self::LeftOut { texts, .. } => {
@@ -206,7 +205,6 @@ impl AtStake {
 
     /// True if [`Self::told`] names the decision that follows. `has_note` is true if a note goes along. The person's own words stand in their
     /// field.
-    #[must_use]
     pub fn names_what_is_sent(&self, has_note: bool) -> bool {
         match self {
             Self::DecisionOn { act, .. } => *act != Act::Send || !has_note,
@@ -218,7 +216,6 @@ impl AtStake {
     }
 
     /// The end of [`Self::told`], to print behind a list of the texts that are left out.
-    #[must_use]
     pub fn told_of_a_list(&self, again: &str) -> String {
         match self {
             Self::LeftOut { act, .. } => format!("would not be sent; {again} {} without it", act.does()),

@@ -23,7 +23,6 @@ pub enum Decision {
 
 impl Decision {
     /// The answer document, given by this person.
-    #[must_use]
     pub fn given_by(self, person: &Caller) -> Answer {
         match self {
             Self::Answer(value, note) => Answer { note: not_blank(note), ..person.value(value) },
@@ -37,7 +36,6 @@ impl Decision {
 }
 
 /// The refusal, according to the flags of `ask-answer decline`.
-#[must_use]
 pub fn refusal(person: &Caller, note: Option<String>, always: bool, stop: bool) -> Answer {
     match (always, stop) {
         (true, _) => person.declined_always(note),
@@ -89,7 +87,6 @@ impl Act {
     }
 
     /// True for a refusal, however far it goes.
-    #[must_use]
     pub fn is_refusal(self) -> bool {
         matches!(self, Self::Decline | Self::DeclineAlways | Self::DeclineAndStop)
     }

@@ -6,13 +6,11 @@ use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{Cause, Teller};
 
 /// Says why nothing starts the agent of an answered question for now, with the command that changes it: see [`Teller::after_answer`].
-#[must_use]
 pub fn held_up(context: &Context, mailbox: &Mailbox, question: &Question) -> Option<String> {
     hold_up(context, mailbox, question).map(|hold_up| hold_up.sentence(&question.workflow_id))
 }
 
 /// The reason why nothing starts the agent of an answered question for now: see [`Teller::after_answer`].
-#[must_use]
 pub fn hold_up(context: &Context, mailbox: &Mailbox, question: &Question) -> Option<HoldUp> {
     Teller::new(mailbox, context.loaded()).after_answer(question)
 }

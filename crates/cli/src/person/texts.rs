@@ -20,7 +20,6 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// The field and the beginning of the text.
-    #[must_use]
     pub fn named(&self) -> String {
         quoted(&self.place, &self.text)
     }

@@ -8,7 +8,6 @@ use askbox_mailbox::documents::fields::shown_hash::Shown;
 
 /// Returns an id for a question as it is shown. A warning remembers this id, so that it is given once for each question. If the question
 /// cannot be hashed, the id is random: then it equals no remembered one, and the person is warned each time.
-#[must_use]
 pub fn about(question: &Question) -> Uuid {
     Shown::of_question(question).map_or_else(|_| Uuid::new_v4(), |shown| Uuid::new_v5(&Uuid::NAMESPACE_OID, shown.to_string().as_bytes()))
 }
@@ -20,19 +19,16 @@ pub struct PressAgain(Vec<Uuid>);
 impl PressAgain {
     /// Reads the ids from a form field. The page sends the field to the browser with the question, and gets it back with the pressed
     /// button.
-    #[must_use]
     pub fn of_form(field: &str) -> Self {
         Self(field.split(' ').filter_map(|name| Uuid::parse_str(name).ok()).collect())
     }
 
     /// Writes the ids for a form field.
-    #[must_use]
     pub fn to_form(&self) -> String {
         self.0.iter().map(Uuid::to_string).collect::<Vec<_>>().join(" ")
     }
 
     /// True if the person was told all of this about this question.
-    #[must_use]
     pub fn was_told(&self, about: Uuid, thing: &AtStake) -> bool {
         thing.names(about).iter().all(|name| self.0.contains(name))
     }

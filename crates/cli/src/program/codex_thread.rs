@@ -10,7 +10,6 @@ use askbox_mailbox::{Mailbox, wake};
 ///
 /// The variable alone is no proof: `codex exec` and `codex --no-daemon` set it too, and such a session cannot be given a turn. A run of
 /// askbox is woken in its own way. If Claude Code is above or below Codex, the variables do not tell which of them runs this program.
-#[must_use]
 pub fn codex_thread(mailbox: &Mailbox) -> Option<SessionId> {
     let thread = env("CODEX_THREAD_ID")?.parse().ok()?;
     let is_alone = ["ASKBOX_RUN", "CLAUDE_CODE_SESSION_ID"].into_iter().all(|name| env(name).is_none());

@@ -79,13 +79,11 @@ impl Context {
     }
 
     /// True if the configuration says that only signed answers count.
-    #[must_use]
     pub fn only_signed_answers_count(&self) -> bool {
         self.loaded().is_ok_and(|loaded| loaded.config.answers.require_signed)
     }
 
     /// True if the configuration can be read and names other machines.
-    #[must_use]
     pub fn names_other_machines(&self) -> bool {
         self.loaded().is_ok_and(|loaded| loaded.config.names_other_machines())
     }

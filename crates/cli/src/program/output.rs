@@ -17,7 +17,6 @@ pub fn complain(error: &Error) {
 }
 
 /// The lines of an error: `error: …`, with `about` in front of the message, and `hint: …` if there is a hint.
-#[must_use]
 pub fn complaint(error: &Error, about: &str) -> String {
     let hint = text::one_line(&error.hint());
     let hint = if hint.trim().is_empty() { String::new() } else { format!("hint: {hint}\n") };
@@ -25,7 +24,6 @@ pub fn complaint(error: &Error, about: &str) -> String {
 }
 
 /// An error's message on one line. Removes the `-` that stands for a document that is not a file.
-#[must_use]
 pub fn message(error: &Error) -> String {
     let message = error.to_string();
     text::one_line(message.strip_prefix("-: ").unwrap_or(&message))
@@ -58,7 +56,6 @@ enum Failed {
 
 impl ErrorReport {
     /// The report of an error, about question `n` of many if it is one of them.
-    #[must_use]
     pub fn of(error: &Error, n: Option<usize>) -> Self {
         let (kind, exit_code) = (error.kind(), error.exit_code());
         Self { state: Failed::Failed, kind, n, error: message(error), hint: error.hint(), exit_code }

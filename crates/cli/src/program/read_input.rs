@@ -44,7 +44,6 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Adds the name of the input to an error about its content.
-#[must_use]
 pub fn in_input(path: &Path, error: Error) -> Error {
     error.in_file(if path == Path::new("-") { Path::new("standard input") } else { path })
 }

@@ -72,7 +72,6 @@ fn fail_at_the_file_size_limit() {
 }
 
 /// Turns an error about a flag's value into a usage error that names the flag.
-#[must_use]
 pub fn of_flag(flag: &str, error: Error) -> Error {
     match error {
         Error::Invalid { problem, fix, .. } => Error::usage(format!("{flag}: {problem}"), fix),

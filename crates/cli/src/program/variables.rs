@@ -29,14 +29,12 @@ pub fn workflow_from_env(name: &str) -> Result<Option<WorkflowId>> {
 }
 
 /// The run whose agent called this program, as the environment says, with the proof.
-#[must_use]
 pub fn this_run() -> Option<AskedIn> {
     let (run, nonce) = run_and_nonce()?;
     Some(AskedIn { run, proof: nonce.proof() })
 }
 
 /// The run whose agent called this program, as the environment says, with its secret.
-#[must_use]
 pub fn run_and_nonce() -> Option<(AttemptId, Nonce)> {
     Some((env("ASKBOX_RUN")?.parse().ok()?, Nonce::parse(&env(NONCE)?)?))
 }
@@ -47,25 +45,21 @@ pub fn workflow(id: &str) -> Result<WorkflowId> {
 }
 
 /// The value of an environment variable, or `None` if it is unset or empty.
-#[must_use]
 pub fn env(name: &str) -> Option<String> {
     std::env::var_os(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
 }
 
 /// The user's name: `$USER`, else `$LOGNAME`, else `user` and the numeric id.
-#[must_use]
 pub fn user() -> String {
     env("USER").or_else(|| env("LOGNAME")).unwrap_or_else(|| format!("user {}", rustix::process::geteuid().as_raw()))
 }
 
 /// True if standard input and output are a terminal, so that a person can be asked.
-#[must_use]
 pub fn is_interactive() -> bool {
     io::stdin().is_terminal() && prints_to_terminal()
 }
 
 /// True if standard output is a terminal.
-#[must_use]
 pub fn prints_to_terminal() -> bool {
     #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
     let out = io::stdout();
@@ -73,7 +67,6 @@ pub fn prints_to_terminal() -> bool {
 }
 
 /// True if standard error is a terminal, so that a person reads what a program says while it waits.
-#[must_use]
 pub fn says_to_terminal() -> bool {
     #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
     let err = io::stderr();
@@ -92,7 +85,6 @@ pub fn in_a_document(path: &Path) -> Result<&str> {
 }
 
 /// The working folder, if a document can name it.
-#[must_use]
 pub fn folder_in_a_document() -> Option<PathBuf> {
     std::env::current_dir().ok().filter(|folder| folder.to_str().is_some())
 }

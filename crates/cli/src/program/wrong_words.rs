@@ -28,7 +28,6 @@ pub(super) fn help<A: CommandFactory>(args: &[OsString]) -> Option<String> {
 }
 
 /// Extends an error about a workflow that was not found. If the word may be a misspelt command, the error says that first.
-#[must_use]
 pub fn maybe_command<A: CommandFactory>(word: &str, error: Error) -> Error {
     let program = A::command();
     match (error, meant(&program, word)) {
@@ -41,7 +40,6 @@ pub fn maybe_command<A: CommandFactory>(word: &str, error: Error) -> Error {
 }
 
 /// True if the word may be a misspelt command.
-#[must_use]
 pub fn is_near_command<A: CommandFactory>(word: &str) -> bool {
     meant(&A::command(), word).is_some()
 }

@@ -5,14 +5,12 @@ use unicode_width::UnicodeWidthStr;
 use askbox_mailbox::text::one_line;
 
 /// The number of columns that a text of one line takes.
-#[must_use]
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// True if all terminals give this character as many columns as [`width`] does. This holds for Latin, Greek, Cyrillic, Chinese, Japanese
 /// and Korean letters, and for the usual signs. Terminals disagree about emoji, flags, marks that take room, and many scripts.
-#[must_use]
 pub fn is_sure(c: char) -> bool {
     let is_letter = matches!(c, '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}');
     let is_sign = matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2190}'..='\u{2199}' | '\u{2500}'..='\u{259f}');
@@ -22,7 +20,6 @@ pub fn is_sure(c: char) -> bool {
 }
 
 /// The text, padded with spaces to at least `columns`.
-#[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
@@ -31,7 +28,6 @@ pub fn padded(text: &str, columns: usize) -> String {
 const MAX_CHARACTERS: usize = 8;
 
 /// The text, cut to `columns` with a `…` at the end if it is wider, or if it has too many characters for its width.
-#[must_use]
 pub fn cut(text: &str, columns: usize) -> String {
     let kept = text.char_indices().nth(columns.saturating_mul(MAX_CHARACTERS)).map_or(text, |(end, _)| &text[..end]);
     if kept.len() == text.len() && width(text) <= columns {
@@ -45,7 +41,6 @@ pub fn cut(text: &str, columns: usize) -> String {
 /// A table. Every column is as wide as its widest cell, and each row is one line. Empty without rows.
 ///
 /// Control characters are removed from the cells.
-#[must_use]
 pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let mut table = Table::new(head);
     rows.iter().for_each(|row| table.push(&Table::row(row)));
@@ -66,7 +61,6 @@ pub struct Table<const N: usize> {
 
 impl<const N: usize> Table<N> {
     /// A table without rows.
-    #[must_use]
     pub fn new(head: [&str; N]) -> Self {
         let mut table = Self { head: Self::row(&head), widths: [0; N], is_empty: true };
         table.measure(&Self::row(&head));
@@ -74,7 +68,6 @@ impl<const N: usize> Table<N> {
     }
 
     /// A row of these cells. Control characters are removed.
-    #[must_use]
     pub fn row(cells: &[impl AsRef<str>; N]) -> Row {
         cells.each_ref().map(|cell| one_line(cell.as_ref())).join("\n").into()
     }

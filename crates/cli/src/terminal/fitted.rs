@@ -8,19 +8,16 @@ use askbox_mailbox::time::{self, Time};
 
 /// A text for standard output, wrapped at its words. `start` returns the byte where the value of a line begins, and the continuation lines
 /// are indented to that point. If `start` returns `None`, the line stays as it is.
-#[must_use]
 pub fn paragraphs(text: &str, start: impl Fn(&str) -> Option<usize>) -> String {
     screen::columns().map_or_else(|| text.to_owned(), |columns| paragraphs_within(text, columns, start))
 }
 
 /// A table for standard output. Lines that are too wide are cut, with a `…` at the end.
-#[must_use]
 pub fn rows(table: &str) -> String {
     screen::columns().map_or_else(|| table.to_owned(), |columns| table.lines().map(|line| cut(line, columns) + "\n").collect())
 }
 
 /// A line of a table for standard output, cut in the same way. The line ends with a line feed.
-#[must_use]
 pub fn row(line: String) -> String {
     match screen::columns() {
         Some(columns) => cut(line.trim_end_matches('\n'), columns) + "\n",
@@ -32,7 +29,6 @@ pub fn row(line: String) -> String {
 const PROGRAMS: [&str; 6] = ["ask-answer", "ask-post", "askbox", "checkpoint", "relaunch", "claude"];
 
 /// A message for standard error. Each line breaks between words. The last command of a line stays whole, so that it can be copied.
-#[must_use]
 pub fn message(words: &str) -> String {
     let Some(columns) = screen::columns_of_messages() else { return words.to_owned() };
     words.split_inclusive('\n').map(|line| message_within(line, columns)).collect()
@@ -76,7 +72,6 @@ fn between_words(line: &str, columns: usize) -> Vec<String> {
 }
 
 /// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
-#[must_use]
 pub fn moment(at: Time) -> String {
     if screen::columns().is_none() {
         return time::rfc3339(at);
@@ -87,7 +82,6 @@ pub fn moment(at: Time) -> String {
 }
 
 /// The spaces in front of a line.
-#[must_use]
 pub fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
@@ -121,7 +115,6 @@ pub(crate) fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str)
 
 /// Breaks a text into lines that are at most `columns` wide. Breaks between words, and within a word that is wider than a line. The text's
 /// own line breaks stay, and white space at a new break is removed.
-#[must_use]
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     text.lines().flat_map(|line| wrapped_line(line.trim_end(), columns.max(2))).collect()
 }

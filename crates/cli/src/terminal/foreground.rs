@@ -14,7 +14,6 @@ const TRIES: u32 = 3;
 
 /// True if this process may use the terminal on standard input. True as well if that is not this process's own terminal, because the
 /// kernel then stops nothing.
-#[must_use]
 pub fn is_foreground() -> bool {
     rustix::termios::tcgetpgrp(std::io::stdin()).map_or(true, |foreground| foreground == getpgrp())
 }

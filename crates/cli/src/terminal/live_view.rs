@@ -58,7 +58,6 @@ pub trait Picture {
 }
 
 /// True if two statuses of a workflow differ only in elapsed time.
-#[must_use]
 pub fn is_same(one: &Story, other: &Story) -> bool {
     let rest =
         |s: &Story| (s.state, s.question_id, s.attempt, s.live.as_ref().map(|l| (l.doing, l.tool.clone(), l.turns, l.last_words.clone())));

@@ -21,7 +21,6 @@ pub struct Dropped(Rc<Cell<bool>>);
 
 impl Dropped {
     /// True if a picture was dropped since the last call.
-    #[must_use]
     pub fn take(&self) -> bool {
         self.0.take()
     }
@@ -29,7 +28,6 @@ impl Dropped {
 
 impl Pictures {
     /// Tells whether a picture was dropped.
-    #[must_use]
     pub fn dropped(&self) -> Dropped {
         self.dropped.clone()
     }

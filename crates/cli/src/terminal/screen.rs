@@ -93,7 +93,6 @@ pub struct Size {
 }
 
 /// The size of the terminal on standard output, or `None` if standard output is not a terminal.
-#[must_use]
 pub fn size() -> Option<Size> {
     size_of(io::stdout())
 }
@@ -104,13 +103,11 @@ fn size_of(output: impl AsFd) -> Option<Size> {
 }
 
 /// The number of columns of the terminal on standard output, or `None` if standard output is not a terminal.
-#[must_use]
 pub fn columns() -> Option<usize> {
     size().map(|size| size.columns)
 }
 
 /// The number of columns of the terminal on standard error, or `None` if standard error is not a terminal.
-#[must_use]
 pub fn columns_of_messages() -> Option<usize> {
     size_of(io::stderr()).map(|size| size.columns)
 }

@@ -44,7 +44,6 @@ section! {
 
 impl Answers {
     /// The conditions for an answer to count.
-    #[must_use]
     pub fn policy(&self) -> Policy {
         let accept = self.accept.iter().map(|way| way.0.clone()).collect();
         let signed_by = self.require_signed.then(|| self.trusted_keys.clone());
@@ -94,7 +93,6 @@ impl Answers {
     }
 
     /// True if a reply to a notification counts.
-    #[must_use]
     pub fn takes_replies(&self) -> bool {
         !self.require_signed && self.policy().accepts(&Through::Message).is_ok()
     }

@@ -28,7 +28,6 @@ section! {
 
 impl Approvals {
     /// True if there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ask.is_empty() && self.refuse.is_empty()
     }

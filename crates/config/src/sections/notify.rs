@@ -86,7 +86,6 @@ pub enum LiveNews {
 
 impl LiveNews {
     /// True if the target is told about a question. `is_live` is true if a session's dialog asks it.
-    #[must_use]
     pub fn tells(self, is_live: bool) -> bool {
         match self {
             Self::Also => true,
@@ -111,7 +110,6 @@ pub enum Means<'a> {
 
 impl Target {
     /// The means of this target; `None` if no key names one.
-    #[must_use]
     pub fn means(&self) -> Option<Means<'_>> {
         self.all_means().next()
     }
@@ -158,7 +156,6 @@ pub(crate) fn check_url(key: &str, url: &str) -> Result<()> {
 }
 
 /// The server and the topic in the URL of an ntfy topic.
-#[must_use]
 pub fn topic(url: &str) -> Option<(&str, &str)> {
     let (server, topic) = url.trim_end_matches('/').rsplit_once('/')?;
     let is_plain = !topic.is_empty() && topic.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -166,7 +163,6 @@ pub fn topic(url: &str) -> Option<(&str, &str)> {
 }
 
 /// All targets with their names: the sections of the file, and the one that `notify.command` stands for.
-#[must_use]
 pub fn targets(notify: &Notify, named: &BTreeMap<String, Target>) -> BTreeMap<String, Target> {
     let mut targets: BTreeMap<_, _> =
         named.iter().filter(|(_, target)| target.means().is_some()).map(|(name, target)| (name.clone(), target.clone())).collect();
@@ -226,7 +222,6 @@ impl Event {
     ];
 
     /// The word for the event, in files, messages and arguments.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Asked => "asked",
@@ -243,13 +238,11 @@ impl Event {
     }
 
     /// True if people are told about the event only as long as the question waits.
-    #[must_use]
     pub fn asks(self) -> bool {
         matches!(self, Self::Asked | Self::Approval | Self::Reminder | Self::Expiring | Self::Overdue)
     }
 
     /// True for the events that report a new question, which nobody had the time to see yet.
-    #[must_use]
     pub fn is_new_question(self) -> bool {
         matches!(self, Self::Asked | Self::Approval)
     }

@@ -14,13 +14,11 @@ pub struct QuietHours(Option<(NaiveTime, NaiveTime)>);
 
 impl QuietHours {
     /// True if there are any.
-    #[must_use]
     pub fn are_set(&self) -> bool {
         self.0.is_some()
     }
 
     /// The end of the quiet hours, if `at` lies in them; otherwise `None`.
-    #[must_use]
     pub fn end(&self, at: Time) -> Option<Time> {
         self.end_in(at.with_timezone(&Local)).map(|end| end.to_utc())
     }

@@ -72,13 +72,11 @@ section! {
 
 impl Relaunch {
     /// The longest pause between two attempts. While the API is overloaded, it may ask for a pause of up to `throttle_deadline`.
-    #[must_use]
     pub fn longest_pause(&self) -> Duration {
         self.backoff_max.0.max(self.throttle_deadline.0)
     }
 
     /// The pause after attempt number `attempt` (from 1) failed.
-    #[must_use]
     pub fn pause(&self, attempt: u32) -> Duration {
         let doubled = self.backoff.0.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
         doubled.min(self.backoff_max.0)
@@ -97,7 +95,6 @@ pub struct PromptTemplate(String);
 
 impl PromptTemplate {
     /// The template, unless it is the built-in one.
-    #[must_use]
     pub fn own(&self) -> Option<&str> {
         Some(self.0.as_str()).filter(|text| !text.is_empty())
     }

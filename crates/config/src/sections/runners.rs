@@ -94,7 +94,6 @@ pub const EXEC: &str = "relaunch exec";
 
 impl Runner {
     /// What is known about the agent of a runner of the kind [`RunnerKind::Acp`]. `name` is the runner's.
-    #[must_use]
     pub fn agent(&self, name: &str) -> Option<&'static Preset> {
         presets::find(if self.preset.is_empty() { name } else { &self.preset })
     }
@@ -121,7 +120,6 @@ impl Runner {
     }
 
     /// True if a rule of `allowed_tools` surely names this call.
-    #[must_use]
     pub fn allows(&self, tool: &str, input: &serde_json::Map<String, serde_json::Value>) -> bool {
         self.allowed_tools.iter().any(|rule| surely::allows(rule, tool, input))
     }
@@ -165,14 +163,12 @@ impl Runners {
     }
 
     /// The runners of `relaunch exec`: every workflow is run by this program, which a person has named on the command line.
-    #[must_use]
     pub fn only(program: String, args: Vec<String>) -> Self {
         let runner = Runner { kind: RunnerKind::Program, program, args, ..Runner::default() };
         Self { default: EXEC.into(), named: BTreeMap::from([(EXEC.into(), runner)]) }
     }
 
     /// True if some workflows get another runner than the default one.
-    #[must_use]
     pub fn is_routed(&self) -> bool {
         self.named.values().any(|runner| !runner.workflows.is_empty())
     }
@@ -187,7 +183,6 @@ impl Runners {
     }
 
     /// The first of [`in_use`](Self::in_use) that speaks Claude Code's stream-json; `None` if every runner is a plain program.
-    #[must_use]
     pub fn of_claude(&self) -> Option<(String, Runner)> {
         self.in_use().ok()?.into_iter().find(|(_, runner)| runner.kind == RunnerKind::Claude)
     }

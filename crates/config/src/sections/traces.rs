@@ -25,7 +25,6 @@ section! {
 
 impl Traces {
     /// True if spans are sent. A build without the feature `traces` sends none.
-    #[must_use]
     pub fn are_sent(&self) -> bool {
         cfg!(feature = "traces") && !self.url.is_empty()
     }

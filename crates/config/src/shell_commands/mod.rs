@@ -12,26 +12,22 @@
 //! |---|---|
 //! | `words` | the words of a line |
 //! | `programs` | programs, by what they do with their arguments and their input |
-//! | `spellings` | a test: lines that real shells run, and whether they ran the command |
+//! | `tests/spellings` | lines that real shells run, and whether they ran the command |
 //!
 //! The rules are not a security boundary either: a script, an alias or a program of its own can run anything without being named here.
 
 mod programs;
-#[cfg(test)]
-mod spellings;
 pub mod surely;
 mod words;
 
 use programs::name;
 
 /// True if a rule's words are plain words, without any character that means something to a shell.
-#[must_use]
 pub fn are_plain_words(words: &str) -> bool {
     !words.contains(['\'', '"', '\\', '$', '`', '<', '>', ';', '&', '|', '(', ')', '{', '}', '*', '?', '[', '\n'])
 }
 
 /// True if a part of the line could be a command that begins with these words.
-#[must_use]
 pub fn could_begin_with(line: &str, words: &str) -> bool {
     let rule = Rule { words: words.split_whitespace().collect(), is_whole: false };
     let commands = words::commands(line);
@@ -39,7 +35,6 @@ pub fn could_begin_with(line: &str, words: &str) -> bool {
 }
 
 /// True if the line, or a part of it, could be exactly this command.
-#[must_use]
 pub fn could_be(line: &str, whole: &str) -> bool {
     if line.split_whitespace().eq(whole.split_whitespace()) {
         return true;
@@ -218,6 +213,8 @@ fn is_assignment(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    mod spellings;
+
     use super::*;
 
     #[test]

@@ -7,7 +7,6 @@ const BASH: &str = "Bash";
 
 /// True if a rule that allows names this call beyond doubt: `Tool` names all calls of the tool, `Bash(WORDS:*)` and `Bash(COMMAND)` name
 /// commands. No other rule allows anything.
-#[must_use]
 pub fn allows(rule: &str, tool: &str, input: &Map<String, Value>) -> bool {
     let Some((of, rest)) = rule.split_once('(') else { return rule == tool };
     let (Some(words), Some(command)) = (rest.strip_suffix(')'), input.get("command").and_then(Value::as_str)) else { return false };
@@ -16,7 +15,6 @@ pub fn allows(rule: &str, tool: &str, input: &Map<String, Value>) -> bool {
 
 /// True if each command in the line surely is one that the words name. A line with any character whose meaning only a shell knows is
 /// refused: substitutions, redirections, groups, variables.
-#[must_use]
 pub fn is_named_by(line: &str, words: &str) -> bool {
     let Some(commands) = plain_commands(line) else { return false };
     let fits = |command: &String| match words.strip_suffix(":*") {

@@ -127,6 +127,12 @@ pub fn post_unless_answered(
     files: &[AttachedFile],
     if_pending: IfPending,
 ) -> Result<Posted> {
+    // A question that is brought along with its id may have been answered in this moment.
+    if let Some(round) = document.typed.round()
+        && under_lock(mailbox, &round.workflow, |lock| Ok(answered_before(mailbox, lock, &document.typed)))?.as_ref() == Some(&round)
+    {
+        return Ok(Posted::Answered(round));
+    }
     let Prepared { document, round, bytes, attached } = prepare(mailbox, document, files)?;
     let question = &document.typed;
     let posted = under_lock(mailbox, &round.workflow, |lock| match answered_before(mailbox, lock, question) {

@@ -27,7 +27,6 @@ use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{document, text, time};
 
 /// The peers of the configuration that are reached by ssh. The sockets of the kept connections lie in `folder`, which is private.
-#[must_use]
 pub fn configured(peers: &BTreeMap<String, PeerConfig>, folder: Option<&Path>) -> Vec<Box<dyn Peer>> {
     let named = peers.iter().filter(|(_, config)| !config.ssh.is_empty());
     let peer = |(name, config): (&String, &PeerConfig)| {

@@ -94,13 +94,11 @@ impl Database {
     }
 
     /// The role. A host's role has the name of the host.
-    #[must_use]
     pub fn user(&self) -> &str {
         &self.user
     }
 
     /// `ROLE@HOST/DATABASE`, for people.
-    #[must_use]
     pub fn shown(&self) -> &str {
         &self.shown
     }
@@ -170,7 +168,6 @@ impl Database {
     }
 
     /// The error for a failure of this database, with the database's name.
-    #[must_use]
     pub fn failed(&self, what: &str, error: &postgres::Error) -> Error {
         if self.lacks_server(error) {
             return self.no_server(what, error);

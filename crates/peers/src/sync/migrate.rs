@@ -130,7 +130,6 @@ pub const MAJOR: i32 = ALL[ALL.len() - 1].major;
 
 impl Migration {
     /// The hash that the database keeps, in hexadecimal digits.
-    #[must_use]
     pub fn sha256(&self) -> String {
         askbox_mailbox::text::hex(&Sha256::digest(self.sql))
     }

@@ -36,7 +36,6 @@ pub enum Shown {
 
 impl Shown {
     /// A call that this question's answer has allowed.
-    #[must_use]
     pub fn perhaps_made(question: &Question) -> Self {
         let answer = question.answer.as_ref();
         let at = answer.and_then(|answer| answer.at).map_or_else(String::new, |at| format!("at {} ", time::rfc3339(at)));
@@ -145,7 +144,6 @@ fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: &Shown, subage
 
 /// True if the question shows exactly this call. The text is compared as well as the hash: a question whose words somebody changed
 /// allows nothing.
-#[must_use]
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
     if let (Some(_), Some(plan)) = (&question.asked.live, plan(call)) {
         let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
@@ -157,7 +155,6 @@ pub fn shows(question: &Question, call: &Call<'_>) -> bool {
 
 /// True if this is the call that the question shows, whatever the agent says about it: a standing decision holds for the call and not for
 /// the words beside it.
-#[must_use]
 pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
     let input = call.input_without_words();
     shows_with(question, &Call { input: &input, ..*call }, Form::Run, |more| more.is_empty() || is_one_line_of_words(more))
@@ -177,7 +174,6 @@ fn is_one_line_of_words(more: &str) -> bool {
 }
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.
-#[must_use]
 pub fn shows_edited(question: &Question, call: &Call<'_>) -> bool {
     let (Some(Reply::Edited(edited)), Some(approval)) = (reply(question), &question.asked.approval) else { return false };
     let Some(editable) = &approval.editable else { return false };

@@ -36,7 +36,6 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// Returns what a person allows: the tool, the hash of tool, folder and input, and the text that they may change.
-    #[must_use]
     pub fn approval(&self) -> Approval {
         Approval { tool: self.tool.into(), sha256: self.hash(), editable: self.editable() }
     }
@@ -48,7 +47,6 @@ impl Call<'_> {
     }
 
     /// Returns the input of the call with this text in place of the editable one. `None` if the call has none.
-    #[must_use]
     pub fn edited(&self, text: &str) -> Option<Map<String, Value>> {
         let Editable { field, .. } = self.editable()?;
         let mut input = self.input.clone();
@@ -57,7 +55,6 @@ impl Call<'_> {
     }
 
     /// The SHA-256 of `{"cwd", "input", "tool"}` as JSON without white space, with the names of all objects sorted.
-    #[must_use]
     pub fn hash(&self) -> CallHash {
         let cwd: &[u8] = self.cwd.as_os_str().as_encoded_bytes();
         let cwd = std::str::from_utf8(cwd).map_or_else(|_| json!(cwd), |text| json!(text));
@@ -66,7 +63,6 @@ impl Call<'_> {
     }
 
     /// The input with its names sorted, and without the agent's words about it.
-    #[must_use]
     pub fn parts(&self) -> Value {
         let mut input = Value::Object(self.input_without_words());
         input.sort_all_objects();
@@ -74,7 +70,6 @@ impl Call<'_> {
     }
 
     /// The input without the agent's words about it.
-    #[must_use]
     pub fn input_without_words(&self) -> Map<String, Value> {
         let mut input = self.input.clone();
         if self.words().is_some() {
@@ -84,7 +79,6 @@ impl Call<'_> {
     }
 
     /// The agent's own words about the call.
-    #[must_use]
     pub fn words(&self) -> Option<&str> {
         self.input.get(DESCRIPTION).filter(|_| self.tool == BASH).and_then(Value::as_str)
     }

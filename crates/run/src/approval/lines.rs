@@ -8,7 +8,6 @@ use similar::{DiffOp, DiffableStr};
 ///
 /// `similar::TextDiff` would do the same, but it chooses among six algorithms while it runs. All six would be in the program, and five of
 /// them are never used.
-#[must_use]
 pub fn changes<'t>(old: &'t str, new: &'t str) -> Vec<Change<&'t str>> {
     let (old, new) = (old.tokenize_lines(), new.tokenize_lines());
     let mut found = Compact::new(Replace::new(Capture::new()), old.as_slice(), new.as_slice());

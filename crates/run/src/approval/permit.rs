@@ -85,7 +85,6 @@ fn edited(call: &Call<'_>, text: &str, refuse: &[ToolRule]) -> Result<Map<String
 }
 
 /// The text that the agent reads if the answer refuses the call; `None` if the answer allows it, or if there is no answer.
-#[must_use]
 pub fn refusal(question: &Question) -> Option<String> {
     match reply(question) {
         Some(Reply::Refused(words)) => Some(words),
@@ -95,7 +94,6 @@ pub fn refusal(question: &Question) -> Option<String> {
 
 /// The message to a session that no longer waits with the call and therefore makes it again. The message itself allows nothing. If the
 /// answer is used, the call was let through, and then a process died: nobody knows if the call was made.
-#[must_use]
 pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> String {
     let how = match reply(question) {
         Some(Reply::Refused(words)) => return words,
@@ -120,13 +118,11 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Stri
 }
 
 /// True if the answer allows the call, or a changed one.
-#[must_use]
 pub fn is_allowed(question: &Question) -> bool {
     matches!(reply(question), Some(Reply::Once | Reply::Workflow | Reply::Edited(_)))
 }
 
 /// True if the answer counts and allows exactly this call, used or not. If the person has changed the call, this is the changed one.
-#[must_use]
 pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {
     let is_shown = match reply(question) {
         Some(Reply::Once | Reply::Workflow) => ask::shows(question, call),
@@ -137,7 +133,6 @@ pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {
 }
 
 /// True if the round's answer has allowed a call.
-#[must_use]
 pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
     Use::Approved.is_taken(mailbox, round)
 }

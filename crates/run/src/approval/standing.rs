@@ -33,7 +33,6 @@ pub enum Kind {
 
 impl Kind {
     /// The word for lists: `allow` or `refuse`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -88,7 +87,6 @@ pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &C
 }
 
 /// True if the answer that decided still counts. A standing decision of the record whose answer does not count is as if it were not there.
-#[must_use]
 pub fn counts(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, kind: Kind, grant: &Grant) -> bool {
     let is_about_it = |question: &Question| {
         let approval = question.asked.approval.as_ref();

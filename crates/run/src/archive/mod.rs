@@ -52,19 +52,16 @@ pub use state::{ArchiveState, Damaged, damage_of, state};
 pub use writer::{Source, Writer};
 
 /// The folder of the archives.
-#[must_use]
 pub fn folder(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("archive")
 }
 
 /// The compressed file of a month.
-#[must_use]
 pub fn file(mailbox: &Mailbox, month: Month) -> PathBuf {
     folder(mailbox).join(format!("{month}.jsonl.gz"))
 }
 
 /// The index of a month.
-#[must_use]
 pub fn index_file(mailbox: &Mailbox, month: Month) -> PathBuf {
     folder(mailbox).join(format!("{month}.index"))
 }

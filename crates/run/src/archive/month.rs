@@ -14,7 +14,6 @@ pub struct Month {
 
 impl Month {
     /// The month of a time. A time outside of the years 0 to 9999 belongs to the nearest month within them.
-    #[must_use]
     pub fn of(time: Time) -> Self {
         match time.year() {
             ..0 => Self { year: 0, month: 1 },
@@ -24,7 +23,6 @@ impl Month {
     }
 
     /// Reads `YYYY-MM`.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (year, month) = name.split_once('-')?;
         let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -33,7 +31,6 @@ impl Month {
     }
 
     /// The first moment after the month.
-    #[must_use]
     pub fn end(self) -> Time {
         let (year, month) = if self.month == 12 { (self.year + 1, 1) } else { (self.year, self.month + 1) };
         let day = NaiveDate::from_ymd_opt(year, month, 1).unwrap_or(NaiveDate::MAX);

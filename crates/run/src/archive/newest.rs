@@ -29,7 +29,6 @@ pub struct ArchivedRound {
 
 impl ArchivedRound {
     /// The round's id.
-    #[must_use]
     pub fn id(&self) -> RoundId {
         RoundId { workflow: self.workflow.clone(), question: self.question }
     }

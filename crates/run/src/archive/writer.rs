@@ -68,7 +68,6 @@ impl<'a> Writer<'a> {
     }
 
     /// True if a member with `rounds` rounds and `bytes` bytes should take no more.
-    #[must_use]
     pub fn is_enough(rounds: usize, bytes: u64) -> bool {
         rounds >= ROUNDS || bytes >= ENOUGH
     }

@@ -68,14 +68,12 @@ pub fn note_end(mailbox: &Mailbox, run: &Run) -> Result<()> {
 }
 
 /// The session of an attempt; `None` if the agent was told nothing in it.
-#[must_use]
 pub fn of_attempt(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<AcpSession> {
     let bytes = disk::read(&record::folder(mailbox, round, attempt).join(FILE), LARGEST).ok()?;
     document::json(&bytes)
 }
 
 /// The session that the workflow's runs know by this id of ours.
-#[must_use]
 pub fn find(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Option<AcpSession> {
     let is_it =
         |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.plan.session_id == session);
@@ -93,7 +91,6 @@ fn attempts(mailbox: &Mailbox, workflow: &WorkflowId) -> impl Iterator<Item = At
 
 /// The attempts before `run` whose work the session may lack, the newest first. An attempt whose agent ended by itself has written the
 /// history, with all that was in front of it.
-#[must_use]
 pub fn unsure(mailbox: &Mailbox, run: &Run, session: &str) -> Vec<Unsure> {
     let own = run.round();
     let earlier = (1..run.attempt).rev().map(|attempt| AttemptId { round: own.clone(), attempt });
@@ -105,7 +102,6 @@ pub fn unsure(mailbox: &Mailbox, run: &Run, session: &str) -> Vec<Unsure> {
 }
 
 /// The number of the last message that the agent of an attempt has worked on, as the events show it. `None` if they show no work.
-#[must_use]
 pub fn last_heard(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<u32> {
     let path = record::folder(mailbox, round, attempt).join("events.jsonl");
     let (mut results, mut heard) = (0, None);

@@ -36,13 +36,11 @@ pub struct AutoChoice {
 
 impl AutoChoice {
     /// The choice without the costs.
-    #[must_use]
     pub fn because(why: impl Into<String>) -> Self {
         Self { why: why.into(), resume_tokens: None, cache: None, cache_seconds: None, fresh_tokens: None }
     }
 
     /// The choice in one line: `resumed: no checkpoint was saved (to resume: 84.1k tokens, cached for 2m more; a new session: 14.2k)`.
-    #[must_use]
     pub fn in_words(&self) -> String {
         let resume = self.resume_tokens.map(|tokens| {
             let seconds = self.cache_seconds.map(|seconds| time::human(std::time::Duration::from_secs(seconds)));

@@ -35,7 +35,6 @@ impl EarlierAttempts {
     }
 
     /// Counts these attempts, the newest first.
-    #[must_use]
     pub fn count(newest_first: &[Run]) -> Self {
         let now = time::now();
         let class = |run: &Run| run.progress.failure.as_ref().map(|f| f.class);
@@ -57,7 +56,6 @@ impl EarlierAttempts {
     }
 
     /// How many of the last failures in a row have this signature.
-    #[must_use]
     pub fn same(&self, signature: &str) -> u32 {
         u32::try_from(self.signatures.iter().take_while(|s| *s == signature).count()).unwrap_or(u32::MAX)
     }

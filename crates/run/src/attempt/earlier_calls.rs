@@ -53,7 +53,6 @@ impl EarlierCalls {
 
     /// Reads the events of these attempts of a round, each with the calls of it that the session has. An attempt whose events cannot be
     /// read has made no call that is known.
-    #[must_use]
     pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = (u32, PlayedBack)>) -> Self {
         let mut calls = Self::default();
         for (attempt, played_back) in attempts {

@@ -133,13 +133,11 @@ pub enum Then {
 
 impl Ending {
     /// True if the agent has the answer, or whatever else the round was to bring it. For [`Ending::Awaits`], a question must be there too.
-    #[must_use]
     pub fn is_delivered(&self) -> bool {
         matches!(self, Self::Delivered { .. } | Self::Asking { .. } | Self::Awaits { .. })
     }
 
     /// The ending of an attempt whose agent could not be launched, for a reason that may pass.
-    #[must_use]
     pub fn of_trouble(error: &Error) -> Self {
         let why = error.to_string();
         match error {
@@ -150,7 +148,6 @@ impl Ending {
     }
 
     /// For a throttled attempt: wait at least this long, as the agent's stream said.
-    #[must_use]
     pub fn after(self, at_least: Option<Duration>) -> Self {
         match self {
             Self::Throttled { why, status, wait, resets_at } => Self::Throttled { why, status, wait: wait.max(at_least), resets_at },
@@ -159,7 +156,6 @@ impl Ending {
     }
 
     /// For a throttled attempt: the limit of the account's plan is reached, as the agent's stream said.
-    #[must_use]
     pub fn at_limit(self, limit: Option<&PlanLimit>) -> Self {
         match (self, limit) {
             (Self::Throttled { why, status, wait, .. }, Some(limit)) => {
@@ -170,7 +166,6 @@ impl Ending {
     }
 
     /// The failure that `run.json` records; `None` if the attempt was delivered or stopped.
-    #[must_use]
     pub fn failure(&self, workflow: &WorkflowId) -> Option<Failure> {
         let new = |class, why: &str| Failure::new(class, why, workflow);
         match self {

@@ -66,7 +66,6 @@ pub enum Class {
 
 impl Class {
     /// The name, as JSON has it.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Throttled => "throttled",
@@ -95,25 +94,21 @@ impl Class {
     }
 
     /// True if many such failures in a short time mean that every other run would fail too.
-    #[must_use]
     pub fn is_everybodys(self) -> bool {
         matches!(self, Self::Throttled | Self::Shortage | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)
     }
 
     /// True if waiting mends it. Such an attempt does not count against `relaunch.attempts`.
-    #[must_use]
     pub fn waits(self) -> bool {
         matches!(self, Self::Throttled | Self::Held | Self::Shortage | Self::Elsewhere | Self::Later)
     }
 
     /// True if a limit of the operator was reached: the session continues once the limit is raised.
-    #[must_use]
     pub fn is_limit(self) -> bool {
         matches!(self, Self::Budget | Self::Turns)
     }
 
     /// What to do about it; empty if waiting is enough.
-    #[must_use]
     pub fn todo(self, workflow: &WorkflowId) -> String {
         let todo = match self {
             Self::Throttled | Self::Held | Self::Later => "",
@@ -178,14 +173,12 @@ pub struct Failure {
 
 impl Failure {
     /// A failure of this class, for this reason.
-    #[must_use]
     pub fn new(class: Class, why: &str, workflow: &WorkflowId) -> Self {
         Self { class, signature: signature(why), todo: class.todo(workflow), status: None, exit: None, signal: None }
     }
 }
 
 /// The class of an API error, from its HTTP status (`None` without a response) and its words.
-#[must_use]
 pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Class {
     let said = format!("{error_type} {message}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|w| said.contains(w));
@@ -218,7 +211,6 @@ fn of_startup(reason: &str) -> Class {
 }
 
 /// The class of the failure of a turn; `None` if the turn did not fail, or was stopped.
-#[must_use]
 pub fn of_turn(turn: &TurnOutcome) -> Option<Class> {
     Some(match &turn.verdict {
         _ if turn.is_error && turn.stop_reason.as_ref().is_some_and(|reason| *reason == "refusal") => Class::Refusal,
@@ -251,7 +243,6 @@ pub const LONGEST_LIMIT: Duration = Duration::from_secs(8 * 24 * 3600);
 
 impl PlanLimit {
     /// A limit that is reset `resets_at` seconds after the beginning of 1970. `None` if that is not a time within [`LONGEST_LIMIT`].
-    #[must_use]
     pub fn new(resets_at: u64, name: &Untrusted) -> Option<Self> {
         let resets_at = i64::try_from(resets_at).ok().and_then(|at| Time::from_timestamp(at, 0))?;
         let name = name.excerpt(40).replace('_', " ");
@@ -259,13 +250,11 @@ impl PlanLimit {
     }
 
     /// The limit that an API's message names with the time of its reset, as in `usage limit reached|1760000000`.
-    #[must_use]
     pub fn in_message(message: &str) -> Option<Self> {
         Self::new(reset_in(message)?, &Untrusted::default())
     }
 
     /// The reason for waiting.
-    #[must_use]
     pub fn why(&self) -> String {
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
         format!("the plan's limit{name} resets at {}", time::rfc3339(self.resets_at))
@@ -284,7 +273,6 @@ fn reset_in(message: &str) -> Option<u64> {
 
 /// How long an API's message asks to wait, as of `now` (in seconds since 1970): `retry after 90 seconds`, or the time of a reset as in
 /// `usage limit reached|1760000000`.
-#[must_use]
 pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
     let lower = message.to_lowercase();
     if let Some(at) = reset_in(message) {
@@ -305,7 +293,6 @@ pub fn asked_to_wait(message: &str, now: i64) -> Option<Duration> {
 
 /// The reason in lower case, with `#` for every word that has a digit. This removes what differs between two occurrences of the same
 /// failure.
-#[must_use]
 pub fn signature(why: &str) -> String {
     let lower = text::one_line(why).to_lowercase();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';

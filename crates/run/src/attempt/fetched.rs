@@ -31,7 +31,6 @@ pub fn note(mailbox: &Mailbox, run: &AttemptId, nonce: &Nonce, workflow: &Workfl
 }
 
 /// True if a process of the attempt with this nonce has left the receipt.
-#[must_use]
 pub fn is_noted(mailbox: &Mailbox, run: &AttemptId, nonce: &Nonce) -> bool {
     disk::read(&path(mailbox, run), LARGEST).is_ok_and(|receipt| receipt == nonce.receipt().to_string().as_bytes())
 }

@@ -104,7 +104,6 @@ fn call_of((path, mark): &Found) -> String {
 }
 
 /// The calls that were marked in a round, the oldest mark first. A mark that cannot be read comes last.
-#[must_use]
 pub fn calls(mailbox: &Mailbox, round: &RoundId) -> Vec<String> {
     found(mailbox, round).iter().map(call_of).collect()
 }
@@ -121,7 +120,6 @@ fn open(mailbox: &Mailbox, round: &RoundId, live: Option<u32>) -> Vec<Found> {
 }
 
 /// Says which calls of a round may have been made, without those whose end is known. `None` if there are none.
-#[must_use]
 pub fn open_in_words(mailbox: &Mailbox, round: &RoundId, live: Option<u32>) -> Option<String> {
     words(&open(mailbox, round, live).iter().map(call_of).collect::<Vec<_>>())
 }
@@ -171,7 +169,6 @@ pub fn close(mailbox: &Mailbox, round: &RoundId, call: Option<&str>, word: Word,
 }
 
 /// Says which calls of a round may have been made. `None` if none is marked.
-#[must_use]
 pub fn in_words(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
     words(&calls(mailbox, round))
 }
@@ -184,14 +181,12 @@ fn words(calls: &[String]) -> Option<String> {
 }
 
 /// The reason of an attempt without the words of [`beside`]: by now, a person may have said how the calls ended.
-#[must_use]
 pub fn without(why: &str) -> Option<String> {
     let own = why.find(MAY_HAVE_BEEN).map_or(why, |at| why[..at].trim_end_matches("; "));
     (!own.is_empty()).then(|| own.to_owned())
 }
 
 /// The reason why an attempt ended, with the calls that may have been made.
-#[must_use]
 pub fn beside(mailbox: &Mailbox, round: &RoundId, why: Option<String>) -> Option<String> {
     let Some(words) = in_words(mailbox, round) else { return why };
     Some(why.map_or_else(|| words.clone(), |why| format!("{why}; {words}")))

@@ -42,7 +42,6 @@ pub enum Claimant {
 
 impl Claimant {
     /// The word in `run.json` and in the audit trail.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Supervisor => "supervisor",
@@ -167,7 +166,6 @@ pub struct Progress {
 impl Plan {
     /// The plan for a claimant that takes the answer itself and launches nothing. It says nothing about a launch, because the
     /// claimant's folder and environment are not the operator's.
-    #[must_use]
     pub fn without_launch(round: &RoundId) -> Self {
         Self {
             session_id: SessionId::generate(),
@@ -186,7 +184,6 @@ impl Plan {
 
 impl Progress {
     /// The progress of an attempt that is claimed now.
-    #[must_use]
     pub fn claimed_now() -> Self {
         Self {
             state: RunState::Claimed,
@@ -208,7 +205,6 @@ impl Progress {
 
 impl Run {
     /// The first attempt of a round.
-    #[must_use]
     pub fn first(round: &RoundId, claimant: Claimant, plan: Plan) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -222,55 +218,46 @@ impl Run {
     }
 
     /// The round that the attempt delivers.
-    #[must_use]
     pub fn round(&self) -> RoundId {
         RoundId { workflow: self.workflow_id.clone(), question: self.question_id }
     }
 
     /// `WORKFLOW/QUESTION/ATTEMPT`: the value of `ASKBOX_RUN` in the agent's environment. The agent's processes are found by it.
-    #[must_use]
     pub fn token(&self) -> String {
         self.id().to_string()
     }
 
     /// The attempt's name.
-    #[must_use]
     pub fn id(&self) -> AttemptId {
         AttemptId { round: self.round(), attempt: self.attempt }
     }
 
     /// The uuid of the message that tells the agent to continue, in this attempt.
-    #[must_use]
     pub fn continue_id(&self) -> Uuid {
         Uuid::new_v5(&self.plan.message_id, &self.attempt.to_be_bytes())
     }
 
     /// True if askbox launches an agent for the attempt. Other claimants take the answer and launch nothing.
-    #[must_use]
     pub fn is_launch(&self) -> bool {
         self.claimant == Claimant::Supervisor
     }
 
     /// True if a person runs this attempt with `relaunch exec`. Nothing else goes on with it by itself.
-    #[must_use]
     pub fn is_exec(&self) -> bool {
         self.plan.runner == EXEC
     }
 
     /// True if the agent has the answer, or whatever else the round was to bring it.
-    #[must_use]
     pub fn is_delivered(&self) -> bool {
         matches!(self.progress.state, RunState::Delivered | RunState::Asking)
     }
 
     /// True if waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.
-    #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.progress.failure.as_ref().is_some_and(|f| f.class.waits())
     }
 
     /// The earliest time of the next attempt; `None` if it may start now. `longest` is the longest pause of the configuration.
-    #[must_use]
     pub fn waits_until(&self, longest: Duration, now: Time) -> Option<Time> {
         let at = self.progress.retry_at?;
         // The pause as it was chosen. If the attempt ended later than now, the clock was set back since.
@@ -288,20 +275,17 @@ impl Run {
     }
 
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
-    #[must_use]
     pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
         folder(mailbox, &self.round(), self.attempt)
     }
 }
 
 /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
-#[must_use]
 pub fn folder(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
     mailbox.runs_of(round).join(attempt.to_string())
 }
 
 /// The lock that is held while a run of the round is live. All attempts of a round share it, because they share a session.
-#[must_use]
 pub fn lock_path(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
     mailbox.runs_of(round).join("lock")
 }
@@ -358,7 +342,6 @@ impl Record {
     }
 
     /// The content of the record.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.document.typed
     }

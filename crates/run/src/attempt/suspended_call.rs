@@ -34,7 +34,6 @@ pub enum Told {
 }
 
 /// Decides what the session is told first. `continued` is the session that the attempt resumes or forks, if it does.
-#[must_use]
 pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option<&str>) -> Told {
     let Some(session) = continued else { return Told::TheMessage };
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
@@ -55,13 +54,11 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
 
 /// The question that this call asked in the session of `run`, whatever has become of it since: it may be answered, and its answer claimed,
 /// while another call of the same message works on.
-#[must_use]
 pub fn question_of(mailbox: &Mailbox, run: &Run, call: &str) -> Option<QuestionId> {
     question_anywhere(mailbox, run, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
 }
 
 /// The newest question that a call in this attempt's session asked, whatever has become of it since.
-#[must_use]
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
 }
@@ -104,7 +101,6 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
 
 /// The question that the supervisor of this attempt held its agent for. It is about a call that is not suspended, or from an MCP
 /// server. Its answer may be claimed already.
-#[must_use]
 pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
@@ -149,13 +145,11 @@ pub fn note_handed_over(mailbox: &Mailbox, run: &Run) -> Result<()> {
 }
 
 /// Whether the call got its answer in this attempt.
-#[must_use]
 pub fn is_handed_over_in(mailbox: &Mailbox, run: &Run) -> bool {
     disk::exists(mark(mailbox, run))
 }
 
 /// Whether the call got its answer in this attempt or an earlier one of the round.
-#[must_use]
 pub fn is_handed_over(mailbox: &Mailbox, run: &Run) -> bool {
     (1..=run.attempt).any(|attempt| disk::exists(mark(mailbox, &Run { attempt, ..run.clone() })))
 }

@@ -15,38 +15,32 @@ use askbox_mailbox::documents::fields::trace::{SpanId, Trace, TraceId, TracePare
 use askbox_mailbox::id::{AttemptId, RoundId};
 
 /// Returns the trace of a round. It is the asker's trace, or a trace of its own.
-#[must_use]
 pub fn id(question: &Question, round: &RoundId) -> TraceId {
     question.trace.as_ref().map_or_else(|| TraceId::derived(&format!("trace of {round}")), |trace| trace.traceparent.trace())
 }
 
 /// Returns the span of a round.
-#[must_use]
 pub fn span_of_round(round: &RoundId) -> SpanId {
     SpanId::derived(&format!("round {round}"))
 }
 
 /// Returns the span between the question and its answer.
-#[must_use]
 pub fn span_of_wait(round: &RoundId) -> SpanId {
     SpanId::derived(&format!("wait of {round}"))
 }
 
 /// Returns the span of an attempt to deliver a round.
-#[must_use]
 pub fn span_of_attempt(attempt: &AttemptId) -> SpanId {
     SpanId::derived(&format!("attempt {attempt}"))
 }
 
 /// True if the spans of this round are sent. A round that belongs to a trace which is not recorded has none.
-#[must_use]
 pub fn is_sent(config: &Config, question: &Question) -> bool {
     config.traces.are_sent() && question.trace.as_ref().is_none_or(|trace| trace.traceparent.is_sampled())
 }
 
 /// Returns the trace that a run is given. If the spans of the round are sent, whatever the run does lies below the span of its attempt.
 /// Otherwise the asker's trace is passed on as it is.
-#[must_use]
 pub fn of_run(config: &Config, question: &Question, run: &Run) -> Option<Trace> {
     if !is_sent(config, question) {
         return question.trace.clone();

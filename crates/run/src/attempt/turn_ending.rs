@@ -8,7 +8,6 @@ use askbox_mailbox::untrusted::Untrusted;
 
 impl Ending {
     /// The ending that the outcome of the agent's turn means.
-    #[must_use]
     pub fn of_turn(turn: &TurnOutcome) -> Self {
         let delivered = |text: &Untrusted| Self::Delivered { text: text.clone(), cost_usd: turn.cost_usd };
         let why = match &turn.verdict {

@@ -32,7 +32,6 @@ pub fn note(mailbox: &Mailbox, waiting: &RoundId, server: &str) -> Result<()> {
 }
 
 /// The names of these servers, at most eight.
-#[must_use]
 pub fn servers(mailbox: &Mailbox, round: &RoundId) -> Vec<String> {
     let bytes = disk::read(&path(mailbox, round), LONGEST).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().take(MOST).map(|line| text::excerpt(line, LONGEST_NAME)).collect()

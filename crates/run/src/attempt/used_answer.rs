@@ -33,7 +33,6 @@ impl Use {
     }
 
     /// Whether the round's answer is used.
-    #[must_use]
     pub fn is_taken(self, mailbox: &Mailbox, round: &RoundId) -> bool {
         disk::exists(self.mark(mailbox, round))
     }

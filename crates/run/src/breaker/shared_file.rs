@@ -57,7 +57,6 @@ pub struct SharedBreaker {
 
 impl SharedBreaker {
     /// The breaker of a mailbox.
-    #[must_use]
     pub fn of_mailbox(mailbox: &Mailbox) -> Self {
         Self { mailbox: mailbox.clone(), last: Breaker::default(), unsaved: false, read_error_logged: false }
     }

@@ -33,7 +33,6 @@ pub struct Settings {
 
 impl Settings {
     /// The operator's configuration: `relaunch.breaker_…`.
-    #[must_use]
     pub fn from_config(config: &Relaunch) -> Self {
         Self { failures: config.breaker_failures, window: config.breaker_window.0, pause: config.breaker_pause.0 }
     }
@@ -126,7 +125,6 @@ pub enum Change {
 impl Breaker {
     /// The launches that are possible now. A pause that would last longer than any pause can began before the clock was set back, so it
     /// is over.
-    #[must_use]
     pub fn permit(&self, settings: Settings, now: Time) -> BreakerPermit {
         match &self.state {
             BreakerState::Closed => BreakerPermit::Any,
@@ -217,7 +215,6 @@ impl Breaker {
     }
 
     /// True if nothing but the agent program holds the queue.
-    #[must_use]
     pub fn waits_for_program(&self) -> bool {
         matches!(self.state, BreakerState::Open { pause: 0, .. })
     }
@@ -234,7 +231,6 @@ impl Breaker {
     }
 
     /// The run that is being tried, and when it was launched.
-    #[must_use]
     pub fn probe(&self) -> Option<(&str, Option<Time>)> {
         match &self.state {
             BreakerState::Probing { run, tried_at, .. } => Some((run, *tried_at)),
@@ -243,7 +239,6 @@ impl Breaker {
     }
 
     /// The reason why no run, or only one, is launched.
-    #[must_use]
     pub fn why(&self) -> Option<&str> {
         match &self.state {
             BreakerState::Closed => None,

@@ -39,7 +39,6 @@ pub struct InTurn<'a> {
 
 /// The id of a spawn. The same task with the same words and file content, in the same round of the parent, has the same id. `None` if
 /// `run` (the parent's `ASKBOX_RUN`) names no round, or if the file cannot be read or is too large.
-#[must_use]
 pub fn request_id(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
     let (round, _attempt) = run.rsplit_once('/')?;
     let words = match &task.fork {
@@ -111,7 +110,6 @@ impl<'a> InTurn<'a> {
     }
 
     /// The child that the parent waits for.
-    #[must_use]
     pub fn child(&self) -> &WorkflowId {
         &self.child
     }

@@ -305,7 +305,6 @@ fn store_text_over(mailbox: &Mailbox, mut ended: Ended, longest: usize) -> Resul
 }
 
 /// The round of a workflow in `running/`, if there is one.
-#[must_use]
 pub fn claimed_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<RoundId> {
     list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow)
 }

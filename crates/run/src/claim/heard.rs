@@ -60,7 +60,6 @@ pub struct Agent {
 
 impl Agent {
     /// The nearest agent, if the system shows it.
-    #[must_use]
     pub fn of(nearest: &NearestAgent) -> Option<Self> {
         let NearestAgent::Is(process) = nearest else { return None };
         let began = Seen::at(process.pid())?.began()?;
@@ -87,7 +86,6 @@ pub enum Sign {
 
 impl Sign {
     /// The result of the call with this id, or of any if the client does not tell the id.
-    #[must_use]
     pub fn of_call(id: Option<&str>) -> Self {
         let id = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic()));
         id.map_or(Self::AnyResult, |id| Self::ResultOf(id.to_owned()))
@@ -166,7 +164,6 @@ pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agen
 }
 
 /// Looks whether the agent has heard the answer of this claim. `None` if it was not given to an agent that can be watched.
-#[must_use]
 pub fn look(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
     let given = Given::read(mailbox, run)?;
     let given_at = disk::metadata(path(mailbox, run)).and_then(|file| file.modified()).map_or(run.progress.claimed_at, Time::from);
@@ -186,7 +183,6 @@ pub fn look(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
 
 /// True if a later question of the agent shows that it has heard the answer, because it got the answer as a call's result and lives. A
 /// task's result is fetched behind its back, so only its transcript tells. `None` if the answer was not given to an agent that can be watched.
-#[must_use]
 pub fn goes_on(mailbox: &Mailbox, run: &Run) -> Option<bool> {
     Given::read(mailbox, run).map(|given| match given.sign {
         Sign::AnyResult | Sign::ResultOf(_) => given.agent.lives(),
@@ -195,7 +191,6 @@ pub fn goes_on(mailbox: &Mailbox, run: &Run) -> Option<bool> {
 }
 
 /// True if the agent that was given the answer lives.
-#[must_use]
 pub fn lives(mailbox: &Mailbox, run: &Run) -> bool {
     Given::read(mailbox, run).is_some_and(|given| given.agent.lives())
 }

@@ -109,7 +109,6 @@ impl Asked {
     }
 
     /// Whether this is the question that was posted.
-    #[must_use]
     pub fn is(&self, question: &Question) -> bool {
         self.shown.is_of(question)
     }

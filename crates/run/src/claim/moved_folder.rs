@@ -18,7 +18,6 @@ pub fn note(workflow: &mut Workflow, cwd: Option<&Path>) {
 }
 
 /// The place where the folder `gone` of this workflow lies now. It, or a folder above it, may have another name in the same place.
-#[must_use]
 pub fn find(workflow: &Workflow, gone: &Path) -> Option<PathBuf> {
     let known = workflow.cwd_inode.as_deref().filter(|_| workflow.cwd.as_deref() == Some(gone))?;
     let above = gone.ancestors().skip(1).find(|folder| folder.is_dir())?;

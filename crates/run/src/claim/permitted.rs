@@ -14,7 +14,6 @@ use askbox_mailbox::platform::files;
 
 /// True if an agent may use this folder as its `CLAUDE_CONFIG_DIR`. Settings in it can run commands, so it must be this process's own,
 /// or be named in the operator's file.
-#[must_use]
 pub fn config_dir(config: &Config, dir: &Path) -> bool {
     claude::config_dir(|name| std::env::var_os(name)).is_some_and(|own| own == dir) || config.relaunch.config_dirs.iter().any(|d| d == dir)
 }
@@ -70,19 +69,16 @@ impl WorkFolder {
     }
 
     /// The path that it had when it was opened, with links resolved.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// [`path`](Self::path), owned.
-    #[must_use]
     pub fn into_path(self) -> PathBuf {
         self.path
     }
 
     /// A path that leads to exactly this folder, as long as this process or a child before its `exec` uses it.
-    #[must_use]
     pub fn to_start_in(&self) -> PathBuf {
         files::path_to_start_in(&self.folder)
     }

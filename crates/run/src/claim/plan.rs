@@ -180,7 +180,6 @@ impl Sessions {
 }
 
 /// Why a session that askbox launched is not forked.
-#[must_use]
 pub fn transcript_gone(from: &SessionId) -> String {
     format!("fresh instead of resume: the transcript of session {from} is gone")
 }

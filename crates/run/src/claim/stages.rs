@@ -54,7 +54,6 @@ pub struct OnRecord {
 
 impl<Stage> Claim<Stage> {
     /// The claimed round.
-    #[must_use]
     pub fn round(&self) -> RoundId {
         self.run.round()
     }

@@ -75,7 +75,6 @@ impl Beside {
     }
 
     /// The round of the question.
-    #[must_use]
     pub fn round(&self) -> &RoundId {
         &self.asked.round
     }

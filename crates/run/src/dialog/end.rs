@@ -35,26 +35,22 @@ pub const ASKS_AGAIN: &str = "it did not reach the session, which asks the same 
 pub const NOT_SENT: &str = "it was not sent: the process beside the dialog ended before that";
 
 /// The commands for a person who knows how a sent answer ended.
-#[must_use]
 pub fn if_you_know(workflow: &WorkflowId) -> String {
     format!("if you know that the session took it: relaunch done {workflow}; if it did not: relaunch drop {workflow}")
 }
 
 impl End {
     /// The answer came too late: the dialog had ended in this way.
-    #[must_use]
     pub fn too_late(how: &str) -> Self {
         Self::TooLate { why: format!("it came too late: {how}") }
     }
 
     /// The answer was claimed, and was not given to its session.
-    #[must_use]
     pub fn not_given(why: &str) -> Self {
         Self::TooLate { why: format!("it could not be given to the session, whose dialog stays open: {why}") }
     }
 
     /// The end of the answer to a dialog's question.
-    #[must_use]
     pub fn of(question: &Question) -> Self {
         match &question.closed {
             None => Self::NotKnownYet,
@@ -64,7 +60,6 @@ impl End {
     }
 
     /// The end in words, for whoever sent the answer.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::Confirmed => "confirmed: the session has taken the answer".to_owned(),

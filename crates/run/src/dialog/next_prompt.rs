@@ -11,7 +11,6 @@ use askbox_mailbox::{Answer, Question};
 
 /// Returns a sentence with the command that gives the session the answer which its dialog did not take. `None` if there is no such answer, or
 /// if the session still lives.
-#[must_use]
 pub fn offer(question: &Question) -> Option<String> {
     let was_too_late = question.closed.as_ref().is_some_and(|closed| closed.state == Closed::Superseded);
     let answer = question.late_answers.last().or_else(|| question.answer.as_ref().filter(|_| was_too_late))?;

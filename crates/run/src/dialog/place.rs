@@ -27,7 +27,6 @@ pub fn workflow(cwd: &Path, session: &SessionId, call_id: &str) -> Result<Workfl
 }
 
 /// Returns the name of the project's folder, and the branch that is checked out in it. The project is the nearest folder with a `.git`.
-#[must_use]
 pub fn project(cwd: &Path) -> (String, Option<String>) {
     let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     let name = root.unwrap_or(cwd).file_name().map(|name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME));

@@ -33,7 +33,6 @@ const FOR_THE_SENDER: Duration = Duration::from_secs(4);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The transcript of the session, or of the subagent, that made the call of a live question.
-#[must_use]
 pub fn transcript_of(question: &Question) -> Option<PathBuf> {
     let live = question.asked.live.as_ref()?;
     let session = transcript::find(question.config_dir.as_deref()?, &live.session.to_string())?;
@@ -66,7 +65,6 @@ pub fn wait(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
 }
 
 /// The end of an answer that was accepted just now, as far as a few seconds tell it. `None` if this is not the question of a dialog.
-#[must_use]
 pub fn told(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<End> {
     question.asked.live.as_ref()?;
     let until = Instant::now() + FOR_THE_SENDER;

@@ -19,7 +19,6 @@ pub struct Cost {
 }
 
 /// Estimates the space that the closed rounds take. The others are taken to be like the newest ones.
-#[must_use]
 pub fn cost(mailbox: &Mailbox, closed: &Closed) -> Cost {
     let (mut seen, mut bytes, mut files) = (0, 0, 0);
     for found in closed.newest.iter().filter_map(|round| RoundFiles::of(mailbox, round, false).ok()) {

@@ -112,13 +112,11 @@ impl Allowance {
     }
 
     /// How long the tree may still be at work; `None` if no limit is set.
-    #[must_use]
     pub fn time(&self) -> Option<Duration> {
         self.time.map(|time| time.left)
     }
 
     /// The ending of the attempt if nothing may be launched.
-    #[must_use]
     pub fn refusal(&self) -> Option<Ending> {
         if let Some(Limit { key, limit, .. }) = self.time.filter(|time| time.left.is_zero()) {
             let why = format!("nothing is left of {key} = {} for its whole tree", time::human(limit));
@@ -135,7 +133,6 @@ impl Allowance {
     }
 
     /// Adds the limits to the agent's arguments. The limit on money is added only if the operator's own arguments do not set it.
-    #[must_use]
     pub fn limit(&self, mut call: Invocation, turns: Option<u32>) -> Invocation {
         if let Some(Limit { left, .. }) = self.tightest.filter(|_| !says(&call, MAX_BUDGET)) {
             // Rounded down, because the sum of all parts must not exceed the limit. The small addition makes up for the error of binary
@@ -146,7 +143,6 @@ impl Allowance {
     }
 
     /// If the agent reached its budget, names the limit that the budget came from.
-    #[must_use]
     pub fn named(&self, ending: Ending) -> Ending {
         match (ending, self.tightest) {
             (Ending::Refused { class: Class::Budget, why }, Some(Limit { key, limit, left })) if left > 0.0 => {

@@ -77,7 +77,6 @@ pub struct Book {
 
 impl Book {
     /// The book of an attempt, empty.
-    #[must_use]
     pub fn of_run(mailbox: &Mailbox, run: &Run) -> Self {
         let blank = Booking {
             at: run.progress.claimed_at,
@@ -155,7 +154,6 @@ impl Book {
     }
 
     /// US dollars so far; `None` if the agent reported none.
-    #[must_use]
     pub fn total(&self) -> Option<f64> {
         self.total
     }
@@ -172,7 +170,6 @@ fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 }
 
 /// `costs/`.
-#[must_use]
 pub fn folder(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("costs")
 }
@@ -275,7 +272,6 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 }
 
 /// US dollars of these attempts of a round.
-#[must_use]
 pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
     attempts.iter().fold(None, |total, attempt| sum(total, attempt.progress.cost_usd))
 }

@@ -56,7 +56,6 @@ impl Day {
     }
 
     /// The US dollars that are not spent and not reserved.
-    #[must_use]
     pub fn free(&self) -> f64 {
         self.limit - self.spent - self.reserved
     }

@@ -13,7 +13,6 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::{Mailbox, WorkflowLock, disk, workflows};
 
 /// The path of the file of a workflow.
-#[must_use]
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     costs::folder(mailbox).join("workflows").join(workflow.file_name())
 }

@@ -20,7 +20,6 @@ use askbox_mailbox::time::{self, Time};
 type Span = (i64, i64);
 
 /// The path of the file of a workflow.
-#[must_use]
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     costs::folder(mailbox).join("times").join(workflow.file_name())
 }

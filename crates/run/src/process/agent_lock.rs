@@ -27,13 +27,11 @@ const LARGEST: u64 = 1 << 10;
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The lock file of an attempt, in its folder.
-#[must_use]
 pub fn path(attempt: &Path) -> PathBuf {
     attempt.join(NAME)
 }
 
 /// True if the path has the name of such a lock file.
-#[must_use]
 pub fn is_one(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == NAME)
 }
@@ -67,7 +65,6 @@ pub fn is_held(path: &Path) -> Result<bool> {
 }
 
 /// The agent that holds the lock, as it described itself.
-#[must_use]
 pub fn holder(path: &Path) -> String {
     let words = disk::read(path, LARGEST).unwrap_or_default();
     text::excerpt(String::from_utf8_lossy(&words).trim(), 120)

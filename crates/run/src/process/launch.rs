@@ -44,7 +44,6 @@ pub enum SessionStart {
 const NO_SUCH_ENTRY: &str = "No message found with message.uuid";
 
 /// How the session of `run` begins now. If the chosen session has a transcript, an earlier attempt began it, so it is resumed.
-#[must_use]
 pub fn session_start(mailbox: &Mailbox, run: &Run) -> SessionStart {
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let transcript = |session: &str| dir.as_ref().and_then(|d| transcript::find(d, session));
@@ -70,7 +69,6 @@ fn behind(mailbox: &Mailbox, run: &Run, transcript: &Path) -> Option<String> {
 ///
 /// - The agent died before the session had a message. Its program would refuse to continue it.
 /// - The session has the attempt's message, and the agent has not answered it. A resume would show the model the message twice.
-#[must_use]
 pub fn is_session_useless(run: &Run) -> bool {
     let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let session = run.plan.session_id.to_string();
@@ -85,7 +83,6 @@ pub const BASH_TIMEOUT: &str = "BASH_DEFAULT_TIMEOUT_MS";
 const LONGEST_BASH_MS: &str = "600000";
 
 /// The call of the agent for an attempt. `settings` are askbox's own, as JSON.
-#[must_use]
 pub fn agent_call(
     mailbox: &Mailbox,
     question: &Question,
@@ -148,7 +145,6 @@ pub fn agent_call(
 pub const ROUND_FILE: &str = "ASKBOX_ROUND";
 
 /// The call of a plain program, for an attempt. `round` is the file with its input.
-#[must_use]
 pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed, round: &Path) -> Invocation {
     let args = runner.args.iter().map(|arg| arg.replace("{workflow_id}", run.workflow_id.as_str()));
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(args);
@@ -156,7 +152,6 @@ pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Hand
 }
 
 /// The call of an agent that speaks ACP, for an attempt.
-#[must_use]
 pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(&runner.args);
     in_environment(call, mailbox, run, runner, handed)
@@ -176,7 +171,6 @@ fn in_environment(call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runne
 
 /// The operator's own argument that keeps askbox's settings, and therefore all of its hooks, from the agent. `None` if there is no such
 /// argument.
-#[must_use]
 pub fn without_our_settings(runner: &Runner) -> Option<&str> {
     runner.args.iter().map(String::as_str).find(|arg| arg.starts_with("--settings"))
 }
@@ -191,7 +185,6 @@ pub struct Handed {
 
 impl Handed {
     /// A new secret, and the trace of the run.
-    #[must_use]
     pub fn new(config: &Config, question: &Question, run: &Run) -> Self {
         Self { nonce: Nonce::generate(), trace: trace::of_run(config, question, run) }
     }
@@ -217,7 +210,6 @@ pub(in crate::process) fn environment(mailbox: &Mailbox, run: &Run, handed: &Han
 }
 
 /// PATH with the folder of askbox's programs at its end: the agent's Bash calls `ask-post` and `checkpoint` by name.
-#[must_use]
 pub fn path_with_our_programs() -> Option<OsString> {
     let ours = relaunch().ok()?.parent()?.to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -251,7 +243,6 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) 
 
 /// A command that runs `program`, and that gets SIGTERM when the calling *thread* ends. Without `relaunch`, or where the program cannot
 /// start, the command runs it as usual.
-#[must_use]
 pub fn command_tied_to_this_thread(program: &OsStr) -> Command {
     let found = programs::relaunch().and_then(|ours| Ok((ours, programs::startable(Path::new(program), None)?)));
     let Ok((ours, program)) = found else { return Command::new(program) };
@@ -262,7 +253,6 @@ pub fn command_tied_to_this_thread(program: &OsStr) -> Command {
 
 /// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, resets its signals, asks the kernel for SIGTERM when the supervisor (the process
 /// PARENT) dies, then becomes the agent. Returns an exit status if that fails.
-#[must_use]
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
     let Some(mut program) = args.next() else { return 2 };

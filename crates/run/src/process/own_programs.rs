@@ -22,7 +22,6 @@ pub struct HiddenBy {
 
 impl HiddenBy {
     /// Looks at the settings of an agent in this folder. `None` if they set no PATH, or one with which `ask-post` is found.
-    #[must_use]
     pub fn settings_of(config_dir: &Path, folder: &Path) -> Option<Self> {
         let SettingsPath { file, path } = SettingsPath::in_force(config_dir, folder).filter(|path| path.lacks(PROGRAMS[0]))?;
         let missing = programs::relaunch().ok()?.parent()?.to_path_buf();
@@ -32,7 +31,6 @@ impl HiddenBy {
 }
 
 /// Finds the program of askbox that a shell did not find, in the output of a command. Each shell has its own words for that.
-#[must_use]
 pub fn not_found_in(output: &str) -> Option<&'static str> {
     if !output.contains("not found") {
         return None;

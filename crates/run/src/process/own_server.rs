@@ -14,7 +14,6 @@ const FURTHER: [&str; 7] = ["HOME", "PATH", "USER", "LOGNAME", "ASKBOX_CONFIG", 
 
 /// The server for the agent of this `call`, or the reason why there is none. `None` if the runner offers none. The server gets the
 /// variables of the agent's shell, so that a question is asked in the same run whichever way it is asked.
-#[must_use]
 pub fn of_run(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed, call: &Invocation) -> Option<Result<OwnServer, String>> {
     runner.mcp.then(|| {
         let program = programs::askbox().ok_or("the program `askbox` is not installed")?;

@@ -21,7 +21,6 @@ pub fn relaunch_is(program: impl Into<PathBuf>) {
 }
 
 /// The path to run another program of askbox by: the one beside this program, else its bare name.
-#[must_use]
 pub fn beside(name: &str) -> PathBuf {
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name(name)).filter(|program| program.exists());
     beside.unwrap_or_else(|| name.into())
@@ -43,7 +42,6 @@ pub fn relaunch() -> Result<PathBuf> {
 
 /// The path of the `askbox` program, which receives the questions that an agent asks with a tool of its own; `None` if it is not
 /// installed.
-#[must_use]
 pub fn askbox() -> Option<PathBuf> {
     let beside = relaunch().ok().map(|relaunch| relaunch.with_file_name("askbox")).filter(|p| is_executable(p));
     beside.or_else(|| found(Path::new("askbox")))
@@ -80,7 +78,6 @@ pub fn of_runner(runner: &Runner) -> Result<PathBuf> {
 }
 
 /// The reason why the program of this workflow's runner cannot be started, as far as this process sees; `None` if it can.
-#[must_use]
 pub fn cannot_start(config: &Config, workflow: &WorkflowId) -> Option<Error> {
     config.runner_of(workflow).and_then(|(_, runner)| of_runner(&runner)).err()
 }
@@ -137,7 +134,6 @@ fn configuration() -> String {
 }
 
 /// The file that would be this program, but is not executable.
-#[must_use]
 pub fn not_executable(program: &Path) -> Option<PathBuf> {
     candidates(program).into_iter().find(|file| file.is_file() && !is_executable(file))
 }

@@ -6,6 +6,7 @@
 //! found while the run's supervisor lives, which adopts its orphans. A process of another user is not found in this second way.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -50,9 +51,13 @@ pub fn check_visible() -> Result<(), Error> {
     Err(Error::failed("/proc does not show the processes of this PID namespace, so no agent can be started or ended", hint))
 }
 
+/// The value of a variable that this process was started with. `None` if that cannot be read.
+pub fn started_with(pid: u32, name: &str) -> Option<OsString> {
+    Seen::at(i32::try_from(pid).ok()?)?.environment()?.get(name).map(OsString::from)
+}
+
 /// All processes whose `ASKBOX_RUN` is one that `is_ours` accepts, and their descendants, but never this process itself. The run's
 /// supervisor also finds its adopted orphans, whose environment may be empty.
-#[must_use]
 pub fn find(is_ours: impl Fn(&str) -> bool) -> Vec<ProcessHandle> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut parents: HashMap<i32, i32> = HashMap::new();
@@ -142,7 +147,6 @@ pub fn wait_gone(is_ours: impl Fn(&str) -> bool, limit: Duration) {
 }
 
 /// The number of processes in words.
-#[must_use]
 pub(crate) fn counted(processes: usize) -> String {
     if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") }
 }

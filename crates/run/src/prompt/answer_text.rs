@@ -177,7 +177,6 @@ fn value_in_words(part: &Part, value: &AnswerValue, described: bool) -> String {
 }
 
 /// True if a reader finds the end of the words about the answer whatever follows on the same line: they hold plain words alone.
-#[must_use]
 pub(super) fn ends_clearly(question: &Question) -> bool {
     let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     let Some(answer) = &question.answer else { return true };

@@ -20,7 +20,6 @@ pub enum Has {
 }
 
 /// The words about the calls of earlier attempts. `None` if no attempt called a tool: there is nothing to repeat.
-#[must_use]
 pub fn in_words(calls: &EarlierCalls, session: Has) -> Option<String> {
     let begun = match calls.attempts {
         0 => return None,

@@ -14,14 +14,12 @@ const QUOTE: &str = "> ";
 
 /// Returns what follows a `label:` of ours: the text behind a space, or quoted on the lines below. Nothing of ours may follow on the
 /// same line.
-#[must_use]
 pub fn at_the_end(text: &str) -> String {
     let text = without_last_end(text);
     if text.contains(ends_a_line) { format!("\n{}", quoted(text)) } else { format!(" {text}") }
 }
 
 /// Returns the text with `> ` before each of its lines. Every character is kept, except one line end at the end.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     let mut out = QUOTE.to_owned();
     let mut rest = without_last_end(text);
@@ -40,20 +38,17 @@ pub fn quoted(text: &str) -> String {
 
 /// Returns a short text for the middle of one of our lines, where `end` follows. The text stays as it is if it is one line, does not
 /// hold `end`, and cannot be taken for a JSON string. Otherwise it is a JSON string, which is one line.
-#[must_use]
 pub fn within(text: &str, end: &str) -> String {
     let is_clear = !text.is_empty() && text.trim() == text && !text.starts_with('"') && !text.contains(end) && !text.contains(ends_a_line);
     if is_clear { text.to_owned() } else { as_json(text) }
 }
 
 /// Returns the text as a JSON string without line ends.
-#[must_use]
 pub fn as_json(text: &str) -> String {
     escape_json(&serde_json::Value::from(text).to_string())
 }
 
 /// Returns the text on one line, without the characters that end a line for some reader.
-#[must_use]
 pub fn on_one_line(text: &str) -> String {
     text.replace("\r\n", " ").replace(ends_a_line, " ")
 }

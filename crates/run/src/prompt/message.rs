@@ -82,7 +82,6 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
 }
 
 /// What a continued session has to know about its working folder: it was renamed since the question was asked. Empty otherwise.
-#[must_use]
 pub fn renamed_folder(question: &Question, run: &Run) -> String {
     match (&question.cwd, &run.plan.cwd) {
         (Some(was), Some(now)) if was != now && !was.exists() => {
@@ -133,7 +132,6 @@ fn path_in_words(path: &Path) -> String {
 }
 
 /// All files that the prompt of an attempt can name.
-#[must_use]
 pub fn readable_files(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<PathBuf> {
     let checkpoint = match checkpoint(mailbox, question) {
         Checkpoint::At(path) => Some(path),

@@ -4,20 +4,17 @@ use crate::prompt::inserted::{at_the_end, within};
 use askbox_mailbox::Answer;
 
 /// The remark on a line of its own, behind the answer; empty if there is none.
-#[must_use]
 pub fn user_added(answer: &Answer) -> String {
     answer.note.as_ref().map(|note| format!("\nThe user added:{}", at_the_end(note))).unwrap_or_default()
 }
 
 /// The words between two sentences about a refusal: the person's reason at the end of a line, or a space.
-#[must_use]
 pub fn they_say(answer: &Answer) -> String {
     answer.note.as_deref().map_or_else(|| " ".into(), |note| format!(" They say:{}\n", at_the_end(note)))
 }
 
 /// What an agent reads beside the result of a call that a person has allowed; `None` without a remark. If a subagent made the call, the
 /// agent that started it reads this.
-#[must_use]
 pub fn beside_allowance(tool: &str, in_subagent: bool, answer: &Answer) -> Option<String> {
     let note = answer.note.as_deref();
     if let Some(edited) = &answer.edited {
@@ -36,7 +33,6 @@ pub fn beside_allowance(tool: &str, in_subagent: bool, answer: &Answer) -> Optio
 
 /// The text for an agent whose user has replied to a form and added a remark. A form has no room for a remark. `server` is the MCP server
 /// that asked; `None` if the agent itself may have asked.
-#[must_use]
 pub fn beside_reply(server: Option<&str>, answer: &Answer) -> Option<String> {
     let note = at_the_end(answer.note.as_deref().filter(|_| answer.counter_question().is_none())?);
     Some(match server {

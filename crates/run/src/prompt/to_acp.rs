@@ -18,50 +18,42 @@ Your turn ended, and nothing shows that your work is done. If it is done, end wi
 not, look at what is there before you repeat anything, and then go on. If you need a decision, ask with `ask-post` and end your turn.";
 
 /// The beginning of the marker, which is the same in every message of a round.
-#[must_use]
 pub(crate) fn marker_of_round(round: &RoundId) -> String {
     format!("[askbox round {}", round.question)
 }
 
 /// The marker of a message of an attempt. `number` counts the attempt's messages from 1.
-#[must_use]
 pub(crate) fn marker(attempt: &AttemptId, number: u32) -> String {
     let further = if number > 1 { format!(" message {number}") } else { String::new() };
     format!("{} attempt {}{further}]", marker_of_round(&attempt.round), attempt.attempt)
 }
 
 /// A message with its marker.
-#[must_use]
 pub(crate) fn marked(run: &Run, number: u32, text: &str) -> String {
     format!("{}\n\n{text}", marker(&run.id(), number))
 }
 
 /// A message that may come a second time.
-#[must_use]
 pub(crate) fn perhaps_again(text: &str) -> String {
     format!("{}{LOOK}", text.trim_end())
 }
 
 /// The text for a session that has the round's message. `lost` is about work that it does not have.
-#[must_use]
 pub(crate) fn to_continue(lost: Option<&str>) -> String {
     behind(CONTINUE, lost)
 }
 
 /// A text with another one behind it, if there is one.
-#[must_use]
 pub(crate) fn behind(text: &str, more: Option<&str>) -> String {
     more.map_or_else(|| text.to_owned(), |more| format!("{}\n\n{more}", text.trim_end()))
 }
 
 /// The text for an agent whose turn ended without a result.
-#[must_use]
 pub(crate) fn about_no_result() -> &'static str {
     UNCLEAR
 }
 
 /// Added to an answer that allows a call. The agent has read that the call was rejected, and may have forgotten the call.
-#[must_use]
 pub(crate) fn about_cut_call(question: &Question) -> String {
     if question.asked.approval.is_none() || !permit::is_allowed(question) {
         return String::new();

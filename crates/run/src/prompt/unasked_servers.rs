@@ -7,7 +7,6 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::id::RoundId;
 
 /// What the agent reads with the answer to the question that waited. `None` if every server could ask.
-#[must_use]
 pub fn in_words(mailbox: &Mailbox, round: &RoundId) -> Option<String> {
     let names: Vec<_> = unasked::servers(mailbox, round).iter().map(|name| as_json(name)).collect();
     (!names.is_empty()).then(|| {

@@ -77,13 +77,11 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
 }
 
 /// True if a round of the workflow is parked.
-#[must_use]
 pub fn is_parked(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
     parked_round(mailbox, workflow).is_ok()
 }
 
 /// True if a person stopped the parked round, with `relaunch stop` or by ending a command in the foreground. False if a limit stopped it.
-#[must_use]
 pub fn was_stopped(mailbox: &Mailbox, round: &RoundId) -> bool {
     let last = record::latest(mailbox, round).ok().flatten();
     let by_limit = |run: &Run| stop::read_request(&run.folder(mailbox)).is_ok_and(|stop| stop.is_some_and(|stop| stop.by_limit));

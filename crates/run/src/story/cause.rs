@@ -1,11 +1,13 @@
 //! The causes that hold all rounds of a mailbox up. Every view says them in these words, and with these commands.
 
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use crate::process::programs;
+use crate::process::{programs, run_processes};
 use crate::story::kind::Cause;
 use crate::story::queue::{Queue, QueueState};
 use askbox_config::{self as config, Config, Runner};
@@ -37,13 +39,11 @@ impl HoldUp {
     }
 
     /// True if it is the same. The words about the queue hold its age, which changes.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.cause == other.cause && (self.cause != Cause::NoProgram || self.why == other.why)
     }
 
     /// The reason, with the time as the reader has it.
-    #[must_use]
     pub fn clause(&self, moment: impl Fn(Time) -> String) -> String {
         match (self.cause, self.until) {
             (Cause::Failures | Cause::DayCost, Some(until)) => format!("the queue is paused until {}: {}", moment(until), self.why),
@@ -53,20 +53,17 @@ impl HoldUp {
     }
 
     /// Says it, with the command.
-    #[must_use]
     pub fn words(&self) -> String {
         self.words_at(time::rfc3339)
     }
 
     /// [`words`](Self::words) with the time as the reader has it.
-    #[must_use]
     pub fn words_at(&self, moment: impl Fn(Time) -> String) -> String {
         let until = if self.cause == Cause::Held { "; nothing is launched until" } else { "" };
         format!("{}{until}: {}", self.clause(moment), self.next)
     }
 
     /// Says it about an answered workflow.
-    #[must_use]
     pub fn sentence(&self, id: &WorkflowId) -> String {
         let once = if self.cause == Cause::NoWatcher { format!(", or once: relaunch {id}") } else { String::new() };
         format!("{id} is answered, but {}{once}", self.words())
@@ -74,7 +71,6 @@ impl HoldUp {
 }
 
 /// The cause if the mailbox's disk is full.
-#[must_use]
 pub fn no_room(mailbox: &Mailbox) -> Option<HoldUp> {
     let root = mailbox.root();
     let room = rustix::fs::statvfs(root).ok()?;
@@ -92,7 +88,6 @@ pub fn no_room(mailbox: &Mailbox) -> Option<HoldUp> {
 }
 
 /// The cause if the mailbox's filesystem is mounted read-only.
-#[must_use]
 pub fn read_only(mailbox: &Mailbox) -> Option<HoldUp> {
     let refused = rustix::fs::access(mailbox.root(), Access::WRITE_OK).err();
     (refused == Some(Errno::ROFS)).then(|| {
@@ -102,7 +97,6 @@ pub fn read_only(mailbox: &Mailbox) -> Option<HoldUp> {
 }
 
 /// The cause if the queue launches nothing. A queue that tries one run is not a cause.
-#[must_use]
 pub fn of_queue(queue: &Queue, config: &Config) -> Option<HoldUp> {
     let (QueueState::Paused, Some(cause)) = (queue.state, queue.cause) else { return None };
     let why = queue.why.as_deref().unwrap_or_default();
@@ -134,7 +128,6 @@ fn next_of(cause: Cause, config: &Config) -> String {
 }
 
 /// The cause if no watcher runs, or if the one that runs is stopped.
-#[must_use]
 pub fn no_watcher(mailbox: &Mailbox) -> Option<HoldUp> {
     match disk::shared_lock_holder(&mailbox.lock_file("watchers")) {
         Some(watcher) if watcher.is_stopped => {
@@ -147,8 +140,36 @@ pub fn no_watcher(mailbox: &Mailbox) -> Option<HoldUp> {
     }
 }
 
+/// The command that restarts a healthy watcher. Its service does that if it runs the watcher: systemd names the process that it starts in that
+/// process's environment, see systemd.exec(5).
+pub fn restart(pid: u32) -> String {
+    match run_processes::started_with(pid, "SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == *pid.to_string()) {
+        true => "systemctl --user restart askbox.service".to_owned(),
+        false => format!("kill -TERM {pid} && relaunch watch"),
+    }
+}
+
+/// The cause if an agent cannot be started in this folder.
+pub fn no_folder(id: &WorkflowId, folder: &Path) -> Option<HoldUp> {
+    let entered = disk::open_folder(folder).map(|_| rustix::fs::access(folder, Access::EXEC_OK).map_err(io::Error::from));
+    let why = match entered {
+        Ok(Ok(())) => return None,
+        Ok(Err(why)) | Err(Error::Io { source: why, .. }) => why,
+        Err(_) => return None,
+    };
+    let (shown, word) = (text::file_name(folder), text::path_word(folder));
+    let (why, next) = if why.kind() == io::ErrorKind::NotFound {
+        let how = format!("put it back, or name its new place then: relaunch retry {id} --cwd DIR");
+        (format!("its agent's folder {shown} does not exist, so its answer will be parked; {how}"), format!("mkdir -p {word}"))
+    } else {
+        let is_mine = folder.metadata().is_ok_and(|about| about.is_dir() && about.uid() == rustix::process::geteuid().as_raw());
+        let mend = if is_mine { "chmod u+rx" } else { "ls -ld" };
+        (format!("its agent's folder {shown} cannot be entered ({why}), so its answer will be parked"), format!("{mend} {word}"))
+    };
+    Some(HoldUp::new(Cause::Folder, why, next))
+}
+
 /// The cause if the program of a workflow's runner cannot be started.
-#[must_use]
 pub fn no_program(config: &Config, id: &WorkflowId) -> Option<HoldUp> {
     let (name, error, next) = match config.runner_of(id) {
         Ok((name, runner)) => (format!(" `{name}`"), programs::of_runner(&runner).err()?, startable(&runner)),
@@ -159,14 +180,12 @@ pub fn no_program(config: &Config, id: &WorkflowId) -> Option<HoldUp> {
 }
 
 /// The cause if a session of Codex is not told of its answer, for this reason.
-#[must_use]
 pub fn not_told(id: &WorkflowId, why: &str) -> HoldUp {
     let why = format!("its session of Codex is not told, because {why}; to start an agent with the answer");
     HoldUp::new(Cause::NotTold, why, format!("relaunch {id}"))
 }
 
 /// The command that makes this runner's program startable.
-#[must_use]
 pub fn startable(runner: &Runner) -> String {
     match programs::not_executable(Path::new(&runner.program)) {
         Some(file) => format!("chmod +x {}", text::path_word(&file)),
@@ -177,13 +196,11 @@ pub fn startable(runner: &Runner) -> String {
 }
 
 /// The command that opens an editor on the configuration.
-#[must_use]
 pub fn edit_configuration() -> String {
     format!("${{EDITOR:-vi}} {}", text::path_word(config::location().unwrap_or_default()))
 }
 
 /// The cause if the configuration cannot be read: each supervisor reads it, and ends if it cannot.
-#[must_use]
 pub fn unreadable_configuration(error: &Error) -> HoldUp {
     let why = format!("no agent is launched, because the configuration cannot be read: {error}; {}", error.hint());
     HoldUp::new(Cause::Configuration, why, edit_configuration())

@@ -1,5 +1,6 @@
 //! The causes why one round stands still, the first one to be mended first.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::attempt::failure::Class;
@@ -7,6 +8,7 @@ use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::delivery::{self, Delivery};
 use crate::dialog::end;
+use crate::story::begun_with;
 use crate::story::cause::{self, HoldUp};
 use crate::story::kind::Cause;
 use crate::story::queue::QueueState;
@@ -25,6 +27,8 @@ use askbox_mailbox::{Folder, Mailbox, Question, disk};
 
 /// A watcher hangs if it has left an answer alone for this long, while the queue, the runs and the watcher did not change.
 const HANGS: Duration = Duration::from_secs(60);
+/// A watcher takes an answer within this time, unless something holds it up.
+const TAKES: Duration = Duration::from_secs(5);
 
 /// A round, and what its state was found to be.
 #[derive(Clone, Copy)]
@@ -145,7 +149,6 @@ pub(super) fn of_session(mailbox: &Mailbox, config: Option<&Config>, question: &
 }
 
 /// Says why no watcher tells sessions of Codex of their answers. `None` if one does.
-#[must_use]
 pub fn no_news_for_codex(mailbox: &Mailbox, config: Option<&Config>) -> Option<&'static str> {
     match config {
         Some(config) if !config.live.codex => Some("live.codex is off"),
@@ -161,7 +164,8 @@ fn to_launch(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         let why = format!("its answer does not count: {}; a watcher refuses it, and the question waits again", why.0);
         HoldUp::new(Cause::NotCounted, why, "relaunch watch")
     });
-    let mut all: Vec<HoldUp> = not_counted.into_iter().chain(teller.in_the_way(id)).collect();
+    let folder = found.question.cwd.as_deref().and_then(|folder| cause::no_folder(id, folder));
+    let mut all: Vec<HoldUp> = not_counted.into_iter().chain(teller.in_the_way(id)).chain(folder).collect();
     let mut earlier = None;
     let mut asker = None;
     for round in list::round_names(mailbox, Folder::Running) {
@@ -190,7 +194,7 @@ fn to_launch(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         }
     }
     if all.is_empty() {
-        all.extend(hanging(mailbox, found));
+        all.extend(left_alone(teller, found));
     }
     all
 }
@@ -203,22 +207,27 @@ fn is_run_of_asker(mailbox: &Mailbox, round: &RoundId, question: &Question) -> b
 }
 
 /// The cause if a watcher runs and leaves the answer alone, although nothing is in its way.
-fn hanging(mailbox: &Mailbox, found: Found<'_>) -> Option<HoldUp> {
+fn left_alone(teller: &Teller<'_>, found: Found<'_>) -> Option<HoldUp> {
+    let mailbox = teller.mailbox;
     let changed = [
         mailbox.document(Folder::Answered, &found.round.workflow),
         mailbox.folder(Folder::Running),
         mailbox.root().to_path_buf(),
         mailbox.root().join("breaker.json"),
     ];
-    let age = |path: &std::path::PathBuf| disk::metadata(path).and_then(|meta| meta.modified()).ok()?.elapsed().ok();
-    let quiet = changed.iter().filter_map(age).min()?;
-    let watcher =
-        disk::shared_lock_holder(&mailbox.lock_file("watchers")).filter(|_| quiet >= HANGS && found.state == Standing::Answered)?;
+    let age = |path: &PathBuf| disk::metadata(path).and_then(|meta| meta.modified()).ok()?.elapsed().ok();
+    let quiet = changed.iter().filter_map(age).min().filter(|quiet| *quiet >= TAKES && found.state == Standing::Answered)?;
+    let watcher = disk::shared_lock_holder(&mailbox.lock_file("watchers"))?;
+    let keys = teller.config().map(|config| begun_with::changed_since(mailbox, config, watcher.pid)).unwrap_or_default();
+    if !keys.is_empty() {
+        let why = format!("the watcher, {watcher}, is older than the configuration: it does not know {}", keys.join(", "));
+        return Some(HoldUp::new(Cause::OlderWatcher, why, cause::restart(watcher.pid)));
+    }
     let why = format!(
         "nothing holds it up, but the watcher has not launched its agent for {}: {watcher}, hangs, or its log says why",
         time::human(quiet)
     );
-    Some(HoldUp::new(Cause::WatcherHangs, why, format!("relaunch {}", found.round.workflow)))
+    (quiet >= HANGS).then(|| HoldUp::new(Cause::WatcherHangs, why, format!("relaunch {}", found.round.workflow)))
 }
 
 /// An attempt failed or lost its supervisor, and a watcher starts the next one.

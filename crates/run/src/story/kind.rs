@@ -26,6 +26,8 @@ pub enum Cause {
     NoWatcher,
     /// A signal or a debugger has stopped the watcher.
     WatcherStopped,
+    /// The watcher began with another configuration, and leaves the answer alone.
+    OlderWatcher,
     /// A watcher runs and leaves the answer alone.
     WatcherHangs,
     /// The queue tries one run before it goes on.
@@ -98,11 +100,10 @@ pub enum WaitsFor {
 
 impl Cause {
     /// Returns who can change it.
-    #[must_use]
     pub fn waits_for(self) -> WaitsFor {
         match self {
             Self::FullDisk | Self::ReadOnly | Self::Configuration | Self::NoProgram | Self::DayCost => WaitsFor::Operator,
-            Self::NoWatcher | Self::WatcherStopped | Self::WatcherHangs | Self::Limit => WaitsFor::Operator,
+            Self::NoWatcher | Self::WatcherStopped | Self::OlderWatcher | Self::WatcherHangs | Self::Limit => WaitsFor::Operator,
             Self::Held | Self::HalfDone | Self::Person | Self::Folder | Self::Failed => WaitsFor::Person,
             Self::Stopped | Self::MayHaveRun | Self::Unreadable => WaitsFor::Person,
             Self::Probing | Self::DayCostReserved | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::Child => {
@@ -115,19 +116,25 @@ impl Cause {
     }
 
     /// True if it keeps an answer from starting its agent until somebody changes it. The other causes end by themselves.
-    #[must_use]
     pub fn is_in_the_way(self) -> bool {
-        !matches!(self, Self::Probing | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::WatcherHangs | Self::MayHaveRun)
+        !matches!(
+            self,
+            Self::Probing
+                | Self::MaxConcurrent
+                | Self::EarlierRound
+                | Self::AskerRuns
+                | Self::OlderWatcher
+                | Self::WatcherHangs
+                | Self::MayHaveRun
+        )
     }
 
     /// True if it is about the queue, and holds every launch up.
-    #[must_use]
     pub fn is_of_queue(self) -> bool {
         matches!(self, Self::Held | Self::Failures | Self::NoProgram | Self::DayCost | Self::DayCostReserved)
     }
 
     /// The words for the corner of a screen, for a cause that holds everything up.
-    #[must_use]
     pub fn in_short(self) -> &'static str {
         match self {
             Self::FullDisk => "the disk is full",

@@ -11,11 +11,13 @@
 //! | `teller` | tells stories, and keeps what all of them have in common |
 //! | `shape` | the content of a story |
 //! | [`cause`] | the causes that hold all rounds up, with the command that changes each |
+//! | [`begun_with`] | the configuration that the running watcher began with |
 //! | `words` | a round's state in words, from its document alone |
 //! | `kind` | the kinds of causes |
 //! | [`queue`] | the queue of launches: open, paused, or trying one run |
 
 mod awaited;
+pub mod begun_with;
 pub mod cause;
 mod hold_ups;
 mod kind;

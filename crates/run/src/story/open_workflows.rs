@@ -66,7 +66,6 @@ impl OpenWorkflows {
     }
 
     /// True if the workflow is among them.
-    #[must_use]
     pub fn has(&self, workflow: &WorkflowId) -> bool {
         self.places.contains_key(workflow)
     }
@@ -82,7 +81,6 @@ impl OpenWorkflows {
 
     /// The story of one of them, without what its run did. `None` if it has no open round, or if it waits for others, because their
     /// files count too.
-    #[must_use]
     pub fn story(&self, teller: &Teller<'_>, workflow: &WorkflowId) -> Option<Story> {
         let places = self.places.get(workflow).filter(|places| !places.awaits_others)?;
         of_open(teller, workflow, places, self.held.get(workflow))

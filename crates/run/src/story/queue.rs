@@ -43,7 +43,6 @@ pub enum QueueState {
 
 impl QueueState {
     /// The word for the state in messages.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -58,7 +58,6 @@ pub fn state_of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Standing> {
 }
 
 /// The error for a workflow without rounds.
-#[must_use]
 pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
     let meant = near_id::did_you_mean(mailbox, workflow);
     Error::not_found(
@@ -70,7 +69,6 @@ pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
 }
 
 /// The story of a workflow whose document or record cannot be read.
-#[must_use]
 pub fn unreadable(workflow: &WorkflowId, error: &Error) -> Story {
     let (state, why) = match error {
         e if e.is_missing_file() || matches!(e, Error::NotFound { .. }) => return Story::blank(workflow, Standing::Unknown),
@@ -131,13 +129,11 @@ impl Teller<'_> {
     }
 
     /// The story of one of many workflows: errors become a story, and the events of a run that has ended are not read.
-    #[must_use]
     pub fn at_a_glance(&self, workflow: &WorkflowId) -> Story {
         self.newest(workflow).unwrap_or_else(|e| unreadable(workflow, &e))
     }
 
     /// [`at_a_glance`](Self::at_a_glance) for a workflow whose rounds are all closed.
-    #[must_use]
     pub fn of_closed(&self, workflow: &WorkflowId) -> Story {
         match recent_rounds::closed_last(self.mailbox, workflow, 1).pop() {
             Some((round, document)) => {
@@ -248,7 +244,6 @@ impl Teller<'_> {
 
     /// [`of_round`](Self::of_round) for a view. If the record of its runs cannot be read, the story is that of its folder and its document, with the
     /// reason why there is no more.
-    #[must_use]
     pub fn of_round_or_why(&self, folder: Folder, round: &RoundId, question: &Question) -> Story {
         self.of_round(folder, round, question).unwrap_or_else(|error| {
             let unread = format!("what its runs did cannot be read: {error}");
@@ -261,7 +256,6 @@ impl Teller<'_> {
 
     /// What keeps an answered question from starting its agent, or its session of Codex from being told, until somebody changes it. `None` if the
     /// agent is started by itself, or if a waiter or a session takes the answer.
-    #[must_use]
     pub fn after_answer(&self, question: &Question) -> Option<HoldUp> {
         // The waiter is asked for first: it lets its lock go after it has moved the document.
         let delivery = Delivery::of_unclaimed(self.mailbox, question).ok()?;

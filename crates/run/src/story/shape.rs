@@ -65,13 +65,11 @@ pub enum Standing {
 
 impl Standing {
     /// True if the round is not over.
-    #[must_use]
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Delivered | Self::Withdrawn | Self::Expired | Self::Superseded | Self::Dropped | Self::Unknown)
     }
 
     /// The name, as JSON has it.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -99,7 +97,6 @@ impl Standing {
 
     /// The name of the nearest state of a task in A2A 1.0. A2A has no word for a stop that can be continued, so a run that was stopped is
     /// canceled there, and a parked one has failed.
-    #[must_use]
     pub fn in_a2a(self) -> &'static str {
         match self {
             Self::Pending | Self::Overdue => "TASK_STATE_INPUT_REQUIRED",
@@ -245,7 +242,6 @@ impl Story {
     }
 
     /// The same, held up by these.
-    #[must_use]
     pub(super) fn held_up_by(self, hold_ups: Vec<HoldUp>) -> Self {
         let Some(first) = hold_ups.first() else { return self };
         Self {
@@ -259,7 +255,6 @@ impl Story {
     }
 
     /// The cost in words, or "unknown" if an agent worked and did not tell it. `None` if no agent worked, or a plain program did.
-    #[must_use]
     pub fn cost(&self) -> Option<String> {
         let is_agents = self.runner.as_deref().is_some_and(|runner| runner != askbox_config::EXEC) && self.launched_at.is_some();
         let is_unknown = is_agents && self.state != Standing::Running;
@@ -267,26 +262,22 @@ impl Story {
     }
 
     /// [`cost`](Self::cost) where no word beside it says that it is a cost.
-    #[must_use]
     pub fn cost_in_words(&self) -> Option<String> {
         self.cost().map(|cost| if cost.starts_with('$') { cost } else { format!("cost {cost}") })
     }
 
     /// The command that lets the round go on, unless the words about what to do name it.
-    #[must_use]
     pub fn next_beside_todo(&self) -> Option<&str> {
         self.next.as_deref().filter(|next| !self.todo.as_ref().is_some_and(|todo| todo.contains(next)))
     }
 
     /// The runner with the version of its agent.
-    #[must_use]
     pub fn runner_in_words(&self) -> Option<String> {
         let runner = self.runner.as_deref()?;
         Some(self.agent_version.as_ref().map_or_else(|| runner.to_owned(), |version| format!("{runner}, version {version}")))
     }
 
     /// The steps that an answer has come along: accepted, launched, and its end, as far as they are known.
-    #[must_use]
     pub fn progress(&self) -> Vec<Mark> {
         if self.answered_at.is_none() {
             return Vec::new();
@@ -310,7 +301,6 @@ impl Story {
 }
 
 /// A cost in words.
-#[must_use]
 pub fn dollars(usd: f64) -> String {
     if usd == 0.0 { "$0".to_owned() } else { format!("${usd:.4}") }
 }
@@ -372,13 +362,11 @@ pub struct View {
 
 impl View {
     /// The same, for a run that was asked to stop.
-    #[must_use]
     pub(super) fn stopping(self) -> Self {
         Self { doing: "stopping", words: format!("stopping: {}", self.words), ..self }
     }
 
     /// The state of `live`, with ages as of `now`.
-    #[must_use]
     pub fn of_live(live: &Live, now: Time) -> Self {
         Self {
             doing: live.state().word(),

@@ -40,13 +40,11 @@ pub struct Teller<'a> {
 
 impl<'a> Teller<'a> {
     /// A teller of stories with their causes. The queue and the runners are those of this configuration.
-    #[must_use]
     pub fn new(mailbox: &'a Mailbox, config: Result<Arc<Loaded>, Error>) -> Self {
         Self { causes: Causes::Of(config), ..Self::of_states(mailbox) }
     }
 
     /// A teller of stories without causes, for code that acts on a state.
-    #[must_use]
     pub fn of_states(mailbox: &'a Mailbox) -> Self {
         Self {
             mailbox,
@@ -60,20 +58,17 @@ impl<'a> Teller<'a> {
     }
 
     /// The same with local times in its words, for a page that people read.
-    #[must_use]
     pub fn in_local_time(self) -> Self {
         Self { moment: time::local, ..self }
     }
 
     /// The mailbox.
-    #[must_use]
     pub fn mailbox(&self) -> &'a Mailbox {
         self.mailbox
     }
 
     /// Everything that keeps answers of this mailbox from starting agents. The first one is to be mended first. A file that cannot be read is not
     /// a cause.
-    #[must_use]
     pub fn general(&self) -> &[HoldUp] {
         self.general.get_or_init(|| {
             let mailbox = self.mailbox;
@@ -122,13 +117,11 @@ impl<'a> Teller<'a> {
     }
 
     /// The state of the queue. `None` if it cannot be read.
-    #[must_use]
     pub fn queue(&self) -> Option<&Queue> {
         self.queue.get_or_init(|| queue::of(self.mailbox, self.config()?).ok()).as_ref()
     }
 
     /// The number of runs that may be live at the same time now.
-    #[must_use]
     pub fn most_runs(&self) -> usize {
         match self.queue().map(|queue| queue.state) {
             Some(QueueState::Paused) => 0,
@@ -138,7 +131,6 @@ impl<'a> Teller<'a> {
     }
 
     /// The number of runs that a process supervises.
-    #[must_use]
     pub fn live_runs(&self) -> usize {
         *self.live.get_or_init(|| {
             let lives = |round: &_| Lock::is_held(&record::lock_path(self.mailbox, round)).unwrap_or(false);

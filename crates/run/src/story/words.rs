@@ -5,7 +5,6 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::{Folder, text};
 
 /// A round's state, in words.
-#[must_use]
 pub fn in_words(found: &Round) -> String {
     match (&found.document.typed.closed, found.folder) {
         (Some(closing), _) => {

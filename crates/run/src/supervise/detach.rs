@@ -24,7 +24,6 @@ const HELPER_PATIENCE: Duration = Duration::from_secs(20);
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// The file for the supervisor's own errors and panics. It exists only if there were any.
-#[must_use]
 pub fn log(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
     record::folder(mailbox, round, attempt).join("supervisor.log")
 }
@@ -103,7 +102,6 @@ pub fn wait_until_owned(mailbox: &Mailbox, run: &Run) -> Result<()> {
 }
 
 /// The error for a supervisor that cannot be started.
-#[must_use]
 pub fn failed(error: io::Error) -> Error {
     let error = Error::Io { action: "start", path: "a supervisor".into(), source: error };
     if error.is_shortage() {

@@ -240,7 +240,6 @@ fn last_seq_of_earlier_attempts(mailbox: &Mailbox, run: &Run) -> u64 {
 pub(crate) const LARGEST_PARTIAL: u64 = 4 << 20;
 
 /// The path of an attempt's file.
-#[must_use]
 pub fn partial_path(folder: &Path) -> PathBuf {
     folder.join("partial.jsonl")
 }

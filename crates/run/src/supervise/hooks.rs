@@ -26,7 +26,6 @@ const ON_FAILURE: &str = "block";
 /// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal alone
 /// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take. `path` is the
 /// PATH of the agent's Bash; `None` leaves it as it is.
-#[must_use]
 pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>, path: Option<&str>) -> String {
     let file = shell_quote(&stop::request_path(folder).display().to_string());
     let when_asked = |answer: &str| {

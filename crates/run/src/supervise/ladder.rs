@@ -64,7 +64,6 @@ pub enum Rung {
 
 impl Rung {
     /// The word for the rung in events.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Boundary => "boundary: the tool call in flight finishes, then the turn ends",
@@ -91,7 +90,6 @@ pub struct Ladder {
 
 impl Ladder {
     /// Begins to climb. The first rung, [`Ladder::rung`], depends on the request and on the agent's activity.
-    #[must_use]
     pub fn begin(request: StopRequest, doing: Doing, now: Instant) -> Self {
         let rung = match (doing, request.now) {
             (Doing::Writing, true) => Rung::Interrupt,
@@ -104,25 +102,21 @@ impl Ladder {
     }
 
     /// A ladder that begins with the wait for a report.
-    #[must_use]
     pub fn report(request: StopRequest, now: Instant) -> Self {
         Self { wants_text: true, ..Self::on(Rung::Boundary, request, now) }
     }
 
     /// A ladder that begins with the interrupt, for an agent that was told to end its turn and does not.
-    #[must_use]
     pub fn interrupt(request: StopRequest, now: Instant) -> Self {
         Self::on(Rung::Interrupt, request, now)
     }
 
     /// A ladder that begins with SIGTERM, for an agent that does not exit after its last turn.
-    #[must_use]
     pub fn terminate(request: StopRequest, now: Instant) -> Self {
         Self::on(Rung::Terminate, request, now)
     }
 
     /// A ladder for a plain program. It has no boundary and takes no message, so the grace is for its reaction to SIGTERM.
-    #[must_use]
     pub fn of_program(request: StopRequest, now: Instant) -> Self {
         let grace = if request.now { TERM_GRACE } else { request.grace };
         Self { until: Some(now + grace), ..Self::on(Rung::Terminate, request, now) }
@@ -130,7 +124,6 @@ impl Ladder {
 
     /// A ladder for an agent that speaks ACP. It has no boundary, and its interrupt ends a tool call with its processes, which SIGTERM does
     /// not. So the ladder begins with the interrupt.
-    #[must_use]
     pub fn of_acp(request: StopRequest, now: Instant) -> Self {
         Self { until: Some(now + CANCEL_GRACE), ..Self::on(Rung::Interrupt, request, now) }
     }
@@ -142,13 +135,11 @@ impl Ladder {
     }
 
     /// The current rung.
-    #[must_use]
     pub fn rung(&self) -> Rung {
         self.rung
     }
 
     /// When the next rung is due; `None` on the last one.
-    #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let interrupt_at = self.interrupt_at.filter(|_| self.rung == Rung::Boundary);
         self.until.map(|until| interrupt_at.map_or(until, |at| at.min(until)))

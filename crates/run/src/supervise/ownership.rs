@@ -39,7 +39,6 @@ pub enum Attempt {
 
 impl Attempt {
     /// `runs/WORKFLOW/QUESTION/ATTEMPT`.
-    #[must_use]
     pub fn folder(&self, mailbox: &Mailbox) -> PathBuf {
         match self {
             Self::Recorded { round, attempt } => record::folder(mailbox, round, *attempt),

@@ -193,7 +193,6 @@ fn role_question() -> String {
 }
 
 /// The refusal, if the reply lists names and `role` is not among them.
-#[must_use]
 pub fn unknown_role(role: &str, answer: &Value) -> Option<String> {
     let names: Vec<&str> = answer["agents"].as_array()?.iter().filter_map(|a| a["name"].as_str()).collect();
     // An agent of a plugin may be named without the plugin.

@@ -55,7 +55,6 @@ impl Stored for Stop {
 
 impl Stop {
     /// The request for the ladder. `grace` is the configuration's.
-    #[must_use]
     pub fn request(&self, grace: std::time::Duration) -> ladder::StopRequest {
         ladder::StopRequest {
             why: format!("stopped by {}", text::excerpt(&self.by, 60)),
@@ -179,7 +178,6 @@ const BESIDE_THE_GRACE: Duration = Duration::from_secs(60);
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
 /// How long a run may take to end. `grace` is the configuration's.
-#[must_use]
 pub fn wait_limit(stop: &Stop, grace: Duration) -> Duration {
     let grace = stop.request(grace).grace;
     // A report gets the grace a second time.

@@ -74,7 +74,6 @@ impl LiveState {
     }
 
     /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -124,7 +123,6 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// The reason that an agent waits, in few words. The agent program has no word of its own for a connection that was refused or broke.
-#[must_use]
 pub fn throttled_by(status: Option<u16>, error: &Untrusted) -> String {
     match (status, error.raw()) {
         (Some(status), _) => status.to_string(),
@@ -299,7 +297,6 @@ impl Live {
     }
 
     /// The same with the last text cut to what a view shows, for a file.
-    #[must_use]
     pub fn shortened(&self) -> Self {
         let last_words = askbox_mailbox::text::beginning(self.last_words.raw(), KEPT_WORDS).into();
         Self { last_words, ..self.clone() }
@@ -323,7 +320,6 @@ impl Live {
     }
 
     /// The name of the tool call in flight; if there are several, the last one.
-    #[must_use]
     pub fn tool(&self) -> Option<&Untrusted> {
         self.open.last().map(|(_, name, _)| name)
     }

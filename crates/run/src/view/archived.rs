@@ -106,7 +106,6 @@ impl ArchivedRun {
     }
 
     /// The path of a file of an attempt, below the mailbox.
-    #[must_use]
     pub fn file(&self, attempt: u32, name: &str) -> String {
         let RoundId { workflow, question } = self.found.id();
         format!("runs/{workflow}/{question}/{attempt}/{name}")

@@ -29,7 +29,6 @@ pub enum End {
 
 impl End {
     /// The end that an event of the audit trail claims, if it is news for a person.
-    #[must_use]
     pub fn named(event: &str) -> Option<Self> {
         Some(match event {
             "answered" => Self::Answered,
@@ -45,13 +44,11 @@ impl End {
     }
 
     /// True if this is the result of a run. The answer to a question of a run is not: the run goes on with it.
-    #[must_use]
     pub fn is_result(self) -> bool {
         !matches!(self, Self::Answered | Self::Declined | Self::AskedBack)
     }
 
     /// The words for a session.
-    #[must_use]
     pub fn in_words(self, mailbox: &Mailbox, id: &WorkflowId) -> String {
         let words = match self {
             Self::Answered => "was answered",
@@ -70,7 +67,6 @@ impl End {
     }
 
     /// True if the documents of the workflow confirm it.
-    #[must_use]
     pub fn is_true(self, mailbox: &Mailbox, id: &WorkflowId) -> bool {
         if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
             return false;

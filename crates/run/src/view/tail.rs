@@ -34,7 +34,6 @@ pub struct EventTail {
 
 impl EventTail {
     /// Starts at the beginning of the file.
-    #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, reader: None, incomplete: EventLine::default(), last_seq: 0, partial: None }
     }
@@ -58,7 +57,6 @@ impl EventTail {
     }
 
     /// Makes [`EventTail::next_event`] also return the text that is being generated, as events `partial`.
-    #[must_use]
     pub fn with_partial_text(mut self) -> Self {
         self.partial = self.path.parent().map(|folder| PartialTail::new(event_log::partial_path(folder)));
         self
@@ -111,7 +109,6 @@ pub enum Next {
 
 impl<'a> RoundEvents<'a> {
     /// Starts at the first attempt. With `follow`, [`RoundEvents::wait`] is woken by file events.
-    #[must_use]
     pub fn new(mailbox: &'a Mailbox, round: RoundId, follow: bool) -> Self {
         // Only with `follow`, because closing the watch takes longer than reading all events.
         let folder_watch = if follow { FolderWatch::new(&mailbox.runs_of(&round)).ok() } else { None };
@@ -122,7 +119,6 @@ impl<'a> RoundEvents<'a> {
     }
 
     /// Makes [`RoundEvents::read`] also return the text that is being generated, as events `partial`.
-    #[must_use]
     pub fn with_partial_text(mut self) -> Self {
         self.with_partial_text = true;
         self.go_to(self.attempt);
@@ -141,20 +137,17 @@ impl<'a> RoundEvents<'a> {
     }
 
     /// Starts after this attempt.
-    #[must_use]
     pub fn after(mut self, attempt: u32) -> Self {
         self.go_to(attempt + 1);
         self
     }
 
     /// The round that is read.
-    #[must_use]
     pub fn round(&self) -> &RoundId {
         &self.round
     }
 
     /// The number of the attempt that is read.
-    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }

@@ -31,7 +31,6 @@ pub struct WorkflowEvents<'a> {
 
 impl<'a> WorkflowEvents<'a> {
     /// Everything after this attempt. With `with_partial_text`, also the text that is being generated, as events `partial`.
-    #[must_use]
     pub fn after(mailbox: &'a Mailbox, run: &Run, with_partial_text: bool) -> Self {
         let round = run.round();
         let mut folder_watch = FolderWatch::new(&mailbox.runs_of_workflow(&run.workflow_id)).ok();
@@ -46,7 +45,6 @@ impl<'a> WorkflowEvents<'a> {
     }
 
     /// A handle that wakes [`wait`](Self::wait) from another thread; `None` if there are no file events.
-    #[must_use]
     pub fn waker(&self) -> Option<Waker> {
         self.folder_watch.as_ref().map(FolderWatch::waker)
     }

@@ -9,7 +9,6 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;
 
 /// The questions that these messages of the daemon become. A response is read as that to the request for a session.
-#[must_use]
 pub fn questions(messages: &str, since: Time) -> Vec<Result<QuestionDocument>> {
     let mut threads = Threads::default();
     let mut asked = Vec::new();

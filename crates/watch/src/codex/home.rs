@@ -9,7 +9,6 @@ use askbox_run::process::programs;
 const DAEMON: &str = "app-server-control";
 
 /// Codex's own folder. `None` if it has no place, because `$HOME` is not set.
-#[must_use]
 pub fn folder() -> Option<PathBuf> {
     program::env("CODEX_HOME").map(PathBuf::from).or_else(|| program::env("HOME").map(|home| Path::new(&home).join(".codex")))
 }
@@ -20,7 +19,6 @@ pub(super) fn socket_in(folder: &Path) -> PathBuf {
 }
 
 /// True if a person of this machine uses Codex: the program is on PATH, or its daemon has run.
-#[must_use]
 pub fn is_used() -> bool {
     programs::find(Path::new("codex")).is_ok() || folder().is_some_and(|folder| folder.join(DAEMON).is_dir())
 }

@@ -61,7 +61,6 @@ pub fn note(mailbox: &Mailbox, target: &str, kind: Kind, problem: Option<&str>) 
 }
 
 /// The last time that this happened; `None` if it never did.
-#[must_use]
 pub fn last(mailbox: &Mailbox, target: &str, kind: Kind) -> Option<Arrival> {
     document::json(&disk::read(&path(mailbox, target, kind), LONGEST).ok()?)
 }

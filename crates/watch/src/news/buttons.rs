@@ -375,7 +375,6 @@ pub mod fuzzed {
     }
 
     /// Reads one line of the stream.
-    #[must_use]
     pub fn heard(line: &str, target: &str, question: &Question) -> Option<Heard> {
         let heard = super::heard(line)?;
         let counts = heard.reply.as_ref().is_some_and(|reply| key().made(target, reply, question));

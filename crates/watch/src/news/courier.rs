@@ -50,7 +50,6 @@ pub struct Courier {
 
 impl Courier {
     /// Notifies the targets of the configuration, once [`Self::keep_at_work`] has started the thread.
-    #[must_use]
     pub fn new(mailbox: &Mailbox, config: &Config) -> Self {
         let targets = targets(&config.notify, &config.target);
         let takes_replies = config.answers.takes_replies();
@@ -82,7 +81,6 @@ impl Courier {
     }
 
     /// When to call [`Self::keep_at_work`] again.
-    #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.retry_at
     }

@@ -57,7 +57,6 @@ use crate::outgoing::curl;
 use askbox_config::{Means, Target};
 
 /// The program that a target needs.
-#[must_use]
 pub fn program(target: &Target) -> Option<&Path> {
     match target.means()? {
         Means::Exec(command) => command.first().map(Path::new),

@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const PROXIES: [&str; 6] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy"];
 
 /// Connects to the server of a target. Returns the problem; `None` if the server can be reached, or if a proxy or no server stands between.
-#[must_use]
 pub fn problem(target: &Target) -> Option<String> {
     let (Means::Webhook(url) | Means::Ntfy(url)) = target.means()? else { return None };
     let (host, port) = place(url)?;

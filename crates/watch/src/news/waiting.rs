@@ -25,7 +25,6 @@ pub struct Waiting {
 }
 
 /// The targets with events that are late by more than `patience`.
-#[must_use]
 pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now: Time) -> Vec<Waiting> {
     let notify = &config.notify;
     let delta = |span: Duration| TimeDelta::from_std(span).unwrap_or_default();

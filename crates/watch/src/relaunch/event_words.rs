@@ -18,7 +18,6 @@ pub enum Clock {
 
 impl Clock {
     /// The clock for standard output.
-    #[must_use]
     pub fn of_output() -> Self {
         if program::prints_to_terminal() { Self::Local } else { Self::Utc }
     }
@@ -35,7 +34,6 @@ impl Clock {
 const WHAT: usize = 9;
 
 /// One event as a line such as `12:03:44  tool      Bash  {"command": …}`. Empty for events that only programs need.
-#[must_use]
 pub fn words(event: &Event, clock: Clock) -> String {
     let at = clock.tell(event.at);
     let next_line = format!("\n{:1$}", "", at.len() + 2 + WHAT + 1);

@@ -337,7 +337,6 @@ struct StopSignals {
 }
 
 /// Catches the signals from now on. `None` if they cannot be caught.
-#[must_use]
 pub fn catch_stop_signals(stopper: Stopper, grace: Duration, ignore_until: Option<Instant>) -> Option<Box<dyn PollSource>> {
     let caught = poll_thread::catch_unix_signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
     Some(Box::new(StopSignals { caught, stopper, grace, ignore_until, had_one: false }))

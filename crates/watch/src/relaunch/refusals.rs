@@ -78,7 +78,6 @@ pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> E
 
 /// The error of a command that found nothing in the workflow to stop, retry or drop. If the workflow is known, it is in another state,
 /// which is a conflict. Otherwise the error says that it is unknown.
-#[must_use]
 pub fn in_another_state(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) -> Error {
     match (unless_unknown(mailbox, workflow, error), story::state_of(mailbox, workflow)) {
         (Error::NotFound { message, hint }, Ok(now)) => Error::conflict(format!("{message}: it is {}", now.word()), hint),
@@ -87,7 +86,6 @@ pub fn in_another_state(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) 
 }
 
 /// The error of a command that found no round or run of a workflow. If the workflow is unknown, the error says that instead.
-#[must_use]
 pub fn unless_unknown(mailbox: &Mailbox, workflow: &WorkflowId, error: Error) -> Error {
     let is_unknown = || matches!(forest::check_known(mailbox, workflow), Err(Error::NotFound { .. }));
     match error {

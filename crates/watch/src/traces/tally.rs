@@ -39,7 +39,6 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 
 impl Tally {
     /// Reads the counts; `None` if nothing was ever sent or lost.
-    #[must_use]
     pub fn read(mailbox: &Mailbox) -> Option<Self> {
         document::json(&disk::read(&path(mailbox), LONGEST).ok()?)
     }
@@ -65,7 +64,6 @@ impl Tally {
     }
 
     /// True if the last request failed.
-    #[must_use]
     pub fn is_failing(&self) -> bool {
         self.failed_at.is_some_and(|failed| self.sent_at.is_none_or(|sent| sent <= failed))
     }

@@ -103,13 +103,11 @@ impl Device {
     }
 
     /// True if this browser signed the device in.
-    #[must_use]
     pub fn is_in(&self, browser: &str) -> bool {
         self.browser.as_deref() == Some(browser)
     }
 
     /// True if the device was signed in with this key.
-    #[must_use]
     pub fn is_signed_by(&self, key: &SecretKey) -> bool {
         is_signed(key, self.signed_bytes(), self.signature.as_deref())
     }
@@ -158,13 +156,11 @@ impl Devices {
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// True if this is the path of the file.
-    #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         self.path == path
     }
@@ -226,7 +222,6 @@ impl Devices {
 
     /// Notes that a person uses this device now. Returns true if this was written: its cookie is then given again, so that both last
     /// from now on.
-    #[must_use]
     pub fn is_used(&self, device: &Device) -> bool {
         if time::since(device.seen_at) <= USED_EVERY.min(self.idle / 10) {
             return false;

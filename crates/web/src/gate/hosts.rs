@@ -25,7 +25,6 @@ pub struct Host {
 
 impl Host {
     /// The port that the browser uses. `None` if it is the usual one.
-    #[must_use]
     pub fn port(&self) -> Option<u16> {
         self.authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok())
     }
@@ -33,7 +32,6 @@ impl Host {
 
 impl Hosts {
     /// The names that the configuration lists, and the names of this computer.
-    #[must_use]
     pub fn new(config: &Web) -> Self {
         let listed = config.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         Self { listed, tls_in_front: config.tls_in_front }
@@ -41,7 +39,6 @@ impl Hosts {
 
     /// The name in a request, if the page may be requested under it. A stranger's name server can make any other name lead here. To a
     /// browser, the stranger's pages would then have the same origin as this page.
-    #[must_use]
     pub fn known(&self, header: &str) -> Option<Host> {
         let authority = header.to_ascii_lowercase();
         if is_loopback(&authority) {
@@ -52,7 +49,6 @@ impl Hosts {
 
     /// True if a form comes from one of our own pages. The browser's headers must say where the form comes from, and must not contradict
     /// each other.
-    #[must_use]
     pub fn is_ours(&self, host: &Host, origin: Option<&str>, fetch_site: Option<&str>) -> bool {
         // A browser that is told to send no referrer writes `null` as the origin of a form.
         let origin = origin.filter(|origin| *origin != "null");
@@ -82,7 +78,6 @@ impl Hosts {
 
     /// True if a link may lead to this computer or to a name of the page, at any port. Browsers read an address in many spellings, so only a
     /// plain name or address counts as another's.
-    #[must_use]
     pub fn may_be_own(&self, url: &str) -> bool {
         let url = url.to_ascii_lowercase();
         let Some(rest) = url.strip_prefix("http:").or_else(|| url.strip_prefix("https:")) else { return false };

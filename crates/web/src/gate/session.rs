@@ -30,7 +30,6 @@ pub struct SignedIn {
 
 impl SignedIn {
     /// True if a form carries the token of this session.
-    #[must_use]
     pub fn sent(&self, posted: &Posted) -> bool {
         posted.get("form").is_some_and(|token| is_same(token, &self.form_token))
     }
@@ -42,7 +41,6 @@ pub struct Posted(pub Vec<(String, String)>);
 
 impl Posted {
     /// The first field with this name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -69,7 +67,6 @@ pub fn cookies(host: &Host, headers: &HeaderMap) -> impl Iterator<Item = Secret>
 }
 
 /// The cookie that keeps a device signed in for this long. Zero signs it out. A browser sends it only below the device's path.
-#[must_use]
 pub fn set_cookie(host: &Host, secret: &Secret, lasts: Duration) -> String {
     let (value, age) = (secret.expose(), lasts.as_secs());
     let secure = if host.is_behind_tls { "; Secure" } else { "" };
@@ -77,7 +74,6 @@ pub fn set_cookie(host: &Host, secret: &Secret, lasts: Duration) -> String {
 }
 
 /// The hash of a browser's name for itself. Words with a digit are left out, because they change with each update.
-#[must_use]
 pub fn browser(headers: &HeaderMap) -> String {
     let name = headers.get(header::USER_AGENT).map(|name| String::from_utf8_lossy(name.as_bytes())).unwrap_or_default();
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
@@ -99,39 +95,33 @@ impl Secret {
     const LENGTH: usize = 43;
 
     /// Creates a secret with 244 random bits.
-    #[must_use]
     pub fn generate() -> Self {
         let bytes = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes).concat();
         Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// The secret that a browser sent, if it has the right form.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_one = text.len() == Self::LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         is_one.then(|| Self(text.to_owned()))
     }
 
     /// The secret itself, to hand out to its owner.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// Its SHA-256, in hexadecimal digits.
-    #[must_use]
     pub fn hash(&self) -> String {
         hex(&Sha256::digest(self.0.as_bytes()))
     }
 
     /// The token of this session's forms. Another site can make a browser send the cookie, but it cannot know this token.
-    #[must_use]
     pub fn form_token(&self) -> String {
         self.derived("a form of the page")
     }
 
     /// The path of the device with this cookie, `/d/SECRET`. It cannot be guessed, and the cookie cannot be computed from it.
-    #[must_use]
     pub fn home(&self) -> String {
         format!("/d/{}", self.derived("the path of a device"))
     }
@@ -145,7 +135,6 @@ impl Secret {
 }
 
 /// True if two texts are the same. The time that this takes does not depend on where they differ.
-#[must_use]
 pub fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && bool::from(one.as_bytes().ct_eq(other.as_bytes()))
 }

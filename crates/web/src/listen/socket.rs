@@ -88,7 +88,6 @@ impl Connections {
     }
 
     /// The address where it listens, for people.
-    #[must_use]
     pub fn place(&self) -> String {
         match &self.socket {
             Socket::Tcp(socket) => socket.local_addr().map_or_else(|_| "?".into(), |address| format!("http://{address}")),

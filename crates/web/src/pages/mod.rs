@@ -70,7 +70,6 @@ impl Frame {
     }
 
     /// The same frame for a question of another machine, whose agents are launched there.
-    #[must_use]
     pub fn for_another_machine(self) -> Self {
         Self { held_up: String::new(), ..self }
     }

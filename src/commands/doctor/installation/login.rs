@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::commands::doctor::checkup::{Checkup, of_run, started_with, word};
+use crate::commands::doctor::checkup::{Checkup, of_run, word};
 use crate::commands::doctor::installation::claude_files;
 use askbox_agent::claude::CONFIG_DIR;
 use askbox_config::Runner;
 use askbox_mailbox::disk;
-use askbox_run::process::programs;
+use askbox_run::process::{programs, run_processes};
 
 /// Where an agent keeps its login.
 struct Login {
@@ -110,6 +110,6 @@ fn folder(runner: &Runner, login: &Login) -> Option<PathBuf> {
 
 /// True if the variable has a value for the runner, here or in the running watcher.
 fn is_set(checkup: &Checkup, runner: &Runner, name: &str) -> bool {
-    let of_watcher = || checkup.watcher_process().and_then(|watcher| started_with(watcher.pid, name));
+    let of_watcher = || checkup.watcher_process().and_then(|watcher| run_processes::started_with(watcher.pid, name));
     runner.env.contains_key(name) || of_run(runner, name).is_some() || of_watcher().is_some_and(|value| !value.is_empty())
 }

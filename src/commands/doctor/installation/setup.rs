@@ -7,7 +7,6 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, is_claude, problem, word};
-use crate::commands::doctor::installation::targets;
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner};
 use askbox_mailbox::disk::{self, LockHolder};
@@ -16,8 +15,8 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::{text, time};
 use askbox_run::process::{programs, run_processes};
+use askbox_run::story::begun_with;
 use askbox_run::story::cause::{edit_configuration, startable};
-use askbox_watch::begun_with;
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -173,7 +172,7 @@ pub(in crate::commands::doctor) fn newer_configuration(checkup: &mut Checkup) {
     for key in begun_with::changed_since(&mailbox, &checkup.config, pid) {
         let new_runs = if key.starts_with("runner.") || key.starts_with("limits.") { "; new runs use the new one" } else { "" };
         let said = format!("changed since the watcher, process {pid}, began, and the watcher uses the old value{new_runs}");
-        checkup.report("newer_configuration", key, said, targets::restart(checkup, pid));
+        checkup.report("newer_configuration", key, said, checkup.restart(pid));
     }
 }
 

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, started_with, word};
-use crate::commands::setup::systemd;
+use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, word};
 use askbox_config::{self as config, COMMAND, Means, Target};
 use askbox_mailbox::{disk, text, time};
 use askbox_run::process::programs;
@@ -132,7 +131,7 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
             Some(holder) => {
                 let may = "may have begun before the configuration named it. Restart the watcher, runs go on";
                 let said = format!("{what} this target was never told anything: the watcher, {holder}, {may}");
-                (said, restart(checkup, holder.pid))
+                (said, checkup.restart(holder.pid))
             }
             None => {
                 let (hangs, mend) = hanging(&mailbox, "news");
@@ -141,14 +140,5 @@ pub(in crate::commands::doctor) fn news_wait(checkup: &mut Checkup) {
             }
         };
         checkup.report("news_wait", format!("target {}", waits.target), said, mend);
-    }
-}
-
-/// The command that restarts a healthy watcher. Its service does that if it runs the watcher: systemd names the process that it starts in
-/// that process's environment, see systemd.exec(5).
-pub(super) fn restart(checkup: &Checkup, pid: u32) -> String {
-    match started_with(pid, "SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == *pid.to_string()) {
-        true => format!("systemctl --user restart {}", systemd::UNIT),
-        false => format!("kill -TERM {pid} && {}", checkup.command("relaunch watch")),
     }
 }

@@ -1,10 +1,7 @@
 //! Checks pending and answered questions: stale, overdue, half done or unreadable.
 
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-use rustix::fs::Access;
+use std::time::Duration;
 
 use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
@@ -18,9 +15,9 @@ use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
-use askbox_run::delivery::{self, Delivery};
-use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Teller};
+use askbox_run::delivery;
+use askbox_run::story::cause::{self, HoldUp};
+use askbox_run::story::{Cause, Standing, Story, Teller};
 use askbox_watch::codex::untold;
 
 /// Checks a file of `pending/`.
@@ -74,24 +71,9 @@ fn ahead(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Pat
 
 /// Reports a question whose agent cannot be started where it asked.
 fn folder(checkup: &mut Checkup, id: &WorkflowId, question: &Question) {
-    let Some(cwd) = &question.cwd else { return };
-    let entered = disk::open_folder(cwd).map(|_| rustix::fs::access(cwd, Access::EXEC_OK).map_err(io::Error::from));
-    let why = match entered {
-        Ok(Ok(())) => return,
-        Ok(Err(why)) | Err(Error::Io { source: why, .. }) => why,
-        Err(_) => return,
-    };
-    let shown = text::file_name(cwd);
-    let (kind, said, mend) = if why.kind() == io::ErrorKind::NotFound {
-        let how = format!("put it back, or name its new place then: relaunch retry {id} --cwd DIR");
-        let said = format!("its agent's folder {shown} does not exist, so its answer will be parked; {how}");
-        ("no_folder", said, format!("mkdir -p {}", word(cwd)))
-    } else {
-        let is_mine = std::fs::metadata(cwd).is_ok_and(|about| about.is_dir() && about.uid() == rustix::process::geteuid().as_raw());
-        let mend = format!("{} {}", if is_mine { "chmod u+rx" } else { "ls -ld" }, word(cwd));
-        ("closed_folder", format!("its agent's folder {shown} cannot be entered ({why}), so its answer will be parked"), mend)
-    };
-    checkup.report(kind, id.as_str(), said, mend);
+    if let Some(hold_up) = question.cwd.as_deref().and_then(|folder| cause::no_folder(id, folder)) {
+        checkup.report("folder", id.as_str(), hold_up.why, hold_up.next);
+    }
 }
 
 fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &Path, is_undecided: bool) {
@@ -159,71 +141,64 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller:
         return checkup.report("half_done", id.as_str(), "taking its answer back was interrupted: the question does not wait yet", mend);
     }
     folder(checkup, id, &question);
-    let delivery = Delivery::of_unclaimed(mailbox, &question).unwrap_or_else(|_| Delivery::asked_for(&question));
-    let since = question.answer.as_ref().and_then(|a| a.at).map_or_else(|| age(&path), time::since);
-    let is_for_watcher = matches!(delivery, Delivery::Launch | Delivery::MainAgent) && !disk::exists(mailbox.document(Folder::Pending, id));
-    let nobody_launches = !checkup.watcher && is_for_watcher;
-    if since < AT_ONCE && !nobody_launches {
-        return;
-    }
-    let ago = time::human(since);
-    let (said, mend) = match delivery {
-        Delivery::Waiter => {
-            // The asker is about to take the answer.
-            let stopped = disk::lock_holder(&mailbox.waiter(id)).filter(|holder| holder.is_stopped);
-            let Some(holder) = stopped else { return };
-            (format!("and the asker that waits for it is {holder}"), format!("kill -CONT {}", holder.pid))
+    let Ok(story) = teller.of_round(Folder::Answered, &round, &question) else { return };
+    // What holds all answers up is told once, but each answer that no watcher takes is named.
+    let is_its_own = |hold_up: &&HoldUp| hold_up.cause == Cause::NoWatcher || !teller.general().contains(hold_up);
+    let since = story.since.map_or_else(|| age(&path), time::since);
+    let Some(first) = story.hold_ups.iter().find(is_its_own).filter(|first| first.cause != Cause::WatcherHangs) else {
+        // An answer that was signed on another machine is older than its file here.
+        if is_left_alone(&story) && since.min(age(&path)) >= HANGS {
+            passed_over(checkup, mailbox, &round, &question, since);
         }
-        Delivery::Session => {
-            let why = not_told_because(checkup, mailbox, &question);
-            if why.is_none() && since < PATIENCE {
+        return;
+    };
+    let (why, mut mend) = (&first.why, first.next.clone());
+    let said = match first.cause {
+        // The asker of another round may still be there to take this one's answer.
+        Cause::NoWatcher if disk::exists(mailbox.document(Folder::Pending, id)) => return,
+        Cause::NoWatcher => {
+            format!("but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})")
+        }
+        _ if since < AT_ONCE => return,
+        Cause::Asker if first.next.starts_with("kill") => format!("and {why}"),
+        Cause::Session | Cause::NotTold if story.is_of_session => {
+            let because = not_told_because(checkup, mailbox, &question);
+            if because.is_none() && since < PATIENCE {
                 return;
             }
             let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
-            let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
+            let because = because.map(|why| format!(", because {why}")).unwrap_or_default();
             let resume = question.codex_thread.and_then(|_| delivery::resume_command(&question));
             let resume = resume.map(|command| format!(" ({command})")).unwrap_or_default();
-            let how = format!("resume it{resume}, or start an agent with it");
-            (format!("but the session{session} that asked has not taken the answer{why}: {how}"), by_hand)
+            mend = by_hand;
+            format!("but the session{session} that asked has not taken the answer{because}: resume it{resume}, or start an agent with it")
         }
-        Delivery::Dialog => {
-            let said = "but the hook beside the dialog is gone: a watcher closes the round";
-            (said.to_owned(), checkup.command("relaunch watch"))
+        Cause::Session => {
+            mend = checkup.command("relaunch watch");
+            "but the hook beside the dialog is gone: a watcher closes the round".to_owned()
         }
-        Delivery::Launch | Delivery::MainAgent if !checkup.watcher => {
-            let said = "but no watcher is running to relaunch the agent";
-            let by_person = format!("(if you gave the answer to a process yourself: relaunch done {id})");
-            (format!("{said} {by_person}"), checkup.command("relaunch watch"))
-        }
-        Delivery::Launch | Delivery::MainAgent => {
-            let known = hold_ups(teller, &round, &question);
-            let is_own = |hold_up: &&HoldUp| hold_up.cause == Cause::NoProgram && !teller.general().contains(hold_up);
-            let Some(program) = known.iter().find(is_own) else {
-                // An answer that was signed on another machine is older than its file here.
-                if since.min(age(&path)) < HANGS || !hangs(&known) {
-                    return;
-                }
-                // Something may have held the answer up until a moment ago, or a run may have begun since, so look once more.
-                std::thread::sleep(checkup.moment.take().unwrap_or_default());
-                if disk::exists(&path) && hangs(&hold_ups(&checkup.teller(mailbox), &round, &question)) {
-                    let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
-                    checkup.report("watcher_hangs", id.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), by_hand);
-                }
-                return;
-            };
-            (format!("and {}", program.why), program.next.clone())
-        }
+        Cause::NoProgram | Cause::OlderWatcher => format!("and {why}"),
+        _ => return,
     };
-    checkup.report("unclaimed", id.as_str(), format!("answered {ago} ago, {said}"), mend);
-}
-
-fn hold_ups(teller: &Teller<'_>, round: &RoundId, question: &Question) -> Vec<HoldUp> {
-    teller.of_round(Folder::Answered, round, question).map(|story| story.hold_ups).unwrap_or_default()
+    checkup.report("unclaimed", id.as_str(), format!("answered {} ago, {said}", time::human(since)), mend);
 }
 
 /// True if nothing holds the answer up but the watcher.
-fn hangs(known: &[HoldUp]) -> bool {
-    known.iter().all(|hold_up| hold_up.cause == Cause::WatcherHangs)
+fn is_left_alone(story: &Story) -> bool {
+    story.state == Standing::Answered && story.hold_ups.iter().all(|hold_up| hold_up.cause == Cause::WatcherHangs)
+}
+
+/// Reports an answer that a watcher leaves alone. Something may have held it up until a moment ago, or a run may have begun since, so the doctor
+/// looks once more.
+fn passed_over(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId, question: &Question, since: Duration) {
+    std::thread::sleep(checkup.moment.take().unwrap_or_default());
+    let again = checkup.teller(mailbox).of_round(Folder::Answered, round, question);
+    if again.is_ok_and(|story| is_left_alone(&story)) && disk::exists(mailbox.document(Folder::Answered, &round.workflow)) {
+        let ago = time::human(since);
+        let said = format!("answered {ago} ago, and nothing holds it up, but the watcher has not launched its agent");
+        let mend = checkup.launching(&format!("relaunch -- {}", round.workflow));
+        checkup.report("watcher_hangs", round.workflow.as_str(), format!("{said}: {}", hanging(mailbox, "watchers").0), mend);
+    }
 }
 
 /// Says why the session of Codex that takes this answer is not told of it. A daemon that hangs is asked only once.

@@ -187,7 +187,7 @@ fn step_of(cause: Cause) -> &'static str {
         Cause::Asker | Cause::Session | Cause::NotKnownYet | Cause::NotTold => "taker",
         Cause::FullDisk | Cause::ReadOnly => "disk",
         Cause::Configuration => "config",
-        Cause::NoWatcher | Cause::WatcherStopped | Cause::WatcherHangs => "watcher",
+        Cause::NoWatcher | Cause::WatcherStopped | Cause::OlderWatcher | Cause::WatcherHangs => "watcher",
         Cause::NoProgram => "program",
         Cause::Held | Cause::Failures | Cause::DayCost | Cause::DayCostReserved | Cause::Probing => "queue",
         Cause::MaxConcurrent | Cause::EarlierRound | Cause::AskerRuns => "queue",

@@ -9,20 +9,17 @@ use askbox_mailbox::text::{self, excerpt};
 use askbox_mailbox::{Folder, Question};
 
 /// The call as a rule of the operator's configuration, if one is written like it: what a standing decision is called in lists.
-#[must_use]
 pub fn as_rule(approval: &Approval) -> Option<String> {
     Some(format!("as a rule of [approvals]: {}", ToolRule::like_call(approval)?))
 }
 
 /// The call in a few words: as a rule of the operator's configuration if one is written like it, else by its tool.
-#[must_use]
 pub fn call_in_words(approval: &Approval) -> String {
     let tool = || format!("this call of {}", excerpt(&text::visible(&approval.tool), 60));
     like_call(approval).unwrap_or_else(tool)
 }
 
 /// A tool call in a few words, with what it does: as a rule if one is written like it, else the tool and the beginning of the call.
-#[must_use]
 pub fn call_with_input(question: &Question, approval: &Approval) -> String {
     let tool = || format!("{} (\"{}\")", excerpt(&text::visible(&approval.tool), 30), excerpt(&call_in_one_line(question), 40));
     like_call(approval).map_or_else(tool, |rule| excerpt(&rule, 60))
@@ -33,7 +30,6 @@ fn like_call(approval: &Approval) -> Option<String> {
 }
 
 /// The call as the question shows it, in one line. The first line of the question only asks.
-#[must_use]
 pub fn call_in_one_line(question: &Question) -> String {
     let call = question.question.split_once('\n').map_or("", |(_, call)| call);
     call.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -41,7 +37,6 @@ pub fn call_in_one_line(question: &Question) -> String {
 
 /// The commands that allow the call of a waiting approval, for copying, fitted to standard output: each command stays on one line. They
 /// name the round and what was shown of it. `address` is the question's name on this machine. Empty for every other round.
-#[must_use]
 pub fn to_allow(address: &str, found: &Round) -> String {
     fitted::paragraphs(&commands(address, found), |line| (!line.starts_with(' ')).then_some(0))
 }

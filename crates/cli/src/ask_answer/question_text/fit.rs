@@ -6,13 +6,11 @@ use crate::terminal::fitted;
 /// Fits a text about a question to standard output. A terminal gets it wrapped, with an option's description beside its key.
 ///
 /// A line goes on deeper than any line of askbox begins, so no words of an agent look like one where a line is broken.
-#[must_use]
 pub fn fitted(text: &str) -> String {
     fitted::paragraphs(text, |line| Some(where_it_goes_on(line)))
 }
 
 /// [`fitted()`] for this many columns.
-#[must_use]
 pub fn fitted_within(text: &str, columns: usize) -> String {
     fitted::paragraphs_within(text, columns, |line| Some(where_it_goes_on(line)))
 }

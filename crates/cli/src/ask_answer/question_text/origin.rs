@@ -17,7 +17,6 @@ pub(super) fn own_line(found: &Round) -> Option<String> {
 
 /// Says where a question comes from, line by line: the event that it waits for, the run that asked it, its folder, its checkpoint, and then
 /// its thread. `mailbox` is `None` for a question of another machine.
-#[must_use]
 pub fn origin(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String> {
     let thread = mailbox.map_or_else(String::new, |mailbox| thread(mailbox, &found.document.typed));
     let thread = thread.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_start().to_owned());
@@ -63,7 +62,6 @@ pub struct Earlier {
 }
 
 /// The earlier questions of a thread, the oldest first.
-#[must_use]
 pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
     let mut earlier = Vec::new();
     let mut next = question.asked.in_reply_to;
@@ -89,7 +87,6 @@ pub(super) fn thread(mailbox: &Mailbox, question: &Question) -> String {
 
 /// Names the run that asked a question, and says if that is not proven. Tasks and results need no proof: askbox writes them itself, and
 /// they are never pending.
-#[must_use]
 pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
     let question = &found.document.typed;
     let is_ours = !matches!(question.content(), Content::Question) && !matches!(found.folder, Folder::Pending | Folder::Answered);

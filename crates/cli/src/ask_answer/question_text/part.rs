@@ -8,7 +8,6 @@ use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::text::one_line;
 
 /// The kind of answer, in words.
-#[must_use]
 pub fn kind(part: &Part) -> Cow<'static, str> {
     Cow::Borrowed(match (part.kind(), part.free_text == Some(false)) {
         (Kind::Choice, true) => "one of these",
@@ -23,13 +22,11 @@ pub fn kind(part: &Part) -> Cow<'static, str> {
 
 /// The text of a question. All lines after the first are indented, so that none of them can pass for a line of askbox. The first one begins at
 /// the margin, where no command of askbox does.
-#[must_use]
 pub fn asked(text: &str) -> String {
     text.trim().replace('\n', "\n  ")
 }
 
 /// The question's text and options.
-#[must_use]
 pub fn part(part: &Part, key: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(key) = key {

@@ -17,7 +17,6 @@ use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{self, Cause, Teller};
 
 /// A round with its question, its state and its answers.
-#[must_use]
 pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> String {
     let question = &found.document.typed;
     let mut out = about(mailbox, found, context.only_signed_answers_count());
@@ -132,7 +131,6 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
 }
 
 /// Says what happens when the question's time is over. If it is over already, says what the watcher is about to do.
-#[must_use]
 pub fn then_on_expiry(question: &Question, only_signed: bool) -> String {
     let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
     let then = if is_over { "" } else { "then " };

@@ -6,20 +6,17 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, Question, round};
 
 /// The time since a question was asked.
-#[must_use]
 pub fn age(question: &Question) -> String {
     question.asked_at().map_or_else(|| "-".into(), |at| time::human(time::since(at)))
 }
 
 /// True if the question's timeout has passed, so that a person is late.
-#[must_use]
 pub fn is_overdue(question: &Question, now: Time) -> bool {
     question.asked.until.is_none() && question.asked.expires_at.is_some_and(|at| at <= now)
 }
 
 /// One line: the title, with marks for an overdue question, for its priority, for several questions, and for a wait that needs no person.
 /// `mailbox` is `None` for a question of another machine.
-#[must_use]
 pub fn headline(mailbox: Option<&Mailbox>, question: &Question) -> String {
     let overdue = if is_overdue(question, time::now()) { "(overdue) " } else { "" };
     format!("{overdue}{}", marked_title(mailbox, question))
@@ -27,7 +24,6 @@ pub fn headline(mailbox: Option<&Mailbox>, question: &Question) -> String {
 
 /// True if the question replies to a person who asked back. The asker may name a round that does not exist. `mailbox` is `None` for a
 /// question of another machine, whose rounds are not known here.
-#[must_use]
 pub fn is_reply(mailbox: Option<&Mailbox>, question: &Question) -> bool {
     question.asked.in_reply_to.is_some_and(|id| {
         let round = RoundId { workflow: question.workflow_id.clone(), question: id };
@@ -36,7 +32,6 @@ pub fn is_reply(mailbox: Option<&Mailbox>, question: &Question) -> bool {
 }
 
 /// The [`headline`] without the mark that depends on the time.
-#[must_use]
 pub fn marked_title(mailbox: Option<&Mailbox>, question: &Question) -> String {
     let wait = question
         .asked
@@ -51,7 +46,6 @@ pub fn marked_title(mailbox: Option<&Mailbox>, question: &Question) -> String {
 }
 
 /// The asker, or the live session whose dialog asks. Empty if nobody knows.
-#[must_use]
 pub fn asker(question: &Question) -> String {
     match &question.asked.live {
         Some(live) => live.words(),

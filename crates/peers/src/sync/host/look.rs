@@ -82,7 +82,6 @@ pub struct Changes {
 
 impl Look {
     /// A first look: all rounds are new, and those that the database believes to be open may be over.
-    #[must_use]
     pub fn new(believed: Vec<(RoundId, i64)>) -> Self {
         let open = believed.into_iter().map(|(round, turn)| (round, Open { turn, ..Open::default() }));
         Self { files: HashMap::new(), open: open.collect(), folders: None }
@@ -155,19 +154,16 @@ impl Look {
 
     /// True if no name came or went since the last look, and that look missed no round. A file that was changed in its place is found
     /// only by a look.
-    #[must_use]
     pub fn is_up_to_date(&self, mailbox: &Mailbox) -> bool {
         self.folders.is_some() && self.folders == folder_times(mailbox) && !self.is_unsure()
     }
 
     /// True if no round is open.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
     /// True if a round was missed. The next look then decides.
-    #[must_use]
     pub fn is_unsure(&self) -> bool {
         self.open.values().any(|open| open.missed)
     }

@@ -49,7 +49,6 @@ impl Row {
     }
 
     /// The row for a round that is over and has left nothing here.
-    #[must_use]
     pub fn gone(round: RoundId, turn: i64) -> Self {
         Self { round, turn, rank: 2, state: "gone", hash: Uuid::nil(), doc: String::new(), ending: None }
     }

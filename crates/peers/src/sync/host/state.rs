@@ -68,7 +68,6 @@ pub struct Refused {
 
 impl HostState {
     /// Reads the file, if it is there and whole.
-    #[must_use]
     pub fn read(mailbox: &Mailbox) -> Option<Self> {
         document::json(&disk::read(&path(mailbox), LARGEST).ok()?)
     }
@@ -90,7 +89,6 @@ impl HostState {
 }
 
 /// The folder of these files in the mailbox.
-#[must_use]
 pub fn folder(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("sync")
 }
@@ -100,13 +98,11 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 }
 
 /// The lock that the process of a host holds for as long as it runs.
-#[must_use]
 pub fn lock_file(mailbox: &Mailbox) -> PathBuf {
     mailbox.lock_file("sync")
 }
 
 /// True if the process of a host runs on this mailbox.
-#[must_use]
 pub fn is_running(mailbox: &Mailbox) -> bool {
     Lock::is_held(&lock_file(mailbox)).unwrap_or(false)
 }

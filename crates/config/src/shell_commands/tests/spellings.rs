@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{could_be, could_begin_with};
+use super::super::{could_be, could_begin_with};
 
 /// The shells that are tried. Only bash must be there.
 const SHELLS: [&str; 5] = ["bash", "dash", "zsh", "ksh", "busybox"];

@@ -1,4 +1,4 @@
-//! The configuration that a watcher began with: for each key a number that changes with the value. So the doctor can name the keys that
+//! The configuration that a watcher began with: for each key a number that changes with the value. So the keys can be named that
 //! the running watcher does not know yet, and no secret is written down.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +29,8 @@ fn path(mailbox: &Mailbox) -> PathBuf {
     mailbox.lock_file("watchers.keys")
 }
 
-/// Notes the configuration of this watcher. Without the file, the doctor cannot compare.
-pub(crate) fn note(mailbox: &Mailbox, config: &Config) {
+/// Notes the configuration of this watcher. Without the file, nobody can compare.
+pub fn note(mailbox: &Mailbox, config: &Config) {
     let begun = BegunWith { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").into(), keys: numbers(config) };
     if let Ok(json) = document::to_json(&begun) {
         let _ = disk::replace_unsynced(&path(mailbox), &json, SystemTime::now());
@@ -38,7 +38,6 @@ pub(crate) fn note(mailbox: &Mailbox, config: &Config) {
 }
 
 /// The keys that differ from those that the watcher with this process id began with. Empty if that is not known.
-#[must_use]
 pub fn changed_since(mailbox: &Mailbox, config: &Config, pid: u32) -> Vec<String> {
     let begun = disk::read(&path(mailbox), LONGEST).ok().and_then(|bytes| serde_json::from_slice::<BegunWith>(&bytes).ok());
     let is_of_it = |begun: &BegunWith| begun.pid == pid && begun.version == env!("CARGO_PKG_VERSION");
