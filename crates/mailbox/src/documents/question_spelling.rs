@@ -28,15 +28,15 @@ use crate::time::{Span, Time};
 #[serde(rename = "Question")]
 struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    schema_version: Option<u32>,
+    schema_version: Cow<'a, Option<u32>>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     question: Cow<'a, str>,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    kind: Option<Kind>,
+    kind: Cow<'a, Option<Kind>>,
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     options: Cow<'a, Options>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    free_text: Option<bool>,
+    free_text: Cow<'a, Option<bool>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     range: Cow<'a, Option<Range>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -55,7 +55,7 @@ struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Cow<'a, Option<Time>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    on_expiry: Option<OnExpiry>,
+    on_expiry: Cow<'a, Option<OnExpiry>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default: Cow<'a, Option<AnswerValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     remind_every: Cow<'a, Option<Span>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    priority: Option<i32>,
+    priority: Cow<'a, Option<i32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session_id: Cow<'a, Option<SessionId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,99 +124,42 @@ impl Serialize for Question {
     }
 }
 
-impl<'a> From<&'a Question> for Spelling<'a> {
-    fn from(question: &'a Question) -> Self {
-        let (asked, (prompt, results)) = (&question.asked, question.unanswered.spelled());
-        Self {
-            schema_version: question.schema_version,
-            question: Borrowed(&question.question),
-            kind: asked.kind,
-            options: Borrowed(&asked.options),
-            free_text: asked.free_text,
-            range: Borrowed(&asked.range),
-            questions: Borrowed(&asked.questions),
-            workflow_id: Borrowed(&question.workflow_id),
-            question_id: Borrowed(&question.question_id),
-            checkpoint: Borrowed(&question.checkpoint),
-            timestamp: Borrowed(&question.timestamp),
-            asked_by: Borrowed(&asked.asked_by),
-            context: Borrowed(&asked.context),
-            expires_at: Borrowed(&asked.expires_at),
-            on_expiry: asked.on_expiry,
-            default: Borrowed(&asked.default),
-            until: Borrowed(&asked.until),
-            remind_every: Borrowed(&asked.remind_every),
-            priority: asked.priority,
-            session_id: Borrowed(&question.session_id),
-            codex_thread: Borrowed(&question.codex_thread),
-            cwd: Borrowed(&question.cwd),
-            config_dir: Borrowed(&question.config_dir),
-            parent: Borrowed(&question.parent),
-            asked_in: Borrowed(&question.asked_in),
-            trace: Borrowed(&question.trace),
-            in_reply_to: Borrowed(&asked.in_reply_to),
-            tool_call: Borrowed(&asked.tool_call),
-            approval: Borrowed(&asked.approval),
-            elicited_by: Borrowed(&asked.elicited_by),
-            to_session: asked.to_session,
-            live: Borrowed(&asked.live),
-            attachments: Borrowed(&asked.attachments),
-            prompt: prompt.map(Borrowed),
-            reads: Borrowed(&question.reads),
-            results: Borrowed(results),
-            answer: Borrowed(&question.answer),
-            taken_back: Borrowed(&question.taken_back),
-            closed: Borrowed(&question.closed),
-            late_answers: Borrowed(&question.late_answers),
+/// The two forms of a document. Each of these fields goes from one to the other as it is.
+macro_rules! same_fields {
+    (question { $($own:ident)* } asked { $($asked:ident)* }) => {
+        impl<'a> From<&'a Question> for Spelling<'a> {
+            fn from(question: &'a Question) -> Self {
+                let (asked, (prompt, results)) = (&question.asked, question.unanswered.spelled());
+                Self {
+                    $($own: Borrowed(&question.$own),)*
+                    $($asked: Borrowed(&asked.$asked),)*
+                    to_session: asked.to_session,
+                    prompt: prompt.map(Borrowed),
+                    results: Borrowed(results),
+                }
+            }
         }
-    }
+
+        impl From<Spelling<'_>> for Question {
+            fn from(spelling: Spelling<'_>) -> Self {
+                Self {
+                    $($own: spelling.$own.into_owned(),)*
+                    asked: Asked { to_session: spelling.to_session, $($asked: spelling.$asked.into_owned(),)* },
+                    unanswered: Told { prompt: spelling.prompt.map(Cow::into_owned), results: spelling.results.into_owned() }.into(),
+                }
+            }
+        }
+    };
 }
 
-impl From<Spelling<'_>> for Question {
-    fn from(spelling: Spelling<'_>) -> Self {
-        Self {
-            schema_version: spelling.schema_version,
-            question: spelling.question.into_owned(),
-            workflow_id: spelling.workflow_id.into_owned(),
-            question_id: spelling.question_id.into_owned(),
-            checkpoint: spelling.checkpoint.into_owned(),
-            timestamp: spelling.timestamp.into_owned(),
-            session_id: spelling.session_id.into_owned(),
-            codex_thread: spelling.codex_thread.into_owned(),
-            cwd: spelling.cwd.into_owned(),
-            config_dir: spelling.config_dir.into_owned(),
-            parent: spelling.parent.into_owned(),
-            asked_in: spelling.asked_in.into_owned(),
-            trace: spelling.trace.into_owned(),
-            reads: spelling.reads.into_owned(),
-            asked: Asked {
-                kind: spelling.kind,
-                options: spelling.options.into_owned(),
-                free_text: spelling.free_text,
-                range: spelling.range.into_owned(),
-                questions: spelling.questions.into_owned(),
-                asked_by: spelling.asked_by.into_owned(),
-                context: spelling.context.into_owned(),
-                expires_at: spelling.expires_at.into_owned(),
-                on_expiry: spelling.on_expiry,
-                default: spelling.default.into_owned(),
-                until: spelling.until.into_owned(),
-                remind_every: spelling.remind_every.into_owned(),
-                priority: spelling.priority,
-                in_reply_to: spelling.in_reply_to.into_owned(),
-                tool_call: spelling.tool_call.into_owned(),
-                approval: spelling.approval.into_owned(),
-                elicited_by: spelling.elicited_by.into_owned(),
-                to_session: spelling.to_session,
-                live: spelling.live.into_owned(),
-                attachments: spelling.attachments.into_owned(),
-            },
-            unanswered: Told { prompt: spelling.prompt.map(Cow::into_owned), results: spelling.results.into_owned() }.into(),
-            answer: spelling.answer.into_owned(),
-            taken_back: spelling.taken_back.into_owned(),
-            closed: spelling.closed.into_owned(),
-            late_answers: spelling.late_answers.into_owned(),
-        }
+same_fields! {
+    question {
+        schema_version question workflow_id question_id checkpoint timestamp session_id codex_thread cwd config_dir parent asked_in trace reads
+        answer taken_back closed late_answers
+    }
+    asked {
+        kind options free_text range questions asked_by context expires_at on_expiry default until remind_every priority in_reply_to tool_call
+        approval elicited_by live attachments
     }
 }
 

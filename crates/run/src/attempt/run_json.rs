@@ -109,107 +109,32 @@ impl Serialize for Run {
     }
 }
 
-impl From<RunJson> for Run {
-    fn from(json: RunJson) -> Self {
-        let RunJson {
-            schema_version,
-            workflow_id,
-            question_id,
-            attempt,
-            claimant,
-            session_id,
-            begin,
-            begin_why,
-            auto,
-            nonce_hash,
-            message_id,
-            runner,
-            role,
-            model,
-            cwd,
-            config_dir,
-            state,
-            claimed_at,
-            started_at,
-            ended_at,
-            retry_at,
-            why,
-            failure,
-            asks,
-            result,
-            reserved_usd,
-            cost_usd,
-            agent_version,
-        } = json;
-        let plan = Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir };
-        let progress = Progress {
-            nonce_hash,
-            state,
-            claimed_at,
-            started_at,
-            ended_at,
-            retry_at,
-            why,
-            failure,
-            asks,
-            result,
-            reserved_usd,
-            cost_usd,
-            agent_version,
-        };
-        Self { schema_version, workflow_id, question_id, attempt, claimant, plan, progress }
-    }
+/// The two forms of an attempt. Each of these fields goes from one to the other as it is.
+macro_rules! same_fields {
+    (run { $($own:ident)* } plan { $($plan:ident)* } progress { $($progress:ident)* }) => {
+        impl From<RunJson> for Run {
+            fn from(json: RunJson) -> Self {
+                Self {
+                    $($own: json.$own,)*
+                    plan: Plan { $($plan: json.$plan,)* },
+                    progress: Progress { $($progress: json.$progress,)* },
+                }
+            }
+        }
+
+        impl From<Run> for RunJson {
+            fn from(Run { $($own,)* plan, progress }: Run) -> Self {
+                Self { $($own,)* $($plan: plan.$plan,)* $($progress: progress.$progress,)* }
+            }
+        }
+    };
 }
 
-impl From<Run> for RunJson {
-    fn from(run: Run) -> Self {
-        let Run { schema_version, workflow_id, question_id, attempt, claimant, plan, progress } = run;
-        let Plan { session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir } = plan;
-        let Progress {
-            nonce_hash,
-            state,
-            claimed_at,
-            started_at,
-            ended_at,
-            retry_at,
-            why,
-            failure,
-            asks,
-            result,
-            reserved_usd,
-            cost_usd,
-            agent_version,
-        } = progress;
-        Self {
-            schema_version,
-            workflow_id,
-            question_id,
-            attempt,
-            claimant,
-            session_id,
-            begin,
-            begin_why,
-            auto,
-            nonce_hash,
-            message_id,
-            runner,
-            role,
-            model,
-            cwd,
-            config_dir,
-            state,
-            claimed_at,
-            started_at,
-            ended_at,
-            retry_at,
-            why,
-            failure,
-            asks,
-            result,
-            reserved_usd,
-            cost_usd,
-            agent_version,
-        }
+same_fields! {
+    run { schema_version workflow_id question_id attempt claimant }
+    plan { session_id begin begin_why auto message_id runner role model cwd config_dir }
+    progress {
+        nonce_hash state claimed_at started_at ended_at retry_at why failure asks result reserved_usd cost_usd agent_version
     }
 }
 
